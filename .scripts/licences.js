@@ -1,0 +1,37 @@
+// The licences of the packages whose code is in the bundle, so that they travel with it.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * The text of THIRD-PARTY-LICENSES.txt: one part a package, from its own licence file. Throws where a package has none.
+ * @param {import('esbuild').Metafile} metafile what went into the bundle
+ * @param {string} root the package's folder
+ */
+export function licenceTexts(metafile, root) {
+  const inputs = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+  );
+  const folders = new Set(inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
+  const parts = [...folders].sort().map((folder) => partOf(join(root, folder)));
+  const head = 'gateway-cli contains code of these packages, under these licences.\n';
+  return [head, ...parts].join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+function partOf(folder) {
+  const { name, version, license, repository } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((entry) => /^(licen[cs]e|copying)(\.|$)/i.test(entry));
+  const readme = join(folder, 'README.md');
+  const text = file
+    ? readFileSync(join(folder, file), 'utf8')
+    : existsSync(readme)
+      ? licenceInReadme(readme)
+      : undefined;
+  if (text === undefined) throw new Error(`${name} has no licence file: look at its repository`);
+  const url = typeof repository === 'string' ? repository : (repository?.url ?? '');
+  return `${name} ${version} (${license}) ${url}\n\n${text.trim()}\n`;
+}
+
+/** Some packages have their licence in the README alone. */
+function licenceInReadme(path) {
+  return /^#+ *licen[cs]e\s*\n([\s\S]+?)(?=\n#|$(?![\s\S]))/im.exec(readFileSync(path, 'utf8'))?.[1];
+}

@@ -1,0 +1,114 @@
+/** Whether something happened, as far as the client can know. */
+export type Certainty = 'no' | 'yes' | 'unknown';
+
+/** The one table of exit codes (design.md section 4). Codes never change meaning. */
+export const outcomes = {
+  ok: { code: 0, billed: 'yes', meaning: 'the gateway ended the reply and every requested output is written' },
+  internal: { code: 1, billed: 'unknown', meaning: 'internal error (a bug)' },
+  usage: {
+    code: 2,
+    billed: 'no',
+    meaning: 'usage, input, settings, unsafe URL or unwritable output, found before sending',
+  },
+  auth: { code: 3, billed: 'no', meaning: 'no key, 401, 403, or a key that is not valid' },
+  rejected: { code: 4, billed: 'no', meaning: 'rejected by the gateway: other 4xx' },
+  quota: { code: 5, billed: 'no', meaning: 'rate limit or quota: 429, 402, after retries' },
+  gateway: { code: 6, billed: 'unknown', meaning: 'gateway failing: 5xx, 529, 408, after retries' },
+  'not-sent': { code: 7, billed: 'no', meaning: 'not sent: DNS, refused, TLS, proxy, connect timeout' },
+  'no-reply': { code: 8, billed: 'unknown', meaning: 'sent, but no reply head came: timeout or connection lost' },
+  'bad-reply': {
+    code: 9,
+    billed: 'yes',
+    meaning: 'bad reply: protocol, redirect, too large, not JSON, bad SSE, bad Base64, empty',
+  },
+  'no-result': { code: 10, billed: 'yes', meaning: 'answered, but blocked, refused or without what was asked for' },
+  incomplete: {
+    code: 11,
+    billed: 'yes',
+    meaning: 'incomplete: cut, fewer images, or a demanded check not met; what came is kept',
+  },
+  'not-written': { code: 12, billed: 'yes', meaning: 'output not written; the reply is kept in a recovery file' },
+  'batch-failed': { code: 13, billed: 'unknown', meaning: 'batch finished with failures' },
+  'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its journal does not match' },
+  hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },
+  interrupted: { code: 130, billed: 'unknown', meaning: 'ended by INT (Ctrl-C)' },
+  closed: { code: 141, billed: 'unknown', meaning: 'stdout was closed by its reader' },
+  terminated: { code: 143, billed: 'unknown', meaning: 'ended by TERM' },
+} as const satisfies Record<string, { code: number; billed: Certainty; meaning: string }>;
+
+/** What kind of failure it is: the name that stands in messages and in the JSON document. */
+export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
+
+/** What is known of a failure beside its class and message. */
+export interface ErrorDetails {
+  /** What to type next. */
+  hint?: string | undefined;
+  /** HTTP status of the reply, where one came. */
+  status?: number | undefined;
+  /** The gateway's own id of the request. */
+  requestId?: string | undefined;
+  /** Whether the same command may succeed when run again unchanged. */
+  retryable?: boolean | undefined;
+  /** The gateway's wish how long to wait, in ms. */
+  retryAfterMs?: number | undefined;
+  /** Whether the request left this machine. */
+  sent?: Certainty | undefined;
+  /** Whether it may have been billed; by default what the table says of the class. */
+  billed?: Certainty | undefined;
+  /** Where the request went: `POST https://host/path`, never with a key. */
+  request?: string | undefined;
+  cause?: unknown;
+}
+
+/** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly class: ErrorClass;
+  readonly details: Omit<ErrorDetails, 'cause'>;
+
+  constructor(errorClass: ErrorClass, message: string, details: ErrorDetails = {}) {
+    const { cause, ...rest } = details;
+    super(message, cause === undefined ? undefined : { cause });
+    this.class = errorClass;
+    this.details = rest;
+  }
+
+  /** The process exit code of this class. */
+  get exitCode(): number {
+    return outcomes[this.class].code;
+  }
+
+  /** Whether the request may have been billed. */
+  get billed(): Certainty {
+    return this.details.billed ?? outcomes[this.class].billed;
+  }
+
+  /** The same failure with more known about it; details that are already known win. */
+  with(details: ErrorDetails): GatewayError {
+    const known = Object.fromEntries(Object.entries(this.details).filter(([, value]) => value !== undefined));
+    const error = new GatewayError(this.class, this.message, { ...details, ...known, cause: this.cause });
+    if (this.stack !== undefined) error.stack = this.stack;
+    return error;
+  }
+}
+
+/** A mistake in flags, input or settings, found before anything was sent (exit 2). */
+export function usageError(message: string, hint?: string, cause?: unknown): GatewayError {
+  return new GatewayError('usage', message, { hint, cause, sent: 'no', retryable: false });
+}
+
+/** The text of anything thrown. Node's AggregateError may have an empty message: then its parts speak. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
+  if (error instanceof Error) return error.message || error.name;
+  return String(error);
+}
+
+/** The code of a Node or undici error (`ECONNREFUSED`, `UND_ERR_SOCKET`), looked for in its causes too. */
+export function codeOf(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    if (at instanceof AggregateError && at.errors.length > 0) return codeOf(at.errors[0]);
+  }
+  return undefined;
+}

@@ -1,0 +1,31 @@
+import { usageError } from '../../errors.ts';
+
+/** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment (faults.md 2d). */
+export function modelSegment(model: string): string {
+  const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
+  if (name === '') throw usageError('the model is empty', 'name one with --model');
+  const problem = problemOf(name);
+  if (problem) throw usageError(`the model may not ${problem}`, 'check --model');
+  try {
+    return encodeURIComponent(name);
+  } catch (error) {
+    throw usageError('the model holds half a character', 'check --model', error);
+  }
+}
+
+/** Path of the content format's operation (spec.md 4.1). Throws usage like modelSegment. */
+export function contentPath(model: string): string {
+  return `/v1beta/models/${modelSegment(model)}:generateContent`;
+}
+
+function problemOf(name: string): string | undefined {
+  if (Array.from(name).some(isControl)) return 'hold control characters';
+  if (name.includes('?') || name.includes('#')) return "hold '?' or '#'";
+  if (name.split(/[/\\]/).some((piece) => piece === '.' || piece === '..')) return "hold '.' or '..' as a path segment";
+  return undefined;
+}
+
+function isControl(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}

@@ -1,0 +1,113 @@
+import { GatewayError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+import { field, listField, numberField, objectField, textField } from '../fields.ts';
+import { quote } from '../quote.ts';
+import { decodePart } from './part.ts';
+import type { Candidate, ContentPart, ContentReply } from './types.ts';
+import { laterUsage, readContentUsage } from './usage.ts';
+
+const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
+
+/**
+ * Reads a content-format reply (spec.md 2.2) in every spelling gateways are known to use (wire.md 2 and 6): snake case,
+ * nulls, missing content, an array of pieces, a `response` wrapper. Throws bad-reply when it is no such reply at all.
+ */
+export function decodeContentReply(json: unknown): ContentReply {
+  return mergeContentReplies(Array.isArray(json) ? json : [json]);
+}
+
+/**
+ * Joins the pieces of one reply, each a parsed JSON value: parts are added to their candidate, all else that comes later
+ * wins. What is no piece of a reply is skipped. Throws bad-reply when none is.
+ */
+export function mergeContentReplies(replies: readonly unknown[]): ContentReply {
+  const pieces = replies.map(unwrap).filter((piece) => piece !== undefined);
+  if (pieces.length === 0) throw notAReply(replies);
+  return pieces.map(decodePiece).reduce(joinReplies);
+}
+
+/** Text of a candidate without its thoughts: its text parts, joined without a separator. */
+export function contentText(candidate: Candidate): string {
+  return textOf(candidate.parts, false);
+}
+
+/** What a candidate thought aloud, where the gateway shows it. */
+export function contentThoughts(candidate: Candidate): string {
+  return textOf(candidate.parts, true);
+}
+
+function textOf(parts: readonly ContentPart[], thought: boolean): string {
+  return parts.map((part) => (part.kind === 'text' && part.thought === thought ? part.text : '')).join('');
+}
+
+function unwrap(json: unknown): JsonObject | undefined {
+  if (!isObject(json)) return undefined;
+  if (isReply(json)) return json;
+  const inner = field(json, 'response');
+  return isObject(inner) && isReply(inner) ? inner : undefined;
+}
+
+function isReply(json: JsonObject): boolean {
+  return replyKeys.some((key) => field(json, key) !== undefined);
+}
+
+function notAReply(replies: readonly unknown[]): GatewayError {
+  const first = replies[0];
+  const keys = isObject(first) ? Object.keys(first).slice(0, 8).join(', ') : '';
+  const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
+  return new GatewayError('bad-reply', `the reply is JSON, but no reply of the content format${found}`, {
+    hint: 'check --base-url and --model; --raw prints the reply as it came',
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function decodePiece(json: JsonObject): ContentReply {
+  const promptFeedback = objectField(json, 'promptFeedback');
+  const metadata = objectField(json, 'usageMetadata');
+  return {
+    candidates: (listField(json, 'candidates') ?? []).filter(isObject).map(decodeCandidate),
+    promptFeedback,
+    blockReason: promptFeedback && textField(promptFeedback, 'blockReason'),
+    usage: laterUsage(undefined, metadata && readContentUsage(metadata)),
+    modelVersion: textField(json, 'modelVersion'),
+    responseId: textField(json, 'responseId'),
+  };
+}
+
+function decodeCandidate(raw: JsonObject, position: number): Candidate {
+  const content = objectField(raw, 'content') ?? {};
+  return {
+    index: numberField(raw, 'index') ?? position,
+    role: textField(content, 'role'),
+    parts: (listField(content, 'parts') ?? []).flatMap(decodePart),
+    finishReason: textField(raw, 'finishReason'),
+    finishMessage: textField(raw, 'finishMessage'),
+    safetyRatings: listField(raw, 'safetyRatings'),
+  };
+}
+
+/** Adds a later piece to the reply so far, in place: both were just decoded and belong to no one else. */
+function joinReplies(reply: ContentReply, after: ContentReply): ContentReply {
+  for (const candidate of after.candidates) addCandidate(reply.candidates, candidate);
+  reply.promptFeedback = after.promptFeedback ?? reply.promptFeedback;
+  reply.blockReason = after.blockReason ?? reply.blockReason;
+  reply.usage = laterUsage(reply.usage, after.usage);
+  reply.modelVersion = after.modelVersion ?? reply.modelVersion;
+  reply.responseId = after.responseId ?? reply.responseId;
+  return reply;
+}
+
+function addCandidate(candidates: Candidate[], added: Candidate): void {
+  const candidate = candidates.find(({ index }) => index === added.index);
+  if (!candidate) {
+    candidates.push(added);
+    return;
+  }
+  for (const part of added.parts) candidate.parts.push(part);
+  candidate.role ??= added.role;
+  candidate.finishReason = added.finishReason ?? candidate.finishReason;
+  candidate.finishMessage = added.finishMessage ?? candidate.finishMessage;
+  candidate.safetyRatings = added.safetyRatings ?? candidate.safetyRatings;
+}

@@ -1,0 +1,57 @@
+import { usageError } from '../../errors.ts';
+import type { Body, BodyValue } from '../../upload.ts';
+import { objectAt, setFields, unlessEmpty } from '../set-fields.ts';
+import type { ContentInput } from './types.ts';
+
+/**
+ * The body of a content-format request (spec.md 2.1): `input.body` first, the other fields over it, objects merged key by
+ * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage when the body's `contents` is no array.
+ */
+export function encodeContentRequest(input: ContentInput): Body {
+  const body = input.body ?? {};
+  return setFields(body, {
+    contents: contentsOf(input, body),
+    systemInstruction: input.system === undefined ? undefined : { parts: [{ text: input.system }] },
+    generationConfig: generationConfigOf(input, objectAt(body, 'generationConfig')),
+    safetySettings: input.safety?.length ? input.safety.map((setting) => ({ ...setting })) : undefined,
+    tools: input.tools && [...input.tools],
+    toolConfig: input.toolConfig,
+    cachedContent: input.cachedContent,
+  });
+}
+
+function contentsOf(input: ContentInput, body: Body): BodyValue | undefined {
+  const earlier: BodyValue = input.contents ? [...input.contents] : (body['contents'] ?? []);
+  const parts = promptParts(input);
+  if (parts.length === 0) return input.contents && earlier;
+  if (!Array.isArray(earlier)) throw usageError("'contents' in the body is no array, so the prompt cannot follow it");
+  return [...earlier, { role: 'user', parts }];
+}
+
+function promptParts({ prompt, inline = [] }: ContentInput): BodyValue[] {
+  const text = prompt === undefined ? [] : [{ text: prompt }];
+  return [...text, ...inline.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } }))];
+}
+
+function generationConfigOf(input: ContentInput, base: Body): Body | undefined {
+  const config = setFields(base, {
+    temperature: input.temperature,
+    topP: input.topP,
+    topK: input.topK,
+    candidateCount: input.candidates,
+    maxOutputTokens: input.maxTokens,
+    stopSequences: input.stop?.length ? [...input.stop] : undefined,
+    seed: input.seed,
+    responseMimeType: input.responseMime,
+    imageConfig: unlessEmpty(
+      setFields(objectAt(base, 'imageConfig'), { aspectRatio: input.aspect, imageSize: input.size }),
+    ),
+  });
+  return unlessEmpty(input.schema === undefined ? config : withSchema(config, input.schema));
+}
+
+/** A schema needs its response type, and excludes the other way of giving one (wire.md 1). */
+function withSchema(config: Body, schema: BodyValue): Body {
+  const { responseSchema: _, ...rest } = config;
+  return { responseMimeType: 'application/json', ...rest, responseJsonSchema: schema };
+}

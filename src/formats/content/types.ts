@@ -1,0 +1,79 @@
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Body, Upload } from '../../upload.ts';
+
+/** An input image or file as an inlineData part: media type and Base64 to be (spec.md 2.1). */
+export interface InlineInput {
+  mimeType: string;
+  data: Upload;
+}
+
+/** Everything a content-format request may carry; an absent field is not sent (spec.md 2.1). */
+export interface ContentInput {
+  /** The text of the last user turn: a prompt or an edit instruction. */
+  prompt?: string | undefined;
+  /** Images and files that follow the text part in the same turn. */
+  inline?: readonly InlineInput[] | undefined;
+  /** Earlier turns, sent before the prompt as they are. */
+  contents?: readonly JsonValue[] | undefined;
+  system?: string | undefined;
+  temperature?: number | undefined;
+  topP?: number | undefined;
+  topK?: number | undefined;
+  /** candidateCount */
+  candidates?: number | undefined;
+  /** maxOutputTokens */
+  maxTokens?: number | undefined;
+  /** stopSequences */
+  stop?: readonly string[] | undefined;
+  seed?: number | undefined;
+  responseMime?: string | undefined;
+  /** JSON Schema, sent as responseJsonSchema with responseMimeType application/json. */
+  schema?: JsonValue | undefined;
+  /** imageConfig.aspectRatio, `W:H` */
+  aspect?: string | undefined;
+  /** imageConfig.imageSize */
+  size?: string | undefined;
+  safety?: readonly { category: string; threshold: string }[] | undefined;
+  tools?: readonly JsonValue[] | undefined;
+  toolConfig?: JsonObject | undefined;
+  cachedContent?: string | undefined;
+  /** A whole body that the fields above are laid over. */
+  body?: Body | undefined;
+}
+
+/** One part of a candidate. `data` is Base64 as it came, or a placeholder for Base64 that was stored on the way. */
+export type ContentPart =
+  | { kind: 'text'; text: string; thought: boolean }
+  | { kind: 'blob'; mimeType: string | undefined; data: string; thought: boolean }
+  | { kind: 'call'; id: string | undefined; name: string; input: JsonValue }
+  | { kind: 'other'; keys: string[] };
+
+/** One candidate of a reply (spec.md 2.2). */
+export interface Candidate {
+  index: number;
+  role: string | undefined;
+  parts: ContentPart[];
+  finishReason: string | undefined;
+  finishMessage: string | undefined;
+  safetyRatings: JsonValue[] | undefined;
+}
+
+/** A content-format reply, whatever spelling the gateway used (wire.md 6). */
+export interface ContentReply {
+  candidates: Candidate[];
+  promptFeedback: JsonObject | undefined;
+  /** promptFeedback.blockReason, also in snake case. */
+  blockReason: string | undefined;
+  usage: Usage | undefined;
+  modelVersion: string | undefined;
+  responseId: string | undefined;
+}
+
+/** Token counts of either format; absent means the gateway did not say. */
+export interface Usage {
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  thinkingTokens?: number | undefined;
+  cachedInputTokens?: number | undefined;
+  totalTokens?: number | undefined;
+}

@@ -1,0 +1,160 @@
+import { isObject } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { messageOfText } from './error-text.ts';
+import { readDetails } from './error-details.ts';
+import type { ErrorDetailFacts } from './error-details.ts';
+import { field, textField } from './fields.ts';
+import { proseDelayMs } from './retry-delay.ts';
+import { saysSpent } from './spent-quota.ts';
+
+/** What an error body says, whichever of its shapes it has (wire.md 2, 4 and 6 #15 to #21, #39). */
+export interface ErrorBody extends ErrorDetailFacts {
+  message: string;
+  /** error.type: `overloaded_error`, `invalid_request_error`. */
+  type?: string | undefined;
+  /** RPC name: `RESOURCE_EXHAUSTED`. */
+  status?: string | undefined;
+  /** error.code, a word or a number. */
+  code?: string | number | undefined;
+  requestId?: string | undefined;
+  /** Waiting is no use: the money or the day's quota is spent. */
+  quotaSpent?: boolean | undefined;
+}
+
+/** Messages may hold JSON again; deeper than this they are left as they are (wire.md 6 #18). */
+const mostNesting = 2;
+
+/** Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. */
+export function readErrorBody(text: string): ErrorBody | undefined {
+  if (text.trim() === '') return undefined;
+  for (const candidate of [text, ...eventData(text)]) {
+    const error = errorIn(parse(candidate), 0);
+    if (error) return complete(error);
+  }
+  return complete({ message: messageOfText(text) });
+}
+
+/** The error that a reply with status 200, or an event, holds in place of a result (wire.md 6 #15). */
+export function findErrorInReply(json: unknown): ErrorBody | undefined {
+  if (Array.isArray(json)) {
+    for (const piece of json) {
+      const error = isObject(piece) ? findErrorInReply(piece) : undefined;
+      if (error) return error;
+    }
+    return undefined;
+  }
+  if (!isObject(json)) return undefined;
+  const inner = json['response'];
+  const value = isObject(inner) && isObject(inner['error']) ? inner : json;
+  if (isResult(value) && !isObject(value['error'])) return undefined;
+  if (!claimsError(value)) return undefined;
+  const error = errorIn(value, 0);
+  return error && complete(error);
+}
+
+/** A name alone, such as `"status": "ok"`, is no error: a page of some other service is a bad reply. */
+function claimsError(json: JsonObject): boolean {
+  const { error, type, success, code } = json;
+  const isFailure = type === 'error' || success === false || Number(code) >= 400;
+  return isFailure || (error ?? '') !== '' || messageIn(json, {}) !== undefined;
+}
+
+function isResult(json: JsonObject): boolean {
+  return field(json, 'candidates') !== undefined || json['type'] === 'message' || Array.isArray(json['content']);
+}
+
+/** An error reply to a streamed request may itself be events: the data of each is looked at. */
+function eventData(text: string): string[] {
+  return text
+    .split(/[\r\n]+/)
+    .filter((line) => line.startsWith('data:'))
+    .slice(0, 16)
+    .map((line) => line.slice('data:'.length));
+}
+
+function errorIn(value: unknown, depth: number): ErrorBody | undefined {
+  if (depth > mostNesting + 1) return undefined;
+  if (typeof value === 'string') return value.trim() === '' ? undefined : withMessage({}, value, depth);
+  if (Array.isArray(value)) return errorIn(value[0], depth + 1);
+  if (!isObject(value)) return undefined;
+  const inner = isObject(value['error']) ? value['error'] : value;
+  const facts = factsOf(value, inner);
+  const message = messageIn(value, inner) ?? nameOf(facts);
+  return message === undefined ? undefined : withMessage(facts, message, depth);
+}
+
+function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message'> {
+  const type = textField(inner, 'type') ?? textField(outer, 'type');
+  const status = field(inner, 'status');
+  return {
+    type: type === 'error' ? undefined : type,
+    status: typeof status === 'string' ? status : undefined,
+    code: codeIn(inner) ?? (typeof status === 'number' ? status : undefined),
+    requestId: textField(outer, 'requestId') ?? textField(inner, 'requestId'),
+    ...readDetails(inner['details']),
+  };
+}
+
+function codeIn(inner: JsonObject): string | number | undefined {
+  const code = inner['code'];
+  return typeof code === 'number' || (typeof code === 'string' && code !== '') ? code : undefined;
+}
+
+function messageIn(outer: JsonObject, inner: JsonObject): string | undefined {
+  const found = [inner['message'], outer['message'], detailText(outer['detail']), outer['error']];
+  return found.find((text): text is string => typeof text === 'string' && text.trim() !== '');
+}
+
+/** `detail` is a text, or FastAPI's list of `{loc, msg}`. */
+function detailText(detail: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(detail)) return isObject(detail) ? (detail['message'] ?? detail['msg']) : detail;
+  return detail
+    .slice(0, 8)
+    .filter(isObject)
+    .map(({ loc, msg }) => `${Array.isArray(loc) ? `${loc.map(String).join('.')}: ` : ''}${String(msg)}`)
+    .join('; ');
+}
+
+function nameOf({ type, status, code, reason }: Omit<ErrorBody, 'message'>): string | undefined {
+  return type ?? status ?? reason ?? (code === undefined ? undefined : String(code));
+}
+
+/** A message that is JSON itself is unwrapped; what the inner error says wins. */
+function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: number): ErrorBody {
+  const text = message.trim();
+  const nested = depth < mostNesting && /^[{["]/.test(text) ? errorIn(parse(text), depth + 1) : undefined;
+  if (!nested) return { ...facts, message: text };
+  const known = Object.entries(nested).filter(([, value]) => value !== undefined);
+  return { ...facts, ...Object.fromEntries(known), message: nested.message };
+}
+
+/** Adds what only the prose of the message tells. */
+function complete(error: ErrorBody): ErrorBody {
+  const { message, type, status, code, reason } = error;
+  const names = [type, status, reason, code === undefined ? undefined : String(code)];
+  return {
+    ...error,
+    requestId: error.requestId ?? requestIdIn(message),
+    retryDelayMs: error.retryDelayMs ?? proseDelayMs(message),
+    quotaSpent: error.quotaSpent || saysSpent(names, message) || undefined,
+  };
+}
+
+/** Relays end their messages with `(request id: …)` (wire.md 6 #21). */
+function requestIdIn(message: string): string | undefined {
+  const at = message.toLowerCase().lastIndexOf('request id:');
+  if (at < 0) return undefined;
+  const id = message
+    .slice(at + 'request id:'.length, at + 200)
+    .split(')')[0]
+    ?.trim();
+  return id === '' ? undefined : id;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text.trim());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+import { isObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+import { openBlock } from './open-block.ts';
+import type { OpenBlock } from './open-block.ts';
+import type { StreamDelta } from './types.ts';
+
+/** Changes streamed text before it is kept or shown: takes pictures out of it, that memory does not grow with them. */
+export interface TextFilter {
+  /** The part of the text that may be kept now. */
+  take(text: string, block: number): string;
+  /** What was held back of a block that is over. */
+  flush(block: number): string;
+}
+
+/** The blocks of a reply while they are streamed. */
+export interface BlockStream {
+  readonly list: OpenBlock[];
+  /** Where in the list the block of a wire index stands, while it is open. */
+  readonly open: Map<number, number>;
+  readonly filter: TextFilter | undefined;
+}
+
+/** content_block_start; some blocks arrive whole in it (wire.md 5, 6 #5). */
+export function startBlock(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
+  const start = isObject(payload['content_block']) ? payload['content_block'] : {};
+  return beginBlock(blocks, payload['index'], start);
+}
+
+/** content_block_delta; kinds that are not known mean nothing. */
+export function addDelta(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
+  const delta = payload['delta'];
+  if (!isObject(delta)) return [];
+  const { type } = delta;
+  if (type === 'text_delta') return addText(blocks, payload, { type: 'text', text: delta['text'] });
+  if (type === 'thinking_delta') return addText(blocks, payload, { type: 'thinking', text: delta['thinking'] });
+  const block = positionOf(blocks, payload);
+  const open = block === undefined ? undefined : blocks.list[block];
+  if (block === undefined || !open) return [];
+  if (type === 'input_json_delta') return addInput(open, delta, block);
+  if (type === 'signature_delta' && typeof delta['signature'] === 'string') open.signature = delta['signature'];
+  if (type === 'citations_delta' && isObject(delta['citation'])) open.citations.push(delta['citation']);
+  return [];
+}
+
+/** content_block_stop. */
+export function stopBlock(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
+  const block = positionOf(blocks, payload);
+  if (block === undefined) return [];
+  for (const [index, position] of blocks.open) if (position === block) blocks.open.delete(index);
+  return [...flushText(blocks, block), { type: 'block-stop', block }];
+}
+
+function beginBlock(blocks: BlockStream, index: unknown, start: JsonObject): StreamDelta[] {
+  const opened = openBlock(start);
+  const block = blocks.list.push(opened) - 1;
+  if (opened.type === 'text') opened.text = blocks.filter?.take(opened.text, block) ?? opened.text;
+  blocks.open.set(typeof index === 'number' ? index : -1 - block, block);
+  const begun: StreamDelta = { type: 'block-start', block, blockType: opened.type };
+  if (opened.text === '') return [begun];
+  return [begun, { type: opened.type === 'thinking' ? 'thinking' : 'text', text: opened.text, block }];
+}
+
+/** Adds shown text. Where the block never began, or is of another kind, a block of the delta's own kind begins. */
+function addText(
+  blocks: BlockStream,
+  payload: JsonObject,
+  { type, text }: { type: 'text' | 'thinking'; text: unknown },
+): StreamDelta[] {
+  if (typeof text !== 'string' || text === '') return [];
+  let block = positionOf(blocks, payload);
+  let open = block === undefined ? undefined : blocks.list[block];
+  const begun = open?.type === type ? [] : beginBlock(blocks, payload['index'], { type });
+  if (block === undefined || begun.length > 0) block = blocks.list.length - 1;
+  open = blocks.list[block];
+  const kept = type === 'text' && blocks.filter ? blocks.filter.take(text, block) : text;
+  if (open) open.text += kept;
+  return kept === '' ? begun : [...begun, { type, text: kept, block }];
+}
+
+/** Gives out the text of a block that the filter held back. */
+export function flushText(blocks: BlockStream, block: number): StreamDelta[] {
+  const open = blocks.list[block];
+  const text = open?.type === 'text' ? (blocks.filter?.flush(block) ?? '') : '';
+  if (!open || text === '') return [];
+  open.text += text;
+  return [{ type: 'text', text, block }];
+}
+
+function addInput(open: OpenBlock, delta: JsonObject, block: number): StreamDelta[] {
+  const json = delta['partial_json'];
+  if (typeof json !== 'string' || json === '' || open.type === 'text' || open.type === 'thinking') return [];
+  open.text += json;
+  return [{ type: 'tool-input', json, block }];
+}
+
+/** The open block that an event speaks of: by its index, or the newest where it has none. */
+function positionOf({ open }: BlockStream, payload: JsonObject): number | undefined {
+  const index = payload['index'];
+  return typeof index === 'number' ? open.get(index) : [...open.values()].at(-1);
+}

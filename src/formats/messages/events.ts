@@ -1,0 +1,171 @@
+import { GatewayError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { findErrorInReply } from '../error-body.ts';
+import { failureOfError } from '../failure.ts';
+import { quote } from '../quote.ts';
+import { addDelta, flushText, startBlock, stopBlock } from './block-stream.ts';
+import type { BlockStream, TextFilter } from './block-stream.ts';
+import { closeBlock } from './open-block.ts';
+import { parseTextDelta } from './text-delta.ts';
+import type { MessageReply, StreamDelta } from './types.ts';
+import { addCounts, usageOf } from './usage.ts';
+import type { MessageCounts } from './usage.ts';
+
+/** One server-sent event as the stream's parser gives it. */
+export interface ServerEvent {
+  event?: string | undefined;
+  data: string;
+}
+
+/** Puts a streamed reply together, event by event. */
+export interface MessageAssembler {
+  /**
+   * Takes the next event and says what it means to a reader. Throws what an `error` event stands for (class by its type),
+   * and bad-reply for data that is no JSON or a second message; what came before is kept.
+   */
+  feed(event: ServerEvent): StreamDelta[];
+  /** What a filter still holds back of blocks that never ended: the stream is over. */
+  flush(): StreamDelta[];
+  /** The reply as far as it came; also after a throw. */
+  finish(): MessageReply;
+  /** Whether a stop reason or message_stop was seen. */
+  readonly complete: boolean;
+}
+
+interface State {
+  message: { id: string | undefined; role: string | undefined; model: string | undefined } | undefined;
+  readonly blocks: BlockStream;
+  stopReason: string | undefined;
+  stopSequence: string | undefined;
+  stopDetails: JsonValue | undefined;
+  counts: MessageCounts;
+  ended: boolean;
+}
+
+const handlers: Readonly<Record<string, (state: State, payload: JsonObject) => StreamDelta[]>> = {
+  message_start: startMessage,
+  content_block_start: ({ blocks }, payload) => startBlock(blocks, payload),
+  content_block_delta: ({ blocks }, payload) => addDelta(blocks, payload),
+  content_block_stop: ({ blocks }, payload) => stopBlock(blocks, payload),
+  message_delta: changeMessage,
+  message_stop: endMessage,
+  done: endOfStream,
+};
+
+/** Waits for the events of one reply (wire.md 5, and 6 #22 to #38). */
+export function createMessageAssembler({ filter }: { filter?: TextFilter } = {}): MessageAssembler {
+  const state: State = {
+    message: undefined,
+    blocks: { list: [], open: new Map(), filter },
+    stopReason: undefined,
+    stopSequence: undefined,
+    stopDetails: undefined,
+    counts: {},
+    ended: false,
+  };
+  return {
+    feed: (event) => feed(state, event),
+    flush: () => [...state.blocks.open.values()].flatMap((block) => flushText(state.blocks, block)),
+    finish: () => finish(state),
+    get complete() {
+      return isComplete(state);
+    },
+  };
+}
+
+function feed(state: State, { event, data }: ServerEvent): StreamDelta[] {
+  const text = data.trim();
+  if (text.startsWith(':')) return [];
+  if (text === '[DONE]') return endOfStream(state);
+  const payload = text === '' ? {} : (parseTextDelta(text) ?? parse(text));
+  if (!isObject(payload)) return [];
+  const type = typeof payload['type'] === 'string' ? payload['type'] : (event ?? '');
+  const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
+  if (handler) return handler(state, payload);
+  if (!state.ended) throwError(state, type, payload);
+  return [];
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badStream(`an event of the stream is no JSON: ${quote(text)}`, error);
+  }
+}
+
+/** Gateways report errors under types of their own (wire.md 6 #16, #17); other unknown events are none. */
+function throwError(state: State, type: string, payload: JsonObject): void {
+  const error = findErrorInReply(payload);
+  const isError = type === 'error' || payload['success'] === false || (payload['error'] ?? '') !== '';
+  if (!isError || (!error && type !== 'error')) return;
+  throw failureOfError(error ?? { message: '' }, { billed: state.message ? 'unknown' : undefined });
+}
+
+function startMessage(state: State, payload: JsonObject): StreamDelta[] {
+  const message = isObject(payload['message']) ? payload['message'] : {};
+  const id = stringOf(message['id']);
+  if (state.message) {
+    if (id === undefined || id === state.message.id) return [];
+    throw badStream(`a second message (${quote(id)}) begins inside the stream`);
+  }
+  state.message = { id, role: stringOf(message['role']), model: stringOf(message['model']) };
+  addUsage(state, message);
+  return [{ type: 'start', id, model: state.message.model }];
+}
+
+/** message_delta; there may be several, and each field that is not null is the newest (wire.md 6 #34). */
+function changeMessage(state: State, payload: JsonObject): StreamDelta[] {
+  addUsage(state, payload);
+  const delta = payload['delta'];
+  if (!isObject(delta)) return [];
+  state.stopSequence = stringOf(delta['stop_sequence']) ?? state.stopSequence;
+  state.stopDetails = delta['stop_details'] ?? state.stopDetails;
+  const stopReason = stringOf(delta['stop_reason']);
+  if (!stopReason) return [];
+  state.stopReason = stopReason;
+  return [{ type: 'stop', stopReason }];
+}
+
+function endMessage(state: State): StreamDelta[] {
+  if (state.ended) return [];
+  state.ended = true;
+  return [{ type: 'end' }];
+}
+
+/** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (wire.md 6 #23). */
+function endOfStream(state: State): StreamDelta[] {
+  return isComplete(state) ? endMessage(state) : [];
+}
+
+function finish(state: State): MessageReply {
+  return {
+    id: state.message?.id,
+    role: state.message?.role,
+    model: state.message?.model,
+    blocks: state.blocks.list.map(closeBlock),
+    stopReason: state.stopReason,
+    stopSequence: state.stopSequence,
+    stopDetails: state.stopDetails,
+    usage: usageOf(state.counts),
+    complete: isComplete(state),
+  };
+}
+
+function isComplete(state: State): boolean {
+  return state.ended || state.stopReason !== undefined;
+}
+
+function addUsage(state: State, holder: JsonObject): void {
+  const usage = holder['usage'];
+  if (isObject(usage)) state.counts = addCounts(state.counts, usage);
+}
+
+function stringOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function badStream(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
+}

@@ -1,0 +1,41 @@
+import { isObject } from '../json.ts';
+import type { JsonValue } from '../json.ts';
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const span = /^(\d{1,12}(?:\.\d{1,12})?) ?(ms|s(?:econds?)?|m(?:inutes?)?|h(?:ours?)?)(?![a-z])/;
+const leads = ['retry in ', 'try again in ', 'retry after '];
+
+/** Milliseconds of a protobuf duration: `"34.4s"`, or `{seconds, nanos}` as some libraries write it (wire.md 2). */
+export function durationMs(value: JsonValue | undefined): number | undefined {
+  if (typeof value === 'string') return readSpan(value);
+  if (!isObject(value)) return undefined;
+  const seconds = Number(value['seconds'] ?? 0);
+  const nanos = Number(value['nanos'] ?? 0);
+  return usable(seconds * 1000 + nanos / 1e6);
+}
+
+/** Milliseconds that a message asks for in prose: `Please retry in 25.465784708s.` (wire.md 2). */
+export function proseDelayMs(message: string): number | undefined {
+  const text = message.toLowerCase();
+  for (const lead of leads) {
+    const at = text.indexOf(lead);
+    const delay = at < 0 ? undefined : readSpan(text.slice(at + lead.length, at + lead.length + 40));
+    if (delay !== undefined) return delay;
+  }
+  return undefined;
+}
+
+/** Reads `1m2.5s` from the beginning of a short text. */
+function readSpan(text: string): number | undefined {
+  let total: number | undefined;
+  for (let rest = text.slice(0, 40), match = span.exec(rest); match; match = span.exec(rest)) {
+    const unit = match[2] === 'ms' ? 'ms' : (match[2]?.[0] ?? '');
+    total = (total ?? 0) + Number(match[1]) * (unitMs[unit] ?? 0);
+    rest = rest.slice(match[0].length);
+  }
+  return usable(total);
+}
+
+function usable(ms: number | undefined): number | undefined {
+  return ms !== undefined && Number.isFinite(ms) && ms >= 0 ? Math.ceil(ms) : undefined;
+}

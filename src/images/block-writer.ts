@@ -1,0 +1,136 @@
+import type { FileHandle } from 'node:fs/promises';
+import { giveBlock, takeBlock } from './block-pool.ts';
+import {
+  copyBytes,
+  createTempFile,
+  type Nonce,
+  notWritten,
+  removeFile,
+  type TempFile,
+  writeFully,
+} from './temp-file.ts';
+
+/** Where temporary files stand. */
+export interface TempFolders {
+  /** The folder of the final names, so that publishing is a link. */
+  folder: string;
+  /** A folder on another disk, where a picture that was paid for goes when its own folder takes no more. */
+  fallback?: string | undefined;
+  nonce: Nonce;
+}
+
+/** Writes a temporary file in large blocks: one is filled while the other is written. */
+export class BlockWriter {
+  readonly #folders: TempFolders;
+  #file: TempFile | undefined;
+  #block: Buffer | undefined;
+  #spare: Buffer | undefined;
+  #filled = 0;
+  #written = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #relocated = false;
+
+  constructor(folders: TempFolders) {
+    this.#folders = folders;
+  }
+
+  /** The file's path, once it exists. */
+  get path(): string | undefined {
+    return this.#file?.path;
+  }
+
+  /** Takes a copy of the bytes. A returned promise is back-pressure. Throws GatewayError not-written. */
+  async write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.byteLength;) {
+      const block = (this.#block ??= takeBlock());
+      const part = bytes.subarray(at, at + block.length - this.#filled);
+      block.set(part, this.#filled);
+      this.#filled += part.byteLength;
+      at += part.byteLength;
+      if (this.#filled === block.length) await this.#flush();
+    }
+  }
+
+  /** Writes the rest. Throws GatewayError not-written. */
+  async end(): Promise<void> {
+    await this.#flush();
+    await this.#writing;
+    this.#giveBlocks();
+  }
+
+  /** Forces the bytes to the disk and closes the file. Throws GatewayError not-written. */
+  async sync(): Promise<void> {
+    const { handle, path } = await this.#open();
+    try {
+      await handle.datasync();
+    } catch (error) {
+      throw notWritten(path, error);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Waits for what is under way, closes the file and removes it. */
+  async discard(): Promise<void> {
+    await this.#writing.catch(() => {});
+    this.#giveBlocks();
+    if (!this.#file) return;
+    await this.#file.handle.close().catch(() => {});
+    await removeFile(this.#file.path);
+  }
+
+  async #flush(): Promise<void> {
+    await this.#writing;
+    const block = this.#block;
+    if (block === undefined || this.#filled === 0) return;
+    const position = this.#written;
+    this.#writing = this.#writeBlock(block.subarray(0, this.#filled), position);
+    this.#written += this.#filled;
+    this.#filled = 0;
+    [this.#block, this.#spare] = [this.#spare, block];
+    // Its failure is thrown by whoever waits for it next.
+    this.#writing.catch(() => {});
+  }
+
+  #giveBlocks(): void {
+    for (const block of [this.#block, this.#spare]) if (block) giveBlock(block);
+    this.#block = undefined;
+    this.#spare = undefined;
+  }
+
+  async #writeBlock(block: Uint8Array, position: number): Promise<void> {
+    try {
+      await writeFully((await this.#open()).handle, block, position);
+    } catch (error) {
+      const handle = await this.#relocate(position, error);
+      try {
+        await writeFully(handle, block, position);
+      } catch (second) {
+        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second);
+      }
+    }
+  }
+
+  async #open(): Promise<TempFile> {
+    this.#file ??= await createTempFile(this.#folders.folder, this.#folders);
+    return this.#file;
+  }
+
+  /** Goes on in the other folder with what was written so far; throws the first error where there is none. */
+  async #relocate(bytes: number, error: unknown): Promise<FileHandle> {
+    const { folder, fallback } = this.#folders;
+    if (fallback === undefined || this.#relocated) throw notWritten(folder, error);
+    this.#relocated = true;
+    const old = this.#file;
+    try {
+      this.#file = await createTempFile(fallback, this.#folders);
+      if (old) await copyBytes(old.handle, this.#file.handle, bytes);
+    } catch (second) {
+      throw notWritten(fallback, second);
+    } finally {
+      await old?.handle.close().catch(() => {});
+      if (old) await removeFile(old.path).catch(() => {});
+    }
+    return this.#file.handle;
+  }
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
+import { imageFacts } from './sniff.ts';
+import { createTempFile, removeFile, writeFully } from './temp-file.ts';
+
+/** An input picture, looked at but not read whole. */
+export interface InputImage {
+  /** From the bytes. */
+  mimeType: string;
+  bytes: number;
+  /** Lower-case hex; only where it was asked for. */
+  sha256: string | undefined;
+  /** Where the bytes can be read, as often as needed. */
+  path: string;
+  width: number | undefined;
+  height: number | undefined;
+  /** Removes the temporary file behind a pipe; does nothing for a file of the user's. */
+  cleanup(): Promise<void>;
+}
+
+/** How an input is read. */
+export interface InputOptions {
+  /** What the user typed, for messages (`-i -`); the path by default. */
+  label?: string | undefined;
+  /** Computes the SHA-256 too, which reads all of it. */
+  hash?: boolean | undefined;
+  /** Folder for what comes through a pipe. */
+  spoolFolder?: string | undefined;
+}
+
+const headBytes = 256 * 1024;
+
+/**
+ * Looks at an input picture: type and size by its bytes (design.md 1: edit). A pipe, such as bash's `<(…)`, goes to a
+ * temporary file first. Throws GatewayError usage: unreadable, empty, or no picture.
+ */
+export async function readInputImage(path: string, options: InputOptions = {}): Promise<InputImage> {
+  const label = options.label ?? JSON.stringify(path);
+  const handle = await openInput(path, label);
+  const stats = await handle.stat();
+  if (stats.isDirectory()) {
+    await handle.close();
+    throw usageError(`${label} is a folder`, 'name an image file');
+  }
+  // The same handle goes on: a FIFO that is closed and opened again has lost its writer.
+  if (!stats.isFile()) return readPipe(handle, { ...options, label });
+  try {
+    const head = await readHead(handle);
+    const { mimeType, width, height } = await imageFacts(head);
+    if (head.length === 0) throw usageError(`${label} is empty`, 'name an image file');
+    if (mimeType === undefined)
+      throw usageError(`${label} is no image that we know`, 'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known');
+    const sha256 = options.hash ? await hashFile(handle) : undefined;
+    return { mimeType, bytes: stats.size, sha256, path, width, height, cleanup: () => Promise.resolve() };
+  } catch (error) {
+    throw asUnreadable(label, error, path);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readPipe(handle: FileHandle, options: InputOptions & { label: string }): Promise<InputImage> {
+  const spooled = await spool(handle.createReadStream(), { folder: options.spoolFolder, label: options.label });
+  try {
+    return { ...(await readInputImage(spooled.path, options)), cleanup: spooled.cleanup };
+  } catch (error) {
+    await spooled.cleanup();
+    throw error;
+  }
+}
+
+/** A stream that was written to a file, so that its size is known. */
+export interface Spooled {
+  path: string;
+  bytes: number;
+  /** Removes the file; safe to call twice. */
+  cleanup(): Promise<void>;
+}
+
+/** How a stream is spooled. */
+export interface SpoolOptions {
+  /** Most bytes that are taken; none by default. */
+  cap?: number | undefined;
+  folder?: string | undefined;
+  label?: string | undefined;
+}
+
+/** Writes a stream to a temporary file that only its owner may read. Throws GatewayError usage: unreadable, too large, disk full. */
+export async function spool(stream: AsyncIterable<Uint8Array>, options: SpoolOptions = {}): Promise<Spooled> {
+  const { cap = Number.POSITIVE_INFINITY, folder = tmpdir(), label = 'stdin' } = options;
+  const file = await createTempFile(folder).catch((error: unknown) => {
+    throw usageError(
+      `cannot keep ${label} in ${JSON.stringify(folder)}: ${messageOf(error)}`,
+      'set TMPDIR to a folder that can be written',
+      error,
+    );
+  });
+  const cleanup = (): Promise<void> => removeFile(file.path);
+  let bytes = 0;
+  try {
+    for await (const chunk of stream) {
+      if (bytes + chunk.byteLength > cap) throw usageError(`${label} holds more than ${cap} bytes`, 'send less');
+      await writeFully(file.handle, chunk, bytes);
+      bytes += chunk.byteLength;
+    }
+    await file.handle.close();
+    return { path: file.path, bytes, cleanup };
+  } catch (error) {
+    await file.handle.close();
+    await cleanup();
+    throw asUnreadable(label, error);
+  }
+}
+
+async function openInput(path: string, label: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    throw asUnreadable(label, error, path);
+  }
+}
+
+async function readHead(handle: FileHandle): Promise<Uint8Array> {
+  const head = Buffer.alloc(headBytes);
+  let size = 0;
+  while (size < headBytes) {
+    const { bytesRead } = await handle.read(head, size, headBytes - size, size);
+    if (bytesRead === 0) break;
+    size += bytesRead;
+  }
+  return head.subarray(0, size);
+}
+
+async function hashFile(handle: FileHandle): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false, highWaterMark: headBytes }))
+    hash.update(chunk as Uint8Array);
+  return hash.digest('hex');
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'it may not be read',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
+  ENOSPC: 'the disk for temporary files is full',
+};
+
+/** What the system said, as a mistake in the input; an abort or a failure of ours stays what it is. */
+function asUnreadable(label: string, error: unknown, path?: string): unknown {
+  if (error instanceof GatewayError) return error;
+  const code = codeOf(error);
+  if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
+  const hint =
+    path !== undefined
+      ? `look at it: ls -l ${shellWord(path)}`
+      : code === 'ENOSPC'
+        ? 'set TMPDIR to a folder with room'
+        : undefined;
+  return usageError(`${label}: ${reasons[code] ?? messageOf(error)}`, hint, error);
+}

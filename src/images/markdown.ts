@@ -1,0 +1,146 @@
+import { type HeadMatch, matchDataUrl, matchMarkdownImage } from './data-url-head.ts';
+
+/** A piece of text in which pictures may stand as data URLs (wire.md 6 #1, #2, #4). */
+export type MarkdownPiece =
+  | { type: 'text'; text: string }
+  | { type: 'image-start'; mimeType: string; alt: string }
+  | { type: 'base64'; text: string }
+  | { type: 'image-end' };
+
+/** Takes pictures out of text that arrives in pieces of any length. */
+export interface MarkdownImageSplitter {
+  feed(text: string): MarkdownPiece[];
+  /** What was held back, when the text is over. A Markdown picture without its `)` was cut and gets no image-end; with `cut`, nor does a bare data URL. */
+  finish(options?: { cut?: boolean }): MarkdownPiece[];
+}
+
+/** Starts at the beginning of a text. Only what may still become a data URL is held back; no Base64 is ever `text`. */
+export function createMarkdownImageSplitter(): MarkdownImageSplitter {
+  return new Splitter();
+}
+
+/** The pictures of a whole text, and the text without them. `data` is Base64 or a placeholder for it. */
+export function extractDataUrls(text: string): { text: string; images: { mimeType: string; data: string }[] } {
+  const splitter = createMarkdownImageSplitter();
+  const rest: string[] = [];
+  const images: { mimeType: string; data: string }[] = [];
+  let open: { mimeType: string; parts: string[] } | undefined;
+  for (const piece of [...splitter.feed(text), ...splitter.finish()]) {
+    if (piece.type === 'text') rest.push(piece.text);
+    else if (piece.type === 'image-start') open = { mimeType: piece.mimeType, parts: [] };
+    else if (piece.type === 'base64') open?.parts.push(piece.text);
+    else if (open) images.push({ mimeType: open.mimeType, data: open.parts.join('') });
+  }
+  return { text: rest.join(''), images };
+}
+
+const longestTitle = 300;
+
+type State = 'text' | 'base64' | 'closing';
+
+class Splitter implements MarkdownImageSplitter {
+  #state: State = 'text';
+  #held = '';
+  /** Inside `![…](…)`, which a `)` ends; a bare URL ends with its Base64. */
+  #inParens = false;
+  #padded = false;
+  #pieces: MarkdownPiece[] = [];
+
+  feed(text: string): MarkdownPiece[] {
+    this.#pieces = [];
+    this.#go(this.#held + text, false);
+    return this.#pieces;
+  }
+
+  finish({ cut = false }: { cut?: boolean } = {}): MarkdownPiece[] {
+    this.#pieces = [];
+    this.#go(this.#held, true);
+    const ended = this.#state === 'closing' || (this.#state === 'base64' && !this.#inParens && !cut);
+    if (ended) this.#pieces.push({ type: 'image-end' });
+    this.#pushText(this.#held);
+    this.#held = '';
+    this.#state = 'text';
+    return this.#pieces;
+  }
+
+  #go(text: string, last: boolean): void {
+    let at = 0;
+    while (at < text.length) {
+      const next = this.#step(text, at, last);
+      if (next === undefined) break;
+      at = next;
+    }
+    this.#held = text.slice(at);
+  }
+
+  /** Goes on by one token; undefined when more text has to come first. */
+  #step(text: string, at: number, last: boolean): number | undefined {
+    if (this.#state === 'base64') return this.#base64(text, at);
+    return this.#state === 'closing' ? this.#closing(text, at) : this.#text(text, at, last);
+  }
+
+  #pushText(text: string): void {
+    if (text !== '') this.#pieces.push({ type: 'text', text });
+  }
+
+  #text(text: string, from: number, last: boolean): number | undefined {
+    let at = from;
+    for (; at < text.length; at++) {
+      const match = matchAt(text, at);
+      if (match.kind === 'no' || (match.kind === 'partial' && last)) continue;
+      this.#pushText(text.slice(from, at));
+      if (match.kind === 'partial') return at === from ? undefined : at;
+      this.#pieces.push({ type: 'image-start', mimeType: match.mimeType, alt: match.alt });
+      this.#state = 'base64';
+      this.#inParens = text[at] === '!';
+      this.#padded = false;
+      return match.end;
+    }
+    this.#pushText(text.slice(from));
+    return text.length;
+  }
+
+  #base64(text: string, from: number): number {
+    let at = from;
+    while (at < text.length && this.#belongs(text.charCodeAt(at))) at++;
+    if (at > from) this.#pieces.push({ type: 'base64', text: text.slice(from, at) });
+    if (at < text.length) {
+      if (this.#inParens && isLineBreak(text.charCodeAt(at))) return at + 1;
+      this.#state = this.#inParens ? 'closing' : 'text';
+      if (!this.#inParens) this.#pieces.push({ type: 'image-end' });
+    }
+    return at;
+  }
+
+  #belongs(code: number): boolean {
+    if (code === 0x3d) this.#padded = true;
+    else if (this.#padded || base64Codes[code] !== 1) return false;
+    return true;
+  }
+
+  /** Behind the Base64 of a Markdown picture: maybe a title, then `)`. Without one, what follows is text again. */
+  #closing(text: string, at: number): number | undefined {
+    const rest = text.slice(at, at + longestTitle);
+    const first = rest.trimStart()[0];
+    const mayClose = first === undefined || '>"\'()'.includes(first);
+    const close = mayClose ? rest.indexOf(')') : -1;
+    if (mayClose && close < 0 && rest.length < longestTitle) return undefined;
+    this.#pieces.push({ type: 'image-end' });
+    this.#state = 'text';
+    return at + close + 1;
+  }
+}
+
+const base64Codes = new Uint8Array(128);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
+  base64Codes[char.charCodeAt(0)] = 1;
+
+function isLineBreak(code: number): boolean {
+  return code === 0x0a || code === 0x0d;
+}
+
+function matchAt(text: string, at: number): HeadMatch {
+  const code = text.charCodeAt(at);
+  if (code === 0x21) return matchMarkdownImage(text, at);
+  return code === 0x64 || code === 0x44 ? matchDataUrl(text, at) : { kind: 'no' };
+}

@@ -1,0 +1,135 @@
+import { basename, dirname, join, sep } from 'node:path';
+import { usageError } from '../errors.ts';
+import { sameExtension } from './extension.ts';
+import { fileWord, slugOf } from './slug.ts';
+import { expandTemplate, isTemplate, placeholdersIn } from './template.ts';
+
+/** Where pictures go, as far as that is known before the reply (design.md 1: `-o`). */
+export interface OutputPlan {
+  /** `numbered`: image-1, image-2 …; `name`: what the user named; `template`: the same for each picture. */
+  kind: 'numbered' | 'name' | 'template';
+  /** The folder as the user would write it; empty for the current one. */
+  folder: string;
+  /** The folder was named with a trailing slash: it is made where its parent exists. */
+  mayCreateFolder: boolean;
+  /** The name without extension, or the template of it; `image` where numbered. */
+  stem: string;
+  /** The extension that the user gave, without dot. */
+  extension: string | undefined;
+  /** What the user wrote. */
+  output: string | undefined;
+  /** How many pictures were asked for: so many names are the user's own. */
+  count: number;
+}
+
+/** A name to try. */
+export interface CandidateName {
+  /** Relative to the current folder, as it is printed; absolute where the user's was. */
+  path: string;
+  /** The user named it: with `--force` it may replace, without it nothing else is tried. */
+  given: boolean;
+}
+
+/** What is known when the output is planned. */
+export interface PlanFacts {
+  /** Whether `output` is an existing folder. */
+  isDirectory: boolean;
+  count: number;
+  prompt: string;
+  model: string;
+  /** `2026-11-20` */
+  date: string;
+}
+
+/** Reads `-o`. Throws GatewayError usage: a template with an unknown placeholder, or one that is not known in time. */
+export function planOutput(output: string | undefined, facts: PlanFacts): OutputPlan {
+  const { count, isDirectory } = facts;
+  const base = { mayCreateFolder: false, extension: undefined, output, count };
+  if (output === undefined) return { ...base, kind: 'numbered', folder: '', stem: 'image' };
+  if (output === '' || output.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
+  if (isDirectory || endsWithSlash(output)) {
+    const folder = isDirectory ? output : knownFolder(output, facts);
+    return { ...base, kind: 'numbered', folder, stem: 'image', mayCreateFolder: endsWithSlash(output) };
+  }
+  const name = basename(output);
+  const parent = dirname(output);
+  // `./x` keeps its dot, as the user wrote it; a bare name has no folder.
+  const folder = knownFolder(parent === '.' && !output.startsWith('.') ? '' : parent, facts);
+  const { stem, extension } = name.endsWith(anyExtension)
+    ? { stem: name.slice(0, -anyExtension.length), extension: undefined }
+    : splitExtension(name);
+  if (!isTemplate(name)) return { ...base, kind: 'name', folder, stem, extension };
+  return { ...base, kind: 'template', folder, stem: expandTemplate(stem, knownValues(facts)), extension };
+}
+
+const anyExtension = '.{ext}';
+
+/** The names to try for one picture, in this order, until one is free. */
+export function* candidateNames(
+  plan: OutputPlan,
+  { index, extension, id = '' }: { index: number; extension: string; id?: string },
+): Generator<CandidateName, void> {
+  const own = plan.extension !== undefined && sameExtension(plan.extension, extension) ? plan.extension : extension;
+  if (plan.kind === 'numbered') {
+    for (let n = index + 1; ; n++) yield { path: place(plan, `image-${n}.${own}`), given: false };
+  }
+  if (plan.kind === 'template') return yield* templateNames(plan, { index, extension: own, id });
+  const given = index < plan.count && (plan.extension === undefined || own === plan.extension);
+  yield { path: place(plan, withNumber(plan.stem, index + 1, own)), given };
+  if (given) return;
+  for (let n = Math.max(index + 2, plan.count + 1); ; n++)
+    yield { path: place(plan, withNumber(plan.stem, n, own)), given: false };
+}
+
+/** Names that the user named for the pictures asked for, where the extension is known. */
+export function givenNames(plan: OutputPlan, extension: string | undefined = plan.extension): string[] {
+  if (plan.kind !== 'name' || extension === undefined) return [];
+  return Array.from({ length: plan.count }, (_, index) => place(plan, withNumber(plan.stem, index + 1, extension)));
+}
+
+function* templateNames(
+  plan: OutputPlan,
+  { index, extension, id }: { index: number; extension: string; id: string },
+): Generator<CandidateName, void> {
+  const numbered = placeholdersIn(plan.stem).has('n');
+  for (let n = index + 1; ; n++) {
+    const stem = expandTemplate(plan.stem, { n: String(n), id: fileWord(id), ext: extension });
+    yield { path: place(plan, numbered ? `${stem}.${extension}` : withNumber(stem, n, extension)), given: false };
+  }
+}
+
+function withNumber(stem: string, n: number, extension: string): string {
+  return n === 1 ? `${stem}.${extension}` : `${stem}-${n}.${extension}`;
+}
+
+function place({ folder }: OutputPlan, name: string): string {
+  if (folder === '' || folder.endsWith('/') || folder.endsWith(sep)) return folder + name;
+  return folder === '.' ? `.${sep}${name}` : join(folder, name);
+}
+
+function endsWithSlash(path: string): boolean {
+  return path.endsWith('/') || path.endsWith(sep);
+}
+
+function knownFolder(folder: string, facts: PlanFacts): string {
+  if (!isTemplate(folder)) return folder;
+  for (const placeholder of placeholdersIn(folder)) {
+    if (placeholder in knownValues(facts)) continue;
+    throw usageError(
+      `-o: {${placeholder}} can stand in the file's name only, not in its folder`,
+      'a folder may hold {slug}, {model} and {date}',
+    );
+  }
+  return expandTemplate(folder, knownValues(facts));
+}
+
+function knownValues({ prompt, model, date }: PlanFacts): Record<string, string> {
+  return { slug: slugOf(prompt), model: fileWord(model), date: fileWord(date) };
+}
+
+/** `cat.png` → cat, png. Version numbers (`v1.2`) and longer endings belong to the name. */
+function splitExtension(name: string): { stem: string; extension: string | undefined } {
+  const match = /^(.+)\.([a-z][a-z0-9]{0,3})$/is.exec(name);
+  if (!match?.[1] || !match[2]) return { stem: name.endsWith('.') ? name.slice(0, -1) : name, extension: undefined };
+  return { stem: match[1], extension: match[2] };
+}

@@ -1,0 +1,115 @@
+import type { Stats } from 'node:fs';
+import { lstat, mkdir, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { codeOf, usageError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
+import { knownExtensions } from './extension.ts';
+import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
+import { newFileMode } from './place-file.ts';
+import { sidecarPath } from './sidecar.ts';
+import { reasonOf } from './temp-file.ts';
+
+/** How an output is checked. */
+export interface OutputCheck {
+  cwd: string;
+  force: boolean;
+  /** Sidecars will be written too. */
+  sidecar?: boolean | undefined;
+  /** Nothing will be written: no folder is made. */
+  dryRun?: boolean | undefined;
+}
+
+/**
+ * Finds out whether a plan's names can be written, before the request is paid for; makes a folder that was named with a
+ * slash. Throws GatewayError usage: a missing or read-only folder, names that are too long, taken, or no files.
+ */
+export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promise<void> {
+  const folder = resolve(options.cwd, plan.folder);
+  await checkFolder(plan, folder, options);
+  await checkLength(plan, options.cwd);
+  if (plan.kind !== 'name') return;
+  await checkLiteral(plan.output, options);
+  // Without an extension the name is taken by a picture of any kind.
+  const extensions = plan.extension === undefined ? knownExtensions() : [plan.extension];
+  for (const extension of extensions) {
+    for (const name of givenNames(plan, extension)) await checkName(name, options);
+  }
+}
+
+async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {
+  const stats = await find(folder);
+  if (!stats) await makeFolder(plan, folder, dryRun === true);
+  else if (!stats.isDirectory())
+    throw usageError(`-o: ${shown(plan.folder)} is no folder`, 'name another place with -o');
+  if (!stats && dryRun) return;
+  try {
+    await newFileMode(folder);
+  } catch (error) {
+    throw usageError(
+      `-o: cannot write into ${shown(plan.folder || '.')}: ${reasonOf(error)}`,
+      'name another folder with -o',
+      error,
+    );
+  }
+}
+
+async function makeFolder({ folder, mayCreateFolder }: OutputPlan, path: string, dryRun: boolean): Promise<void> {
+  const parent = await find(dirname(path));
+  if (!mayCreateFolder || !parent?.isDirectory()) {
+    throw usageError(`-o: there is no folder ${shown(folder)}`, `make it first: mkdir -p ${shellWord(folder)}`);
+  }
+  if (dryRun) return;
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST')
+      throw usageError(`-o: cannot make the folder ${shown(folder)}: ${reasonOf(error)}`, undefined, error);
+  }
+}
+
+/** A name of ordinary length must not fail when the picture is there. */
+async function checkLength(plan: OutputPlan, cwd: string): Promise<void> {
+  const index = plan.kind === 'name' ? plan.count - 1 : 98;
+  const longest = candidateNames(plan, { index, extension: plan.extension ?? 'webp', id: 'x'.repeat(40) }).next();
+  if (longest.value) await find(resolve(cwd, longest.value.path));
+}
+
+/** `-o /dev/null` and `-o fifo` name no file that could be written: refused, whatever their extension. */
+async function checkLiteral(output: string | undefined, { cwd }: OutputCheck): Promise<void> {
+  if (output === undefined) return;
+  const stats = await find(resolve(cwd, output));
+  if (stats && !stats.isFile() && !stats.isDirectory()) throw special(output);
+}
+
+async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Promise<void> {
+  for (const path of sidecar ? [name, sidecarPath(name)] : [name]) {
+    const stats = await lstat(resolve(cwd, path)).catch(ignoreMissing);
+    if (!stats) continue;
+    if (stats.isDirectory())
+      throw usageError(`-o: ${shown(path)} is a folder`, `to write into it: -o ${shellWord(`${path}/`)}`);
+    if (!stats.isFile() && !stats.isSymbolicLink()) throw special(path);
+    if (!force) throw usageError(`-o: ${shown(path)} exists already`, '--force replaces it');
+  }
+}
+
+function special(path: string): Error {
+  return usageError(`-o: ${shown(path)} is a device, a pipe or a socket`, "write the image's bytes to it: -o - > file");
+}
+
+/** What is there, links followed; undefined when nothing is. Throws GatewayError usage when it cannot be known. */
+async function find(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    return ignoreMissing(error);
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (codeOf(error) === 'ENOENT') return undefined;
+  throw usageError(`-o: ${reasonOf(error)}`, 'name another place with -o', error);
+}
+
+function shown(path: string): string {
+  return JSON.stringify(path);
+}

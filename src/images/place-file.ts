@@ -1,0 +1,123 @@
+import { constants } from 'node:fs';
+import { link, lstat, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { codeOf } from '../errors.ts';
+import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile } from './temp-file.ts';
+
+/** What `link` says on file systems that have none, across disks and under odd mounts. */
+const linkless = new Set([
+  'EPERM',
+  'EACCES',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'EXDEV',
+  'ENOSYS',
+  'EMLINK',
+  'EINVAL',
+  'EISDIR',
+  'UNKNOWN',
+]);
+
+/** How a finished temporary file gets its name. */
+export interface Placing {
+  /** Size of the file in bytes. */
+  bytes: number;
+  /** Take the place of what stands there; only ever of a regular file or a link. */
+  replace: boolean;
+  nonce?: Nonce | undefined;
+  /** Replaced in tests of file systems that cannot link. */
+  linkFile?: typeof link | undefined;
+}
+
+/**
+ * Gives a temporary file its final name, whole or not at all; the temporary one is gone then. Without `replace` whatever
+ * has the name stays, a dangling link too: EEXIST. Throws what the system says.
+ */
+export async function placeFile(temp: string, final: string, placing: Placing): Promise<void> {
+  await (placing.replace ? replaceFile(temp, final, placing) : linkNew(temp, final, placing));
+  await syncFolder(dirname(final));
+}
+
+async function linkNew(temp: string, final: string, { bytes, linkFile = link }: Placing): Promise<void> {
+  try {
+    await linkFile(temp, final);
+  } catch (error) {
+    if (!linkless.has(codeOf(error) ?? '')) throw error;
+    await copyNew(temp, final, bytes);
+  }
+  // The file stands; its other name is removed again at the end of the run.
+  await removeFile(temp).catch(() => {});
+}
+
+/** Copies to a name that was free; a copy that fails is removed again, for it is ours. */
+async function copyNew(temp: string, final: string, bytes: number): Promise<void> {
+  const to = await open(final, 'wx', 0o666);
+  try {
+    await fillFrom(temp, to, bytes);
+  } catch (error) {
+    await to.close();
+    await removeFile(final);
+    throw error;
+  }
+  await to.close();
+}
+
+async function fillFrom(temp: string, to: Awaited<ReturnType<typeof open>>, bytes: number): Promise<void> {
+  const from = await open(temp, constants.O_RDONLY);
+  try {
+    await copyBytes(from, to, bytes);
+    await to.datasync();
+  } finally {
+    await from.close();
+  }
+}
+
+async function replaceFile(temp: string, final: string, placing: Placing): Promise<void> {
+  await refuseSpecial(final);
+  try {
+    await rename(temp, final);
+  } catch (error) {
+    if (codeOf(error) !== 'EXDEV') throw error;
+    await replaceAcross(temp, final, placing);
+  }
+}
+
+/** From another disk: first a temporary file beside the final name. */
+async function replaceAcross(temp: string, final: string, { bytes, nonce = randomNonce }: Placing): Promise<void> {
+  const near = await createTempFile(dirname(final), { nonce, mode: 0o666 });
+  try {
+    await fillFrom(temp, near.handle, bytes);
+    await near.handle.close();
+    await rename(near.path, final);
+  } catch (error) {
+    await near.handle.close();
+    await removeFile(near.path);
+    throw error;
+  }
+  await removeFile(temp);
+}
+
+/** A rename would put a file in the place of /dev/null, or of a FIFO that somebody reads. */
+async function refuseSpecial(path: string): Promise<void> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (!stats || stats.isFile() || stats.isSymbolicLink()) return;
+  throw new Error(stats.isDirectory() ? 'it is a folder' : 'it is a device, a pipe or a socket');
+}
+
+/** Makes the name itself last; not every system can (Windows). */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close();
+}
+
+/** The mode that a new file gets in a folder: 0666 without the umask, or what the folder's own rules say. */
+export async function newFileMode(folder: string, nonce: Nonce = randomNonce): Promise<number> {
+  const probe = await createTempFile(folder, { nonce, mode: 0o666 });
+  try {
+    return (await probe.handle.stat()).mode & 0o777;
+  } finally {
+    await probe.handle.close();
+    await removeFile(probe.path);
+  }
+}

@@ -1,0 +1,108 @@
+import type { Pixels } from './preview-protocols.ts';
+
+/** How a picture becomes characters. */
+export interface BlockOptions {
+  /** Most columns and rows of the terminal that it may take. */
+  columns: number;
+  rows: number;
+  /** 24-bit colour; else the palette of 256. */
+  trueColor: boolean;
+}
+
+/** A colour, or nothing where the picture is transparent. */
+type Color = readonly [number, number, number] | undefined;
+
+/** The picture in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. */
+export function halfBlocks(picture: Pixels, { columns, rows, trueColor }: BlockOptions): string {
+  const scale = Math.min(1, columns / picture.width, (rows * 2) / picture.height);
+  const small = shrink(
+    picture,
+    Math.max(1, Math.round(picture.width * scale)),
+    Math.max(1, Math.round(picture.height * scale)),
+  );
+  const lines: string[] = [];
+  for (let y = 0; y < small.height; y += 2) {
+    let line = '';
+    let before = '';
+    for (let x = 0; x < small.width; x++) {
+      const { sgr, character } = cell(colorAt(small, x, y), colorAt(small, x, y + 1), trueColor);
+      line += (sgr === before ? '' : `\x1b[${sgr}m`) + character;
+      before = sgr;
+    }
+    lines.push(`${line}\x1b[0m\n`);
+  }
+  return lines.join('');
+}
+
+function cell(upper: Color, lower: Color, trueColor: boolean): { sgr: string; character: string } {
+  if (upper)
+    return { sgr: `${code(38, upper, trueColor)};${lower ? code(48, lower, trueColor) : '49'}`, character: '▀' };
+  return lower ? { sgr: `${code(38, lower, trueColor)};49`, character: '▄' } : { sgr: '0', character: ' ' };
+}
+
+function code(layer: 38 | 48, color: readonly [number, number, number], trueColor: boolean): string {
+  return trueColor ? `${layer};2;${color.join(';')}` : `${layer};5;${paletteIndex(color)}`;
+}
+
+const levels = [0, 95, 135, 175, 215, 255];
+
+/** The nearest of the 6×6×6 cube, or of the 24 grays between black and white. */
+function paletteIndex(color: readonly [number, number, number]): number {
+  const [r, g, b] = color.map(nearestLevel) as [number, number, number];
+  const mean = (color[0] + color[1] + color[2]) / 3;
+  const gray = Math.min(23, Math.max(0, Math.round((mean - 8) / 10)));
+  const grayValue = 8 + gray * 10;
+  const toCube = distance(color, [levels[r] ?? 0, levels[g] ?? 0, levels[b] ?? 0]);
+  return distance(color, [grayValue, grayValue, grayValue]) < toCube ? 232 + gray : 16 + 36 * r + 6 * g + b;
+}
+
+function nearestLevel(value: number): number {
+  const gaps = levels.map((level) => Math.abs(level - value));
+  return gaps.indexOf(Math.min(...gaps));
+}
+
+function distance(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0);
+}
+
+function colorAt({ width, height, data }: Pixels, x: number, y: number): Color {
+  const at = (y * width + x) * 4;
+  if (y >= height || (data[at + 3] ?? 0) < 128) return undefined;
+  return [data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0];
+}
+
+/** Each new pixel is the mean of those it covers; a transparent one has no say in the colour. */
+export function shrink(picture: Pixels, width: number, height: number): Pixels {
+  if (width === picture.width && height === picture.height) return picture;
+  const data = new Uint8Array(width * height * 4);
+  for (let y = 0; y < height; y++) {
+    const rows = span(y, height, picture.height);
+    for (let x = 0; x < width; x++) data.set(mean(picture, span(x, width, picture.width), rows), (y * width + x) * 4);
+  }
+  return { width, height, data };
+}
+
+function span(at: number, size: number, from: number): readonly [number, number] {
+  const start = Math.floor((at * from) / size);
+  return [start, Math.max(start + 1, Math.floor(((at + 1) * from) / size))];
+}
+
+function mean(
+  { width, data }: Pixels,
+  [left, right]: readonly [number, number],
+  [top, bottom]: readonly [number, number],
+): number[] {
+  let [red, green, blue, alpha] = [0, 0, 0, 0];
+  for (let y = top; y < bottom; y++) {
+    for (let x = left; x < right; x++) {
+      const at = (y * width + x) * 4;
+      const weight = data[at + 3] ?? 0;
+      red += (data[at] ?? 0) * weight;
+      green += (data[at + 1] ?? 0) * weight;
+      blue += (data[at + 2] ?? 0) * weight;
+      alpha += weight;
+    }
+  }
+  const count = (right - left) * (bottom - top);
+  return alpha === 0 ? [0, 0, 0, 0] : [red / alpha, green / alpha, blue / alpha, alpha / count].map(Math.round);
+}

@@ -1,0 +1,88 @@
+import { chmod } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { codeOf, GatewayError } from '../errors.ts';
+import type { CandidateName } from './naming.ts';
+import { newFileMode, placeFile, type Placing } from './place-file.ts';
+import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from './temp-file.ts';
+import type { StoredBlob } from './types.ts';
+
+/** How a picture is published. */
+export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {
+  /** The current folder, against which names are read. */
+  cwd: string;
+  /** Names that the user gave may replace a file. */
+  force: boolean;
+}
+
+/** No more names than this are tried for one picture. */
+const mostNames = 100_000;
+
+/**
+ * Gives a stored blob the first of the names that is free, and returns it. A name appears only with all its bytes, and
+ * takes the place of a file only where the user gave that name and `force`. Throws GatewayError not-written: then the
+ * blob's own file is still there.
+ */
+export async function publish(
+  blob: StoredBlob,
+  names: Iterable<CandidateName>,
+  options: PublishOptions,
+): Promise<string> {
+  let tried = 0;
+  let last = '';
+  let temp: string | undefined;
+  try {
+    for (const { path, given } of names) {
+      if (tried++ >= mostNames) break;
+      last = path;
+      const final = resolve(options.cwd, path);
+      temp ??= await readyFile(blob, dirname(final), options.nonce ?? randomNonce);
+      if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace: given && options.force })) return path;
+    }
+  } catch (error) {
+    await removeOwn(temp, blob);
+    throw notWritten(last, error);
+  }
+  await removeOwn(temp, blob);
+  throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it exists already`, {
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+/** False when the name is taken. */
+async function tryName(temp: string, final: string, placing: Placing): Promise<boolean> {
+  try {
+    await placeFile(temp, final, placing);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** The blob as a file with the mode of a finished one: its own, or one beside the final name for bytes in memory. */
+async function readyFile({ content }: StoredBlob, folder: string, nonce: Nonce): Promise<string> {
+  if ('data' in content) return writeBeside(folder, content.data, nonce);
+  await chmod(content.file, await newFileMode(folder, nonce));
+  return content.file;
+}
+
+/** A temporary copy of bytes is of no use after a failure; the blob's own file is. */
+async function removeOwn(temp: string | undefined, { content }: StoredBlob): Promise<void> {
+  if (temp !== undefined && 'data' in content) await removeFile(temp);
+}
+
+/** Writes bytes to a finished temporary file in a folder. Throws what the system says, and leaves nothing then. */
+export async function writeBeside(folder: string, bytes: Uint8Array, nonce: Nonce = randomNonce): Promise<string> {
+  const { path, handle } = await createTempFile(folder, { nonce, mode: 0o666 });
+  try {
+    await writeFully(handle, bytes, 0);
+    await handle.datasync();
+  } catch (error) {
+    await handle.close();
+    await removeFile(path);
+    throw error;
+  }
+  await handle.close();
+  return path;
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { GatewayError } from '../errors.ts';
+import type { Base64Sink } from '../transport/types.ts';
+import { createBase64Decoder } from './base64.ts';
+import { BlockWriter, type TempFolders } from './block-writer.ts';
+import { createMemoryTarget, type Target } from './memory-target.ts';
+import { randomNonce } from './temp-file.ts';
+import type { BlobStore, StoredBlob } from './types.ts';
+
+/** Bytes of each blob that stay at hand for its type and size. */
+const headBytes = 32 * 1024;
+/** By the first byte: a JPEG may tell its size late; PNG, GIF and RIFF (WebP) tell it at once. */
+const knownHeadBytes = new Map([
+  [0xff, 256 * 1024],
+  [0x89, 1024],
+  [0x47, 1024],
+  [0x52, 1024],
+]);
+
+/**
+ * Stores the pictures of one reply as temporary files in the folder where they will be published. When that folder takes
+ * no more, `fallback` takes over, so that a paid picture is not lost. Sinks and `resolve` throw GatewayError bad-reply,
+ * not-written.
+ */
+export function createFileStore({
+  nonce = randomNonce,
+  ...folders
+}: Omit<TempFolders, 'nonce'> & Partial<TempFolders>): BlobStore {
+  const writers: BlockWriter[] = [];
+  return createStore(nonce(), {
+    open() {
+      const writer = new BlockWriter({ ...folders, nonce });
+      writers.push(writer);
+      return fileTarget(writer);
+    },
+    async discard() {
+      const results = await Promise.allSettled(writers.splice(0).map((writer) => writer.discard()));
+      const failed = results.find((result) => result.status === 'rejected');
+      if (failed) throw failed.reason;
+    },
+  });
+}
+
+/** Keeps the pictures of one reply in memory. */
+export function createMemoryStore(nonce = randomNonce): BlobStore {
+  return createStore(nonce(), { open: createMemoryTarget, discard: () => Promise.resolve() });
+}
+
+function fileTarget(writer: BlockWriter): Target {
+  return {
+    write: (bytes) => writer.write(bytes),
+    async end() {
+      await writer.end();
+      const synced = writer.sync();
+      // The next picture may come in meanwhile; `ready` is waited for before anybody sees the file.
+      synced.catch(() => {});
+      return { content: { file: writer.path as string }, ready: synced };
+    },
+  };
+}
+
+interface Targets {
+  open(): Target;
+  discard(): Promise<void>;
+}
+
+interface Entry {
+  blob: StoredBlob;
+  ready: Promise<void>;
+}
+
+function createStore(nonce: string, targets: Targets): BlobStore {
+  // Made of Base64 characters, so that a placeholder inside a data URL is found like any other.
+  const prefix = `gatewayCliBlob_${nonce}_`;
+  const entries = new Map<string, Entry | undefined>();
+
+  function open(): { sink: Base64Sink; placeholder: string } {
+    const placeholder = `${prefix}${entries.size}`;
+    entries.set(placeholder, undefined);
+    return { placeholder, sink: createSink(targets.open(), (entry) => entries.set(placeholder, entry)) };
+  }
+
+  const isPlaceholder = (data: string): boolean => data.startsWith(prefix) && entries.has(data);
+  return {
+    open,
+    async resolve(data) {
+      if (data.startsWith(prefix) && !isPlaceholder(data)) throw notWhole();
+      const name = isPlaceholder(data) ? data : await storeShort(data, open());
+      const entry = entries.get(name);
+      if (!entry) throw notWhole();
+      await entry.ready;
+      return entry.blob;
+    },
+    discard: () => targets.discard(),
+  };
+}
+
+const pieceBytes = 256 * 1024;
+
+function notWhole(): GatewayError {
+  return new GatewayError('bad-reply', 'an image of the reply did not come whole', { sent: 'yes', retryable: false });
+}
+
+async function storeShort(
+  data: string,
+  { sink, placeholder }: { sink: Base64Sink; placeholder: string },
+): Promise<string> {
+  // UTF-8, not Latin-1: that would make ASCII of foreign characters.
+  const text = Buffer.from(data, 'utf8');
+  for (let at = 0; at < text.length; at += pieceBytes) await sink.write(text.subarray(at, at + pieceBytes));
+  await sink.end();
+  return placeholder;
+}
+
+function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
+  const decoder = createBase64Decoder();
+  const hash = createHash('sha256');
+  const heads: Uint8Array[] = [];
+  let bytes = 0;
+  let wanted = headBytes;
+
+  function take(decoded: Uint8Array): void | Promise<void> {
+    if (decoded.byteLength === 0) return;
+    hash.update(decoded);
+    if (bytes === 0) wanted = knownHeadBytes.get(decoded[0] as number) ?? headBytes;
+    if (bytes < wanted) heads.push(new Uint8Array(decoded.subarray(0, wanted - bytes)));
+    bytes += decoded.byteLength;
+    return target.write(decoded);
+  }
+
+  return {
+    write: (base64) => take(decoder.feed(base64)),
+    async end() {
+      await take(decoder.end());
+      decoder.release();
+      if (bytes === 0)
+        throw new GatewayError('bad-reply', 'an image of the reply is empty', { sent: 'yes', retryable: false });
+      const { content, ready } = await target.end();
+      done({ blob: { bytes, sha256: hash.digest('hex'), head: Buffer.concat(heads), content }, ready });
+    },
+  };
+}

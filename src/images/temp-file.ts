@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf, GatewayError, messageOf } from '../errors.ts';
+
+/** Makes names that nobody else has; replaced in tests. */
+export type Nonce = () => string;
+
+/** 96 random bits in hex. */
+export function randomNonce(): string {
+  return randomBytes(12).toString('hex');
+}
+
+/** A file that is not finished yet, in the folder where it will stand: only its owner may read it. */
+export interface TempFile {
+  path: string;
+  handle: FileHandle;
+}
+
+/** Creates `.gateway-cli-<nonce>.part`, mode 0600, open for reading and writing. Throws what the system says. */
+export async function createTempFile(
+  folder: string,
+  { nonce = randomNonce, mode = 0o600 }: { nonce?: Nonce; mode?: number } = {},
+): Promise<TempFile> {
+  const path = join(folder, `.gateway-cli-${nonce()}.part`);
+  return { path, handle: await open(path, 'wx+', mode) };
+}
+
+/** Writes all bytes at a position: one write may take fewer without saying so (faults.md 2c: ENOSPC). */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.byteLength;) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
+    if (bytesWritten === 0) throw new Error('nothing could be written');
+    done += bytesWritten;
+  }
+}
+
+/** Copies so many bytes from the start of one open file to another. */
+export async function copyBytes(from: FileHandle, to: FileHandle, bytes: number): Promise<void> {
+  const block = Buffer.allocUnsafe(Math.max(1, Math.min(bytes, 256 * 1024)));
+  for (let at = 0; at < bytes;) {
+    const { bytesRead } = await from.read(block, 0, Math.min(block.length, bytes - at), at);
+    if (bytesRead === 0) throw new Error('the temporary file is shorter than it was');
+    await writeFully(to, block.subarray(0, bytesRead), at);
+    at += bytesRead;
+  }
+}
+
+/** Removes a file of ours; that it is gone already is fine. */
+export async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than allowed',
+  EACCES: 'it may not be written',
+  EPERM: 'it may not be written',
+  EROFS: 'the file system is read-only',
+  ENOENT: 'the folder is not there',
+  ENOTDIR: 'a part of the path is no folder',
+  EEXIST: 'it exists already',
+  EISDIR: 'it is a folder',
+  ENAMETOOLONG: 'the name is too long',
+};
+
+/** What a system error means for a file that is to be written, in words. */
+export function reasonOf(error: unknown): string {
+  return reasons[codeOf(error) ?? ''] ?? messageOf(error);
+}
+
+/** A paid result that could not be written (exit 12). */
+export function notWritten(path: string, error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${reasonOf(error)}`, {
+    cause: error,
+    sent: 'yes',
+    retryable: false,
+  });
+}

@@ -1,0 +1,37 @@
+import type { JsonValue } from './json.ts';
+
+const mark = Symbol('upload');
+
+/** Bytes that stand in a request body as plain Base64 without a data-URL prefix (spec.md 2.1), read only while sending. */
+export interface Upload {
+  readonly [mark]: true;
+  /** Size of the decoded bytes; known beforehand, so that Content-Length is too. */
+  readonly bytes: number;
+  /** A file's path, or the bytes themselves. */
+  readonly source: string | Uint8Array;
+}
+
+/** A request body before it is written: JSON in which a string may be an Upload. */
+export type BodyValue = JsonValue | Upload | BodyValue[] | { [key: string]: BodyValue };
+
+/** A request body's top level. */
+export interface Body {
+  [key: string]: BodyValue;
+}
+
+/** Marks a file (with its size in bytes) or bytes in memory as the content of a Base64 string. */
+export function createUpload(source: string, bytes: number): Upload;
+export function createUpload(source: Uint8Array): Upload;
+export function createUpload(source: string | Uint8Array, bytes?: number): Upload {
+  return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength };
+}
+
+/** Tells an Upload from ordinary JSON. */
+export function isUpload(value: unknown): value is Upload {
+  return typeof value === 'object' && value !== null && mark in value;
+}
+
+/** Length of the Base64 text of so many bytes, padding included. */
+export function base64Length(bytes: number): number {
+  return Math.ceil(bytes / 3) * 4;
+}

@@ -1,0 +1,131 @@
+import type { ContentInput } from '../formats/content/types.ts';
+import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
+import type { JsonObject } from '../json.ts';
+import type { Result } from './result.ts';
+
+/** How the key is carried: `auto` is what the service says of each operation (spec.md 5). */
+export type AuthForm = 'auto' | 'api-key' | 'bearer';
+
+/** A gateway and how to speak to it. Nothing is read from the environment or from files unless it is named here. */
+export interface ClientOptions {
+  /** With its path prefix, if it has one; without `/v1` or `/v1beta`. */
+  baseUrl: string | URL;
+  /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
+  apiKey?: string | (() => string | Promise<string>) | undefined;
+  /** One form for all, or one for each operation. */
+  auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm } | undefined;
+  /** The real names behind vendor-a's key header and vendor-b's version header (spec.md 5). */
+  headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
+  /** Further headers of every request. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Send the key over plain http to another host than this one. */
+  allowHttp?: boolean | undefined;
+  /** ms for a whole call, retries and waits included; 600000 by default. Images need 120000 or more (spec.md 8). */
+  timeoutMs?: number | undefined;
+  /** Further attempts after the first; 2 by default. What was sent and never answered is not repeated. */
+  retries?: number | undefined;
+  /** ms of waiting between attempts in all; 60000 by default. */
+  retryMaxWaitMs?: number | undefined;
+  /** Repeat only what was surely not billed. */
+  retrySafeOnly?: boolean | undefined;
+  /** Where HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** PEM of further certificate authorities. */
+  ca?: string | undefined;
+  /** PEM; together with `clientKey`. */
+  clientCert?: string | undefined;
+  /** PEM; together with `clientCert`. */
+  clientKey?: string | undefined;
+}
+
+/** What one call may have beside its request. */
+export interface CallOptions {
+  /** Ends the call at once; it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** ms, instead of the client's. */
+  timeoutMs?: number | undefined;
+  /** Reject an answer that the token limit cut. */
+  requireComplete?: boolean | undefined;
+}
+
+/** A call whose pictures go to files. */
+export interface FolderOptions extends CallOptions {
+  /** Pictures become `image-1.png` and so on in it, no file is replaced; made where its parent exists. */
+  folder: string;
+}
+
+/** A picture or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
+export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
+
+/** A content-format request (spec.md 2.1); what is absent is not sent. */
+export interface ContentRequest extends Omit<ContentInput, 'inline' | 'body'> {
+  model: string;
+  /** Pictures, or files with their type; they follow the prompt in its turn. */
+  media?: readonly MediaInput[] | undefined;
+  /** A whole body that the fields above are laid over. */
+  body?: JsonObject | undefined;
+}
+
+/** A messages-format request (spec.md 2.3); what is absent is not sent. */
+export interface MessagesRequest extends Omit<MessagesInput, 'inline' | 'body' | 'stream'> {
+  /** Pictures and PDF files; they stand before the prompt in its turn. */
+  media?: readonly MediaInput[] | undefined;
+  /** A whole body that the fields above are laid over. */
+  body?: JsonObject | undefined;
+}
+
+/** A picture of a reply. */
+export interface Picture {
+  /** Of the bytes, whatever the gateway declared. */
+  mimeType: string;
+  /** Without the dot. */
+  extension: string;
+  /** Pixels, where the header tells. */
+  width: number | undefined;
+  height: number | undefined;
+  bytes: number;
+  /** Lower-case hex. */
+  sha256: string;
+  /** Index of the candidate that it came with. */
+  candidate: number;
+}
+
+/** A picture in memory. */
+export interface MemoryPicture extends Picture {
+  data: Uint8Array;
+}
+
+/** A picture in a file. */
+export interface FilePicture extends Picture {
+  /** Absolute. */
+  path: string;
+}
+
+/** One reply of either format; absent means that the gateway did not say. */
+export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images'> {
+  images: Image[];
+}
+
+/** The deltas of a streamed answer, as they arrive. Leaving the loop ends the request. */
+export interface MessageStream extends AsyncIterable<StreamDelta> {
+  /** The whole reply: after the loop, or instead of it. Rejects with what ended the stream. */
+  reply(): Promise<Reply>;
+}
+
+/**
+ * A gateway's client: connections are kept between calls. Every call rejects with a GatewayError, with a ResponseError
+ * where a reply came but is not what was asked for, or with the reason of its signal.
+ */
+export interface Client {
+  /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent` (spec.md 4.1). */
+  generateContent(request: ContentRequest, options?: CallOptions): Promise<Reply>;
+  /** Pictures from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
+  generateImages(request: ContentRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
+  generateImages(request: ContentRequest, options?: CallOptions): Promise<Reply>;
+  /** The messages format in one JSON reply: `POST /v1/messages` (spec.md 4.2). */
+  messages(request: MessagesRequest, options?: CallOptions): Promise<Reply>;
+  /** The messages format, streamed; nothing is sent before the first delta is asked for. */
+  streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}

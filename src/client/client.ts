@@ -1,0 +1,135 @@
+import { encodeContentRequest } from '../formats/content/request.ts';
+import { encodeMessagesRequest } from '../formats/messages/request.ts';
+import type { StreamDelta } from '../formats/messages/types.ts';
+import type {
+  CallOptions,
+  Client,
+  ClientOptions,
+  ContentRequest,
+  FilePicture,
+  FolderOptions,
+  MessagesRequest,
+  Picture,
+  Reply,
+} from './client-types.ts';
+import type { Answered } from './connection.ts';
+import { type Answer, contentPost, readContent } from './content.ts';
+import { keepInFolder, keepInMemory, type Keeper } from './keep-pictures.ts';
+import { openMedia } from './media.ts';
+import { openStream } from './message-stream.ts';
+import { messagesPost, readMessage } from './messages.ts';
+import { ResponseError } from './response-error.ts';
+import { createSender, type Sender } from './sender.ts';
+import { judge } from './verdict.ts';
+
+/**
+ * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
+ * Throws GatewayError usage for a base URL that is none.
+ */
+export function createClient(options: ClientOptions): Client {
+  const sender = createSender(options);
+  function generateImages(request: ContentRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
+  function generateImages(request: ContentRequest, call?: CallOptions): Promise<Reply>;
+  async function generateImages(
+    request: ContentRequest,
+    call: CallOptions & { folder?: string } = {},
+  ): Promise<Reply<FilePicture> | Reply> {
+    const asked = { sender, use: 'image', request, call } as const;
+    return call.folder === undefined
+      ? askContent(asked, keepInMemory())
+      : askContent(asked, await keepInFolder(call.folder));
+  }
+  return {
+    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, keepInMemory()),
+    generateImages,
+    async messages(request, call = {}) {
+      const asking = askMessages({ sender, request, call, stream: undefined });
+      for (;;) {
+        const next = await asking.next();
+        if (next.done) return next.value;
+      }
+    },
+    streamMessages: (request, call = {}) => openStream(askMessages({ sender, request, call, stream: true })),
+    close: () => sender.close(),
+  };
+}
+
+interface Asked<Request> {
+  sender: Sender;
+  request: Request;
+  call: CallOptions;
+}
+
+async function askContent<Image extends Picture>(
+  { sender, use, request, call }: Asked<ContentRequest> & { use: 'text' | 'image' },
+  keeper: Keeper<Image>,
+): Promise<Reply<Image>> {
+  const started = performance.now();
+  const { media, model, ...fields } = request;
+  const opened = await openMedia(media);
+  try {
+    const body = encodeContentRequest({ ...fields, inline: opened.inline });
+    const answered = await sender.send(contentPost(model, use, body), call);
+    const answer = await readContent(answered.reply, { store: keeper.store, model });
+    return await settle(answer, { answered, keeper, started, image: use === 'image', call });
+  } finally {
+    await opened.cleanup();
+    await keeper.store.discard();
+  }
+}
+
+async function* askMessages({
+  sender,
+  request,
+  call,
+  stream,
+}: Asked<MessagesRequest> & { stream: true | undefined }): AsyncGenerator<StreamDelta, Reply> {
+  const started = performance.now();
+  const { media, ...fields } = request;
+  const keeper = keepInMemory();
+  const opened = await openMedia(media);
+  try {
+    const body = encodeMessagesRequest({ ...fields, stream, inline: opened.inline });
+    const answered = await sender.send(messagesPost(body), call);
+    const deltas = readMessage(answered.reply, { store: keeper.store, model: request.model });
+    const answer = yield* flatten(deltas);
+    return await settle(answer, { answered, keeper, started, image: false, call });
+  } finally {
+    await opened.cleanup();
+    await keeper.store.discard();
+  }
+}
+
+async function* flatten(deltas: AsyncGenerator<StreamDelta[], Answer>): AsyncGenerator<StreamDelta, Answer> {
+  try {
+    for (;;) {
+      const next = await deltas.next();
+      if (next.done) return next.value;
+      yield* next.value;
+    }
+  } finally {
+    await deltas.return(undefined as never);
+  }
+}
+
+interface Settling<Image extends Picture> {
+  answered: Answered;
+  keeper: Keeper<Image>;
+  started: number;
+  /** Whether a picture was asked for. */
+  image: boolean;
+  call: CallOptions;
+}
+
+/** The reply, or the error that it means. */
+async function settle<Image extends Picture>(
+  { result, error }: Answer,
+  { answered, keeper, started, image, call }: Settling<Image>,
+): Promise<Reply<Image>> {
+  const kept = await keeper.keep(result);
+  const durationMs = Math.round(performance.now() - started);
+  const reply = { ...kept, attempts: answered.attempts, durationMs };
+  const verdict = error ?? judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
+  if (verdict) throw new ResponseError(verdict, reply);
+  return reply;
+}

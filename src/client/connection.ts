@@ -1,0 +1,83 @@
+import { failureOf } from '../formats/failure.ts';
+import { type Gate, type RetryNotice, sendWithRetries } from '../transport/attempts.ts';
+import type { Use } from '../transport/auth.ts';
+import type { RetryPolicy } from '../transport/retry.ts';
+import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
+import type { Deadline, Phase } from './deadline.ts';
+
+/** What one call needs beside its body. */
+export interface CallOptions {
+  deadline: Deadline;
+  policy: RetryPolicy;
+  /** Told of every attempt, for `-v`. */
+  onRequest?: ((request: HttpRequest) => void) | undefined;
+  onReply?: ((reply: HttpReply) => void) | undefined;
+  onRetry?: ((notice: RetryNotice) => void) | undefined;
+  onSent?: (() => void) | undefined;
+  /** Told of the body of a reply that is no success, for `--raw`. */
+  onFailedBody?: ((body: Uint8Array) => void) | undefined;
+  /** Shared pause of many calls after a 429. */
+  gate?: Gate | undefined;
+}
+
+/** A reply whose body is still to be read. Errors of reading it are told by the deadline too. */
+export interface Answered {
+  reply: HttpReply;
+  attempts: number;
+}
+
+/** Opens connections; the HTTP client is loaded now, not at start-up. */
+export async function openConnections(options: TransportOptions): Promise<Transport> {
+  const { openTransport } = await import('../transport/transport.ts');
+  return openTransport(options);
+}
+
+/** Sends a post, with retries. The reply has a 2xx status; every other end is thrown as a GatewayError. */
+export async function sendPost(
+  transport: Pick<Transport, 'exchange'>,
+  request: HttpRequest,
+  options: CallOptions & { use: Use },
+): Promise<Answered> {
+  let phase: Phase = 'unsent';
+  const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';
+  const { deadline } = options;
+  const exchange: Exchange = async (attempt, { signal, onSent }) => {
+    phase = 'unsent';
+    options.onRequest?.(attempt);
+    const reply = await transport.exchange(attempt, {
+      signal,
+      onSent() {
+        phase = 'sent';
+        onSent?.();
+        options.onSent?.();
+      },
+    });
+    phase = 'reading';
+    options.onReply?.(reply);
+    return reply;
+  };
+  try {
+    const answered = await sendWithRetries(request, {
+      exchange,
+      signal: deadline.signal,
+      policy: options.policy,
+      classify: (failed) => {
+        options.onFailedBody?.(failed.bytes);
+        return failureOf({ ...failed, format: options.use === 'messages' ? 'messages' : 'content', authForm });
+      },
+      onRetry: options.onRetry,
+      gate: options.gate,
+    });
+    return { ...answered, reply: { ...answered.reply, body: explained(answered.reply.body, deadline) } };
+  } catch (error) {
+    throw deadline.explain(error, phase);
+  }
+}
+
+async function* explained(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw deadline.explain(error, 'reading');
+  }
+}

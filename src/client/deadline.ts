@@ -1,0 +1,62 @@
+import { GatewayError } from '../errors.ts';
+
+/** How far an exchange got; decides what a timeout means (design.md section 4). */
+export type Phase = 'unsent' | 'sent' | 'reading';
+
+/** Bounds everything of a command from its first attempt on, waits included. */
+export interface Deadline {
+  /** Aborts by the caller's signal or when the time is over. */
+  readonly signal: AbortSignal;
+  /** What an abort by the timer means at this phase; any other error comes back as it is. */
+  explain(error: unknown, phase: Phase): unknown;
+  /** Ends what it bounds, before its time. */
+  abort(reason: unknown): void;
+  /** Stops the clock: a batch has thousands of deadlines, and none must outlive its job. */
+  end(): void;
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+/** Starts the time now. The timer never keeps the process alive. */
+export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let timeout: DOMException | undefined;
+  const timer = setTimeout(
+    () => {
+      timeout = new DOMException('the time is over', 'TimeoutError');
+      controller.abort(timeout);
+    },
+    Math.min(Math.ceil(ms), longestTimer),
+  ).unref();
+  const follow = (): void => controller.abort(caller?.reason);
+  if (caller?.aborted) follow();
+  else caller?.addEventListener('abort', follow, { once: true });
+  return {
+    signal,
+    explain(error, phase) {
+      return timeout !== undefined && error === timeout ? timeoutError(ms, phase) : error;
+    },
+    abort: (reason) => controller.abort(reason),
+    end() {
+      clearTimeout(timer);
+      caller?.removeEventListener('abort', follow);
+    },
+  };
+}
+
+function timeoutError(ms: number, phase: Phase): GatewayError {
+  const hint = `give it more time: --timeout ${Math.ceil((2 * ms) / 60_000)}m`;
+  const within = `within ${ms / 1000} s`;
+  if (phase === 'unsent')
+    return new GatewayError('not-sent', `not sent ${within}`, { hint, sent: 'no', retryable: true });
+  if (phase === 'sent') {
+    return new GatewayError('no-reply', `no reply ${within}`, {
+      hint,
+      sent: 'yes',
+      billed: 'unknown',
+      retryable: false,
+    });
+  }
+  return new GatewayError('incomplete', `the reply did not end ${within}`, { hint, sent: 'yes', retryable: false });
+}

@@ -1,0 +1,47 @@
+import { replayableContent } from '../formats/messages/reply.ts';
+import type { Block, MessageReply } from '../formats/messages/types.ts';
+import { emptyResult } from './content.ts';
+import type { PictureStore } from './picture-store.ts';
+import { picturesInText, pictureOf } from './pictures.ts';
+import type { Result, ResultImage } from './result.ts';
+import { isCutByLimit } from './verdict.ts';
+
+/** From a messages reply to the one result shape. Pictures of streamed text were already taken out of it: `images`. */
+export async function messageResult(
+  message: MessageReply,
+  { store, model, images }: { store: PictureStore; model: string; images?: readonly ResultImage[] },
+): Promise<Result> {
+  const result = emptyResult(model);
+  result.modelVersion = message.model;
+  result.responseId = message.id;
+  result.role = message.role;
+  result.stopReason = message.stopReason;
+  result.stopSequence = message.stopSequence;
+  result.stopDetails = message.stopDetails;
+  result.usage = message.usage;
+  result.content = replayableContent(message);
+  for (const block of message.blocks) await addBlock(result, block, { store, streamed: images !== undefined });
+  result.images.push(...(images ?? []));
+  result.candidates = [{ index: 0, text: result.text, finishReason: message.stopReason }];
+  result.complete = message.complete && !isCutByLimit(result);
+  return result;
+}
+
+const place = { candidate: 0, draft: false };
+
+async function addBlock(
+  result: Result,
+  block: Block,
+  { store, streamed }: { store: PictureStore; streamed: boolean },
+): Promise<void> {
+  if (block.kind === 'call') result.toolCalls.push({ id: block.id, name: block.name, input: block.input });
+  else if (block.kind === 'thinking') result.thinking = (result.thinking ?? '') + block.text;
+  else if (block.kind === 'image') {
+    const image = await pictureOf(block, place, store);
+    if (image) result.images.push(image);
+  } else if (block.kind === 'text') {
+    const { text, images } = await picturesInText(block.text, place, store);
+    result.text += text;
+    if (!streamed) result.images.push(...images);
+  }
+}

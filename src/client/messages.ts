@@ -1,0 +1,124 @@
+import { GatewayError } from '../errors.ts';
+import { createMessageAssembler, type MessageAssembler } from '../formats/messages/events.ts';
+import { decodeMessage } from '../formats/messages/reply.ts';
+import type { MessageReply, StreamDelta } from '../formats/messages/types.ts';
+import { looksLikeSse } from '../formats/sniff-body.ts';
+import type { BlobStore } from '../images/types.ts';
+import { divertBase64 } from '../transport/json-scan.ts';
+import { readEvents, type ServerEvent } from '../transport/sse.ts';
+import type { HttpReply } from '../transport/types.ts';
+import type { Body } from '../upload.ts';
+import type { Post } from './target.ts';
+import { type Answer, emptyResult } from './content.ts';
+import { messageResult } from './message-result.ts';
+import { keepGoodPictures, type PictureStore } from './picture-store.ts';
+import { readWhilePatient } from './patience.ts';
+import { peek } from './peek.ts';
+import { isBare, parseReply, readDiverted } from './read-json.ts';
+import { createTextCleaner, type TextCleaner } from './text-cleaner.ts';
+
+/** Where the pictures of a reply go, and the model that was asked for. */
+export interface ReadingOptions {
+  store: BlobStore;
+  model: string;
+  /** How long the body's end is waited for, in ms: after a stop reason, and after message_stop (wire.md 6 #24). */
+  patience?: { stopped: number; ended: number } | undefined;
+}
+
+/** After message_stop the end of the body is only good for using the connection again. */
+const defaultPatience = { stopped: 5000, ended: 200 };
+
+/** The post of a messages-format request (spec.md 4.2). */
+export function messagesPost(body: Body): Post {
+  return {
+    path: '/v1/messages',
+    use: 'messages',
+    body,
+    ...(body['stream'] === true && { accept: 'text/event-stream' }),
+  };
+}
+
+/**
+ * Reads a messages-format reply, streamed or not, whatever was asked for (wire.md 6 #37, #38). Yields the deltas of one
+ * arriving chunk together; text comes without the Base64 of pictures. The answer is what the generator returns: also
+ * after a cut or an error event, so that what came is kept. Throws GatewayError when there is no answer at all.
+ */
+export async function* readMessage(reply: HttpReply, options: ReadingOptions): AsyncGenerator<StreamDelta[], Answer> {
+  const { head, chunks } = await peek(reply.body);
+  const store = keepGoodPictures(options.store);
+  if (looksLikeSse(head)) return yield* readStream(chunks, { ...options, store });
+  const { value, cut } = parseReply(await readDiverted(chunks, store), reply, 'messages');
+  if (isBare(value) && cut) return { result: emptyResult(options.model), error: cut };
+  const message = { ...decodeMessage(value), complete: cut === undefined };
+  const result = await messageResult(message, { store, model: options.model });
+  const answer = { result, error: cut ?? store.failure };
+  if (answer.result.text !== '') yield [{ type: 'text', text: answer.result.text, block: 0 }];
+  return answer;
+}
+
+interface StreamOptions extends Omit<ReadingOptions, 'store'> {
+  store: PictureStore;
+}
+
+async function* readStream(
+  chunks: AsyncIterable<Uint8Array>,
+  options: StreamOptions,
+): AsyncGenerator<StreamDelta[], Answer> {
+  const cleaner = createTextCleaner(options.store);
+  const assembler = createMessageAssembler({ filter: cleaner });
+  const { stopped, ended } = options.patience ?? defaultPatience;
+  let isEnded = false;
+  const patience = () => (isEnded ? ended : assembler.complete ? stopped : undefined);
+  const body = divertBase64(readWhilePatient(chunks, patience), options.store, { mode: 'sse' });
+  let error: GatewayError | undefined;
+  try {
+    for await (const events of readEvents(body)) {
+      if (isEnded) continue;
+      const deltas: StreamDelta[] = [];
+      try {
+        for (const event of events) deltas.push(...feedEvent(assembler, event));
+      } finally {
+        if (deltas.length > 0) yield deltas;
+      }
+      await cleaner.store();
+      isEnded = deltas.some((delta) => delta.type === 'end');
+    }
+  } catch (thrown) {
+    error = keepable(thrown);
+  }
+  const rest = assembler.flush();
+  if (rest.length > 0) yield rest;
+  await cleaner.store();
+  return finishStream(assembler.finish(), { cleaner, error, options });
+}
+
+/** An event that the body's end left without its blank line is either whole or cut: a cut one says nothing (wire.md 6 #33). */
+function feedEvent(assembler: MessageAssembler, event: ServerEvent): StreamDelta[] {
+  try {
+    return assembler.feed(event);
+  } catch (error) {
+    if (event.unterminated && error instanceof GatewayError && error.class === 'bad-reply') return [];
+    throw error;
+  }
+}
+
+/** Failures of the reply itself leave what came; our own (disk full, abort by the user) are thrown on. */
+function keepable(thrown: unknown): GatewayError {
+  const kept = ['incomplete', 'bad-reply', 'gateway', 'quota', 'auth', 'rejected', 'no-result'];
+  if (thrown instanceof GatewayError && kept.includes(thrown.class)) return thrown;
+  throw thrown;
+}
+
+async function finishStream(
+  message: MessageReply,
+  { cleaner, error, options }: { cleaner: TextCleaner; error: GatewayError | undefined; options: StreamOptions },
+): Promise<Answer> {
+  const result = await messageResult(message, { ...options, images: cleaner.images });
+  if (error && !(message.complete && error.class === 'incomplete')) return { result, error };
+  if (message.complete) return { result, error: options.store.failure };
+  const nothing = message.id === undefined && message.blocks.length === 0;
+  const missing = nothing
+    ? new GatewayError('bad-reply', 'the stream held no message', { sent: 'yes', retryable: false })
+    : new GatewayError('incomplete', 'the stream ended without its end marker', { sent: 'yes', retryable: false });
+  return { result, error: missing };
+}

@@ -1,0 +1,47 @@
+import { extractDataUrls } from '../images/markdown.ts';
+import { mediaType } from '../images/extension.ts';
+import { sniffType } from '../images/sniff.ts';
+import type { PictureStore } from './picture-store.ts';
+import type { ResultImage } from './result.ts';
+
+/** Where a picture of a reply stands. */
+interface Place {
+  candidate: number;
+  draft: boolean;
+}
+
+/** The picture behind an inlineData or image block, or undefined when it is none (audio, a document) or a bad one. */
+export async function pictureOf(
+  found: { mimeType: string | undefined; data: string },
+  place: Place,
+  store: PictureStore,
+): Promise<ResultImage | undefined> {
+  const declared = found.mimeType === undefined ? undefined : mediaType(found.mimeType);
+  if (declared !== undefined && /^(audio|video|text)\//.test(declared)) return undefined;
+  const blob = await store.resolve(found.data);
+  if (!blob) return undefined;
+  const isImage = declared?.startsWith('image/') || sniffType(blob.head) !== undefined;
+  return isImage ? { declaredType: found.mimeType, ...place, blob } : undefined;
+}
+
+/** A text without the pictures that stand in it as data URLs (wire.md 6 #1, #2, #4), and those pictures. */
+export async function picturesInText(
+  text: string,
+  place: Place,
+  store: PictureStore,
+): Promise<{ text: string; images: ResultImage[] }> {
+  if (!text.includes('data:')) return { text, images: [] };
+  const extracted = extractDataUrls(text);
+  const images: ResultImage[] = [];
+  for (const found of extracted.images) {
+    const blob = await store.resolve(found.data);
+    if (blob) images.push({ declaredType: found.mimeType, ...place, blob });
+  }
+  return { text: extracted.text, images };
+}
+
+/** Drafts are kept only where a reply has no other picture; then the last of them (wire.md 2). */
+export function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
+  const finals = images.filter((image) => !image.draft);
+  return finals.length > 0 ? finals : images.slice(-1);
+}

@@ -1,0 +1,84 @@
+import { GatewayError } from '../errors.ts';
+import { closeCutJson } from '../formats/cut-json.ts';
+import { failureOf } from '../formats/failure.ts';
+import { findErrorInReply } from '../formats/error-body.ts';
+import { isObject } from '../json.ts';
+import { divertBase64 } from '../transport/json-scan.ts';
+import type { Base64Diversion, HttpReply } from '../transport/types.ts';
+
+/** What a body held, and the error that ended it early. */
+export interface ReadBody {
+  text: string;
+  /** Set when the connection ended before the body did. */
+  cut: GatewayError | undefined;
+}
+
+/** Largest part of a body that is no picture, in bytes. */
+const mostBytes = 256 * 1024 * 1024;
+
+/** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
+export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadBody> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  let cut: GatewayError | undefined;
+  try {
+    for await (const part of divertBase64(chunks, store)) {
+      bytes += part.byteLength;
+      if (bytes > mostBytes)
+        throw new GatewayError('bad-reply', `the reply is larger than ${mostBytes} bytes`, { sent: 'yes' });
+      parts.push(Uint8Array.from(part));
+    }
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.class !== 'incomplete') throw error;
+    cut = error;
+  }
+  return { text: new TextDecoder().decode(Buffer.concat(parts)), cut };
+}
+
+/** Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so. Throws bad-reply. */
+export function parseReply(
+  body: ReadBody,
+  reply: HttpReply,
+  format: 'content' | 'messages',
+): { value: unknown; cut: GatewayError | undefined } {
+  const text = body.text.trim();
+  if (text === '') {
+    if (body.cut) return { value: undefined, cut: body.cut };
+    throw new GatewayError('bad-reply', 'the reply is empty', { status: reply.status, sent: 'yes', retryable: false });
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    throwErrorInside(value, { text, reply, format });
+    return { value, cut: undefined };
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    return parseCut(text, body.cut, { reply, format });
+  }
+}
+
+function throwErrorInside(
+  value: unknown,
+  { text, reply, format }: { text: string; reply: HttpReply; format: 'content' | 'messages' },
+): void {
+  if (findErrorInReply(value)) throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
+}
+
+function parseCut(
+  text: string,
+  cut: GatewayError | undefined,
+  { reply, format }: { reply: HttpReply; format: 'content' | 'messages' },
+) {
+  const closed = closeCutJson(text);
+  if (closed !== undefined) {
+    const error =
+      cut ?? new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
+    return { value: JSON.parse(closed) as unknown, cut: error };
+  }
+  if (cut) return { value: undefined, cut };
+  throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
+}
+
+/** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */
+export function isBare(value: unknown): boolean {
+  return value === undefined || (isObject(value) && Object.keys(value).length === 0);
+}

@@ -1,0 +1,59 @@
+import type { Usage } from '../formats/content/types.ts';
+import type { StoredBlob } from '../images/types.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+
+/** A candidate as the result document shows it (design.md section 2). */
+export interface ResultCandidate {
+  index: number;
+  text: string;
+  finishReason?: string | undefined;
+  finishMessage?: string | undefined;
+  safetyRatings?: JsonValue[] | undefined;
+}
+
+/** A picture of the reply, before it has a name. */
+export interface ResultImage {
+  /** As the gateway declared it; the bytes may say otherwise. */
+  declaredType: string | undefined;
+  /** Index of the candidate it came with; 0 in the messages format. */
+  candidate: number;
+  /** A draft (`thought: true`), kept only where there is no other picture. */
+  draft: boolean;
+  blob: StoredBlob;
+}
+
+/** A call of a tool that the model asks for. */
+export interface ToolCall {
+  id?: string | undefined;
+  name: string;
+  input: JsonValue;
+}
+
+/** One reply of either format. Absent means the gateway did not say. */
+export interface Result {
+  model: string;
+  modelVersion?: string | undefined;
+  responseId?: string | undefined;
+  role?: string | undefined;
+  /** Text of candidate 0 without thoughts, data URLs cut out. */
+  text: string;
+  /** What the model thought aloud, where it was shown. */
+  thinking?: string | undefined;
+  candidates: ResultCandidate[];
+  images: ResultImage[];
+  toolCalls: ToolCall[];
+  /** As the gateway gave it: a finish reason or a stop reason. */
+  stopReason?: string | undefined;
+  stopSequence?: string | undefined;
+  stopDetails?: JsonValue | undefined;
+  promptFeedback?: JsonObject | undefined;
+  usage?: Usage | undefined;
+  /** Assistant content blocks of a messages reply, as a later turn wants them back. */
+  content?: JsonValue[] | undefined;
+  warnings: string[];
+  /** Whether the reply ended by itself and was not cut by a token limit. */
+  complete: boolean;
+  /** Requests sent for it, retries included. */
+  attempts: number;
+  durationMs: number;
+}

@@ -1,0 +1,64 @@
+import { type AuthForm, authHeaders, type HeaderNames, type Use } from '../transport/auth.ts';
+import { describeBody, segmentBody } from '../transport/body.ts';
+import type { HttpRequest } from '../transport/types.ts';
+import { joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/url.ts';
+import type { JsonObject } from '../json.ts';
+import type { Body } from '../upload.ts';
+import { version } from '../version.ts';
+
+/** A gateway and how to speak to it. */
+export interface Target {
+  baseUrl: URL;
+  /** Absent: requests go out without a key. */
+  key: string | undefined;
+  auth: Readonly<Record<Use, AuthForm>>;
+  headerNames: HeaderNames | undefined;
+  /** Further headers of every request, lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  allowHttp: boolean;
+}
+
+/** A request before it is addressed. */
+export interface Post {
+  /** Below the base URL: `/v1/messages`. */
+  path: string;
+  use: Use;
+  body: Body;
+  accept?: string | undefined;
+}
+
+/** Reads the base URL (design.md section 3). Throws GatewayError usage; oddities that were mended are warnings. */
+export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
+  target: Target;
+  warnings: string[];
+} {
+  const { url, warnings } = parseBaseUrl(options.baseUrl);
+  return { target: { ...options, baseUrl: url }, warnings };
+}
+
+/** The HTTP request of a post: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
+export function addressPost(target: Target, post: Post): HttpRequest {
+  requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
+  return {
+    url: joinUrl(target.baseUrl, post.path),
+    headers: {
+      'content-type': 'application/json',
+      accept: post.accept ?? 'application/json',
+      'user-agent': `gateway-cli/${version}`,
+      ...target.headers,
+      ...keyHeaders(target, post.use),
+    },
+    body: segmentBody(post.body),
+  };
+}
+
+/** The headers that authenticate (spec.md 5); without a key none. */
+export function keyHeaders(target: Target, use: Use): Record<string, string> {
+  if (target.key === undefined) return {};
+  return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });
+}
+
+/** The body as a person may read it: Base64 shortened to its length. */
+export function describePost(post: Post): JsonObject {
+  return describeBody(post.body);
+}

@@ -1,0 +1,23 @@
+export { createClient } from './client/client.ts';
+export { ResponseError } from './client/response-error.ts';
+export { GatewayError } from './errors.ts';
+export type {
+  AuthForm,
+  CallOptions,
+  Client,
+  ClientOptions,
+  ContentRequest,
+  FilePicture,
+  FolderOptions,
+  MediaInput,
+  MemoryPicture,
+  MessagesRequest,
+  MessageStream,
+  Picture,
+  Reply,
+} from './client/client-types.ts';
+export type { ResultCandidate, ToolCall } from './client/result.ts';
+export type { Certainty, ErrorClass, ErrorDetails } from './errors.ts';
+export type { Usage } from './formats/content/types.ts';
+export type { StreamDelta } from './formats/messages/types.ts';
+export type { JsonObject, JsonValue } from './json.ts';

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { codeOf } from '../errors.ts';
+
+/** A lock file whose process has gone, and what shall stand in its place. */
+export interface Takeover {
+  path: string;
+  /** The dead lock's text, as it was read. */
+  dead: string;
+  /** The new lock's text; it must be unlike any other (a nonce). */
+  own: string;
+  /** Whether the process that wrote such a text has surely gone. */
+  isDead(text: string): boolean;
+}
+
+/**
+ * Puts an own lock in the place of a dead one; true where it did. Of many that try at once one alone does: the right to
+ * replace a lock is a file of its own, named by the dead lock's content, and the lock is replaced by a rename, only while it
+ * still is the dead one. Who dies holding the right leaves it to the next, by the same rule. Throws what the system says.
+ */
+export async function takeOver({ path, dead, own, isDead }: Takeover): Promise<boolean> {
+  const rights = await acquireRight({ path, dead, own, isDead });
+  if (rights === undefined) return false;
+  try {
+    if ((await readText(path)) !== dead) return false;
+    const next = `${path}.${idOf(own)}.new`;
+    await createFile(next, own);
+    await rename(next, path);
+    return true;
+  } finally {
+    // The dead lock is gone by now, so nobody can use a right to it any more.
+    for (const right of rights) await unlink(right).catch(() => undefined);
+  }
+}
+
+/** The files that make up the right, the own one last; undefined where somebody who lives has it. */
+async function acquireRight({ path, dead, own, isDead }: Takeover): Promise<string[] | undefined> {
+  const rights: string[] = [];
+  for (let of = dead; rights.length < 100;) {
+    const right = `${path}.${idOf(of)}`;
+    rights.push(right);
+    if (await createFile(right, own)) return rights;
+    const holder = await readText(right);
+    if (holder === undefined) rights.pop();
+    else if (isDead(holder)) of = holder;
+    else return undefined;
+  }
+  return undefined;
+}
+
+/** Writes a file that was not there; false where it was. */
+export async function createFile(path: string, text: string): Promise<boolean> {
+  try {
+    const handle = await open(path, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+    } finally {
+      await handle.close();
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** A file's text; undefined where it is gone. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function idOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,36 @@
+import { usageError } from '../errors.ts';
+
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+
+/** The longest wait a timer of Node can hold, in ms (faults.md 0 #9: a longer one fires at once). */
+const longestMs = 2 ** 31 - 1;
+
+/**
+ * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed.
+ * Throws usage for zero, negative, too long or anything else.
+ */
+export function parseDuration(text: string): number {
+  return parseDurationOf('the duration', text);
+}
+
+/** `parseDuration` whose message says what the duration was for: `flag --timeout`. */
+export function parseDurationOf(name: string, text: string): number {
+  const match = /^(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?$/.exec(text.trim());
+  if (match === null) throw usageError(`${name} is not a duration: ${JSON.stringify(text.slice(0, 40))}`, forms);
+  const unit = (match[2] ?? 's') as keyof typeof unitMs;
+  const exact = Number(match[1]) * unitMs[unit];
+  if (!(exact > 0)) throw usageError(`${name} must be more than 0`, forms);
+  if (exact > longestMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
+  return Math.max(1, Math.round(exact));
+}
+
+const forms = 'write 90 (seconds), 500ms, 90s, 2m or 1h';
+
+/** A duration as `parseDuration` reads it, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
+export function formatDuration(ms: number): string {
+  const whole = Math.round(ms);
+  for (const unit of ['h', 'm', 's'] as const) {
+    if (whole >= unitMs[unit] && whole % unitMs[unit] === 0) return `${whole / unitMs[unit]}${unit}`;
+  }
+  return `${whole}ms`;
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readlink, rename, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { parseConfig } from './schema.ts';
+import type { Config, LoadedConfig } from './types.ts';
+
+const maxBytes = 1024 * 1024;
+
+/**
+ * Reads the config file. A file that is not there has no profiles. Warns where the group or others may read or write it.
+ * Throws usage naming the path.
+ */
+export async function readConfig(path: string): Promise<LoadedConfig> {
+  let file: FileHandle;
+  try {
+    file = await open(path, constants.O_RDONLY);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return { path, exists: false, config: parseConfig('', path), warnings: [] };
+    throw unreadable(path, error);
+  }
+  try {
+    const { mode, size } = await file.stat();
+    if (size > maxBytes) throw usageError(`${path}: too large for a config file (${size} bytes)`);
+    const config = parseConfig(decode(await file.readFile(), path), path);
+    return { path, exists: true, config, warnings: modeWarnings(path, mode) };
+  } catch (error) {
+    throw error instanceof GatewayError ? error : unreadable(path, error);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Writes the config file whole or not at all: a temporary file beside it, flushed, then renamed over it. Mode 0600, a new
+ * folder 0700; a symbolic link stays one and its target is written. Throws usage naming the path.
+ */
+export async function writeConfig(path: string, config: Config): Promise<void> {
+  try {
+    const target = await followLinks(path);
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await replaceFile(target, `${JSON.stringify(config, null, 2)}\n`);
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw usageError(`${path}: cannot be written: ${messageOf(error)}`, 'name another file with GATEWAY_CONFIG', error);
+  }
+}
+
+/** The file that a path ends at, also where a link's target is not there yet. */
+async function followLinks(path: string): Promise<string> {
+  let at = path;
+  for (let hops = 0; hops < 40; hops++) {
+    const kind = await lstat(at).catch(ignoreMissing);
+    if (kind === undefined || kind.isFile()) return at;
+    if (!kind.isSymbolicLink())
+      throw usageError(`${path}: is not a regular file`, 'name another file with GATEWAY_CONFIG');
+    at = resolve(dirname(at), await readlink(at));
+  }
+  throw usageError(`${path}: the links lead in a circle`);
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error;
+}
+
+async function replaceFile(target: string, text: string): Promise<void> {
+  const temporary = join(dirname(target), `.gateway-cli-${randomBytes(6).toString('hex')}.tmp`);
+  const file = await open(temporary, 'wx', 0o600);
+  try {
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(target));
+}
+
+/** Makes the rename itself last. Not every platform can open a folder; there the rename has to do. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, constants.O_RDONLY);
+    await handle.sync().finally(() => handle.close());
+  } catch (error) {
+    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP'].includes(codeOf(error) ?? '')) throw error;
+  }
+}
+
+/** Windows reports made-up modes (0666), so only platforms that have owners are judged. */
+function modeWarnings(path: string, mode: number): string[] {
+  const regular = (mode & constants.S_IFMT) === constants.S_IFREG;
+  if (!regular || constants.O_NOFOLLOW === undefined || (mode & 0o066) === 0) return [];
+  return [`${path} is open to other users (mode ${(mode & 0o777).toString(8)}); type: chmod 600 '${path}'`];
+}
+
+function decode(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw usageError(`${path}: not UTF-8`, `save ${path} as UTF-8`, error);
+  }
+}
+
+function unreadable(path: string, error: unknown): GatewayError {
+  return usageError(
+    `${path}: cannot be read: ${messageOf(error)}`,
+    'check GATEWAY_CONFIG and the rights of the file',
+    error,
+  );
+}

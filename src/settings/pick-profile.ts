@@ -1,0 +1,43 @@
+import { usageError } from '../errors.ts';
+import { closest } from './closest.ts';
+import { namesIn } from './schema.ts';
+import { fromEnvironment, fromFlag, sourced } from './sources.ts';
+import type { Environment } from './sources.ts';
+import type { LoadedConfig, Profile, Sourced } from './types.ts';
+
+/** The profile in use. */
+export interface PickedProfile {
+  name: Sourced<string>;
+  profile: Profile;
+  /** How its values name their origin: `profile work (<path>)`. */
+  label: string;
+}
+
+/**
+ * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names, else the one called `default`.
+ * Throws usage for a name that is not there, naming those that are.
+ */
+export function pickProfile(
+  flag: string | undefined,
+  env: Environment,
+  loaded: LoadedConfig,
+): PickedProfile | undefined {
+  const { path, config } = loaded;
+  const name =
+    fromFlag('--profile', flag) ??
+    fromEnvironment(env, 'GATEWAY_PROFILE') ??
+    sourced(config.profile, `config ${path}`) ??
+    sourced(config.profiles['default'] && 'default', 'default');
+  if (name === undefined) return undefined;
+  const profile = Object.hasOwn(config.profiles, name.value) ? config.profiles[name.value] : undefined;
+  if (profile === undefined) throw unknownProfile(name, loaded);
+  return { name, profile, label: `profile ${name.value} (${path})` };
+}
+
+function unknownProfile(name: Sourced<string>, { path, config, exists }: LoadedConfig): Error {
+  const wanted = JSON.stringify(name.value.slice(0, 64));
+  if (!exists) return usageError(`no profile ${wanted} (${name.from}): there is no ${path}`, 'gateway-cli config init');
+  const near = closest(name.value, Object.keys(config.profiles));
+  const hint = near === undefined ? `gateway-cli config list` : `did you mean --profile ${near}?`;
+  return usageError(`no profile ${wanted} (${name.from}) in ${path}; ${namesIn(config)}`, hint);
+}

@@ -1,0 +1,58 @@
+import type { AuthForm, Header, KeySource, LoadedConfig, Sourced, Use } from './types.ts';
+
+/** What the flags say; absent where a flag was not given. */
+export interface SettingsFlags {
+  baseUrl?: string | undefined;
+  model?: string | undefined;
+  apiKeyFile?: string | undefined;
+  auth?: string | undefined;
+  /** As `readHeaderFlags` gives them. */
+  headers?: readonly Header[] | undefined;
+  /** `<content-key>,<version>` */
+  headerNames?: string | undefined;
+  timeout?: string | undefined;
+  allowHttp?: boolean | undefined;
+  offline?: boolean | undefined;
+  /** Recorded replies answer: no base URL is needed. */
+  replay?: boolean | undefined;
+  profile?: string | undefined;
+  maxTokens?: number | undefined;
+  noStdin?: boolean | undefined;
+  preview?: boolean | undefined;
+}
+
+/** What `resolveSettings` decides from. */
+export interface SettingsInput {
+  flags: SettingsFlags;
+  env: Readonly<Record<string, string | undefined>>;
+  config: LoadedConfig;
+  use: Use;
+}
+
+/** Everything a request needs beside its content, each value with its origin. */
+export interface Settings {
+  use: Use;
+  profile: Sourced<string> | undefined;
+  offline: Sourced<boolean>;
+  /** As it was given; absent when offline. */
+  baseUrl: Sourced<string> | undefined;
+  model: Sourced<string>;
+  key: KeySource;
+  auth: Sourced<AuthForm>;
+  headerNames: { apiKey: Sourced<string> | undefined; version: Sourced<string> | undefined };
+  headers: Sourced<Header>[];
+  /** ms for the whole command */
+  timeoutMs: Sourced<number>;
+  allowHttp: Sourced<boolean>;
+  /** Absent where nobody asked for a limit; chat always has one (spec.md 2.3). */
+  maxTokens: Sourced<number> | undefined;
+  noStdin: Sourced<boolean>;
+  preview: Sourced<boolean>;
+  /** Those of the config file too. */
+  warnings: string[];
+}
+
+/** Settings as far as they are set: what `doctor` and `config list` show. */
+export interface SettingsSurvey extends Omit<Settings, 'model'> {
+  model: Sourced<string> | undefined;
+}

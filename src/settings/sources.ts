@@ -1,0 +1,51 @@
+import { usageError } from '../errors.ts';
+import type { Sourced } from './types.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A flag's value. An empty one (`-m "$UNSET"`) is a mistake: throws usage. */
+export function fromFlag<T>(name: string, value: T | undefined): Sourced<T> | undefined {
+  if (value === undefined) return undefined;
+  if (value === '') throw usageError(`${name} is empty`, `give ${name} a value or leave it out`);
+  return { value, from: `flag ${name}` };
+}
+
+/** A switch that was given; `false` counts as not given. */
+export function fromSwitch(name: string, value: boolean | undefined): Sourced<boolean> | undefined {
+  return value === true ? { value, from: `flag ${name}` } : undefined;
+}
+
+/** A variable's value; an empty one counts as unset, as CI gives for a secret that is not there. */
+export function fromEnvironment(env: Environment, name: string): Sourced<string> | undefined {
+  const value = env[name];
+  return value === undefined || value === '' ? undefined : { value, from: `environment ${name}` };
+}
+
+const offWords = new Set(['', '0', 'false', 'no', 'off']);
+const onWords = new Set(['1', 'true', 'yes', 'on']);
+
+/** A variable that switches something, in words of any case; an empty one is off (design.md 3). Throws usage. */
+export function fromToggle(env: Environment, name: string): Sourced<boolean> | undefined {
+  const given = fromEnvironment(env, name);
+  return mapValue(given, (word, from) => {
+    const key = word.trim().toLowerCase();
+    if (onWords.has(key) || offWords.has(key)) return onWords.has(key);
+    throw usageError(
+      `${from}: ${JSON.stringify(word.slice(0, 40))} is neither on nor off`,
+      `on: ${name}=1; off: ${name}=0`,
+    );
+  });
+}
+
+/** A value with its origin, where there is one. */
+export function sourced<T>(value: T | undefined, from: string): Sourced<T> | undefined {
+  return value === undefined ? undefined : { value, from };
+}
+
+/** The same origin with the value read further. */
+export function mapValue<T, U>(
+  source: Sourced<T> | undefined,
+  read: (value: T, from: string) => U,
+): Sourced<U> | undefined {
+  return source === undefined ? undefined : { value: read(source.value, source.from), from: source.from };
+}

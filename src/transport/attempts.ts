@@ -1,0 +1,148 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { GatewayError } from '../errors.ts';
+import { readSome } from './read-body.ts';
+import { longestTimerMs } from './retry-hint.ts';
+import { decideRetry, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
+import type { Exchange, HttpReply, HttpRequest, RetryNotice } from './types.ts';
+
+export type { RetryNotice } from './types.ts';
+
+const errorBodyBytes = 1024 * 1024;
+const errorBodyMs = 5000;
+
+/** A reply whose status is not 2xx, its body read as far as it matters. */
+export interface FailedReply {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** The same as it came. */
+  bytes: Uint8Array;
+}
+
+/** Shared by the calls of a batch: one 429 makes all of them wait, and a storm of failures ends the retries. */
+export interface Gate {
+  /** Resolves when a request may go out. Rejects with the signal's reason. */
+  enter(signal: AbortSignal): Promise<void>;
+  /** Nobody else enters for so many ms: a 429 came. */
+  close(waitMs: number): void;
+  /** Asked before each retry; false ends the retries. */
+  allowRetry?(): boolean;
+}
+
+/** What sending with retries needs beside the request. */
+export interface SendOptions {
+  exchange: Exchange;
+  /** The user's signal together with the total deadline, waits included. */
+  signal: AbortSignal;
+  policy: RetryPolicy;
+  /**
+   * Reads an error reply. `retryAfterMs` in its details is taken for the body's RetryInfo;
+   * class `quota` with `retryable: false` means money or the day's quota is spent.
+   */
+  classify: (failed: FailedReply) => GatewayError;
+  onSent?: (() => void) | undefined;
+  onRetry?: ((notice: RetryNotice) => void) | undefined;
+  gate?: Gate | undefined;
+  /** Waits; rejects when the signal aborts. */
+  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Wall clock in ms. */
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
+}
+
+interface Failure {
+  error: GatewayError;
+  outcome: Outcome;
+}
+
+/**
+ * Sends a request until a 2xx head comes or repeating is pointless (design.md section 5); every attempt sends the same bytes.
+ * Throws GatewayError, or the signal's reason.
+ */
+export async function sendWithRetries(
+  request: HttpRequest,
+  options: SendOptions,
+): Promise<{ reply: HttpReply; attempts: number }> {
+  const { policy, gate, signal, sleep = sleepFor, now = Date.now, random = Math.random } = options;
+  let spentMs = 0;
+  let last: GatewayError | undefined;
+  for (let attempt = 1; ; attempt++) {
+    await gate?.enter(signal).catch((reason: unknown) => endWait(signal, last ?? reason));
+    const result = await tryOnce(request, options);
+    if ('status' in result) return { reply: result, attempts: attempt };
+    const { error, outcome } = result;
+    const decision = decideRetry({ attempt, spentMs, outcome, policy, now: now(), random: random() });
+    closeGate(gate, outcome, decision);
+    if (!decision.retry) throw lastError(error, decision);
+    if (gate?.allowRetry?.() === false) throw error;
+    options.onRetry?.({ attempt, waitMs: decision.waitMs, error });
+    await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
+    spentMs += decision.waitMs;
+    last = error;
+  }
+}
+
+/** A wait was broken off: when time is up, what the gateway said last tells more than that. */
+function endWait(signal: AbortSignal, error: unknown): never {
+  throw signal.aborted && !isTimeout(signal) ? signal.reason : error;
+}
+
+async function tryOnce(request: HttpRequest, options: SendOptions): Promise<HttpReply | Failure> {
+  const { exchange, signal, onSent, classify } = options;
+  try {
+    const reply = await exchange(request, { signal, onSent });
+    if (reply.status >= 200 && reply.status < 300) return reply;
+    return await readFailure(reply, { request, signal, classify });
+  } catch (error) {
+    if (!(error instanceof GatewayError) || signal.aborted) throw error;
+    const retryable = error.details.retryable !== false;
+    return { error, outcome: error.class === 'not-sent' ? { kind: 'not-sent', retryable } : { kind: 'final' } };
+  }
+}
+
+async function readFailure(
+  { status, headers, body }: HttpReply,
+  { request, signal, classify }: Pick<SendOptions, 'signal' | 'classify'> & { request: HttpRequest },
+): Promise<Failure> {
+  const bytes = await readSome(body, { maxBytes: errorBodyBytes, maxMs: errorBodyMs });
+  if (!isTimeout(signal)) signal.throwIfAborted();
+  const { url } = request;
+  const error = classify({ status, headers, body: bytes.toString(), bytes }).with({
+    status,
+    sent: 'yes',
+    request: `POST ${url.origin}${url.pathname}`,
+  });
+  const { retryAfterMs, retryable } = error.details;
+  const quotaSpent = error.class === 'quota' && retryable === false;
+  return { error, outcome: { kind: 'reply', status, headers, bodyHintMs: retryAfterMs, quotaSpent } };
+}
+
+function closeGate(gate: Gate | undefined, outcome: Outcome, decision: RetryDecision): void {
+  if (outcome.kind !== 'reply' || outcome.status !== 429) return;
+  const ms = decision.retry ? decision.waitMs : decision.retryAfterMs;
+  if (ms !== undefined) gate?.close(ms);
+}
+
+/** A gateway that wants more time than there is counts as a limit, whatever its status (design.md section 5). */
+function lastError(error: GatewayError, decision: RetryDecision & { retry: false }): GatewayError {
+  const { retryAfterMs, overBudget = false } = decision;
+  if (!overBudget) return error.with({ retryAfterMs });
+  const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
+  return new GatewayError('quota', `${error.message}; it asks to come back after ${seconds} s`, {
+    ...error.details,
+    hint: `run it again after ${seconds} s, or wait longer: --retry-max-time ${seconds + 1}`,
+    billed: error.billed,
+    retryable: true,
+    retryAfterMs,
+    cause: error,
+  });
+}
+
+function isTimeout(signal: AbortSignal): boolean {
+  const reason: unknown = signal.reason;
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
+}
+
+async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(Math.min(ms, longestTimerMs), undefined, { signal });
+}

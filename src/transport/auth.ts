@@ -1,0 +1,55 @@
+import { GatewayError } from '../errors.ts';
+
+/** What a request is for; it decides the header that carries the key (spec.md 5). */
+export type Use = 'text' | 'image' | 'messages';
+
+/** How the key is carried: `auto` is what spec.md 5 says of the use. */
+export type AuthForm = 'auto' | 'api-key' | 'bearer';
+
+/** The real names behind vendor-a and vendor-b. */
+export interface HeaderNames {
+  /** Instead of `x-vendor-a-api-key`. */
+  apiKey?: string | undefined;
+  /** Instead of `vendor-b-version`. */
+  version?: string | undefined;
+}
+
+/** What the headers are made of. */
+export interface AuthOptions {
+  use: Use;
+  form: AuthForm;
+  names?: HeaderNames | undefined;
+  key: string;
+}
+
+const messagesVersion = '2023-06-01';
+
+/** Headers that carry the key, with lower-case names. White space around the key is cut. Throws GatewayError auth, never showing the key. */
+export function authHeaders({ use, form, names = {}, key }: AuthOptions): Record<string, string> {
+  const value = checkedKey(key.trim());
+  const bearer = form === 'bearer' || (form === 'auto' && use === 'image');
+  const apiKeyName = use === 'messages' ? 'x-api-key' : (names.apiKey ?? 'x-vendor-a-api-key');
+  const headers: Record<string, string> = bearer
+    ? { authorization: `Bearer ${value}` }
+    : { [apiKeyName.toLowerCase()]: value };
+  if (use === 'messages') headers[(names.version ?? 'vendor-b-version').toLowerCase()] = messagesVersion;
+  return headers;
+}
+
+/** Only visible ASCII: everything else breaks a header, or is a slip of copying (faults.md 2d). */
+function checkedKey(key: string): string {
+  if (key === '') throw authError('the key is empty');
+  for (let index = 0; index < key.length; index++) {
+    const code = key.charCodeAt(index);
+    if (code < 0x21 || code > 0x7e) throw authError(`the key has an invalid character at position ${index + 1}`);
+  }
+  return key;
+}
+
+function authError(message: string): GatewayError {
+  return new GatewayError('auth', message, {
+    hint: 'copy the key again: it is one word of letters, digits and signs',
+    sent: 'no',
+    retryable: false,
+  });
+}

@@ -1,0 +1,146 @@
+import { setMaxListeners } from 'node:events';
+import type { Dispatcher } from 'undici';
+import type AgentPart from 'undici/lib/dispatcher/agent.js';
+import type { GatewayError } from '../errors.ts';
+import { ChunkQueue } from './chunk-queue.ts';
+import { faultOf, type Phase } from './fault.ts';
+import { checkHead } from './reply-head.ts';
+import { plainBody, streamBody } from './upload-stream.ts';
+import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
+
+interface Limits {
+  connectTimeoutMs: number;
+  idleTimeoutMs: number;
+}
+
+type Controller = Dispatcher.DispatchController;
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Sends one request on an agent: see `Exchange` in types.ts. */
+export function startExchange(
+  agent: AgentPart,
+  request: HttpRequest,
+  options: ExchangeOptions & Limits,
+): Promise<HttpReply> {
+  if (options.signal.aborted) return Promise.reject(options.signal.reason as Error);
+  return new Promise((resolve, reject) => {
+    const { url, headers, body } = request;
+    const plain = plainBody(body);
+    agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: 'POST',
+        headers: { ...headers, 'accept-encoding': 'identity', 'content-length': String(body.bytes) },
+        body: plain ?? streamBody(body),
+        // Time is kept here: undici's own timers are coarse, and know nothing of the command's deadline.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      new Running(request, options, { resolve, reject }),
+    );
+  });
+}
+
+interface Settle {
+  resolve: (reply: HttpReply) => void;
+  reject: (error: unknown) => void;
+}
+
+/** One exchange under way. undici calls `onRequestStart` right before it writes the head: from there on it counts as sent. */
+class Running implements Dispatcher.DispatchHandler {
+  readonly #request: HttpRequest;
+  readonly #options: ExchangeOptions & Limits;
+  readonly #settle: Settle;
+  readonly #connectTimer: NodeJS.Timeout;
+  readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
+  #phase: Phase = 'connecting';
+  #over = false;
+  #controller: Controller | undefined;
+  #queue: ChunkQueue | undefined;
+
+  constructor(request: HttpRequest, options: ExchangeOptions & Limits, settle: Settle) {
+    this.#request = request;
+    this.#options = options;
+    this.#settle = settle;
+    this.#connectTimer = setTimeout(() => this.#checkConnected(), options.connectTimeoutMs);
+    // A batch has one signal and many requests: Node would warn of a leak from the eleventh on.
+    setMaxListeners(0, options.signal);
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Controller): void {
+    if (this.#over) return controller.abort(new Error('given up'));
+    clearTimeout(this.#connectTimer);
+    this.#controller = controller;
+    this.#phase = 'waiting';
+    this.#options.onSent?.();
+  }
+
+  onResponseStart(controller: Controller, status: number, rawHeaders: Headers): void {
+    // 1xx: the head proper is still to come.
+    if (this.#over || status < 200) return;
+    const headers = joinHeaders(rawHeaders);
+    const refusal = checkHead(status, headers, this.#request.url);
+    if (refusal !== undefined) return this.#stop(refusal);
+    this.#phase = 'body';
+    const { idleTimeoutMs } = this.#options;
+    const queue = new ChunkQueue({
+      idleMs: idleTimeoutMs,
+      onIdle: () => this.#stop(new Error(`nothing came for ${idleTimeoutMs / 1000} s`)),
+      onRoom: () => controller.resume(),
+      onLeave: () => this.#stop(new Error('the reader left')),
+    });
+    this.#queue = queue;
+    this.#settle.resolve({ status, headers, body: queue });
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#queue?.push(chunk) === false) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#queue?.end();
+    this.#release();
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    this.#stop(error);
+  }
+
+  #checkConnected(): void {
+    // A busy process may be late to see that the connection is there: look once more.
+    setImmediate(() => {
+      if (this.#phase !== 'connecting') return;
+      this.#stop(new Error(`no connection within ${this.#options.connectTimeoutMs / 1000} s`));
+    });
+  }
+
+  #release(): void {
+    this.#over = true;
+    clearTimeout(this.#connectTimer);
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+  }
+
+  #stop(reason: unknown, { atOnce = false } = {}): void {
+    if (this.#over) return;
+    this.#release();
+    // Who aborted is told by our own signal: undici gives the same names to a proxy's refusal.
+    const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);
+    if (this.#queue === undefined) this.#settle.reject(error);
+    else this.#queue.end(error, { atOnce });
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'));
+  }
+
+  #explain(reason: unknown): GatewayError {
+    const { url } = this.#request;
+    return faultOf(reason, this.#phase, url.host).with({ request: `POST ${url.origin}${url.pathname}` });
+  }
+}
+
+function joinHeaders(headers: Headers): Record<string, string> {
+  const entries = Object.entries(headers).filter(
+    (entry): entry is [string, string | string[]] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
+}

@@ -1,0 +1,88 @@
+import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+
+/** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
+export type Phase = 'connecting' | 'waiting' | 'body';
+
+const trustCodes = [
+  'CERT_',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'HOSTNAME_MISMATCH',
+  'ERR_TLS_',
+  'ERR_SSL_',
+  'EPROTO',
+];
+
+/** What a failure of undici or of a socket means at this phase (faults.md 2a). An error that is ours already stays as it is. */
+export function faultOf(error: unknown, phase: Phase, host: string): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const code = codeOf(error) ?? '';
+  if (code === 'UND_ERR_INVALID_ARG')
+    return usageError(`the request cannot be written: ${messageOf(error)}`, undefined, error);
+  if (phase === 'connecting' || isRefusedHandshake(code)) return notSent(error, code, host);
+  // Before the head is whole, undici tells contradicting lengths by the code of a body that is too short.
+  if (isForeignProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
+    return new GatewayError('bad-reply', `${host} does not speak HTTP: ${messageOf(error)}`, {
+      hint: 'check the base URL and its port',
+      sent: 'yes',
+      retryable: false,
+      cause: error,
+    });
+  }
+  const facts = { sent: 'yes', cause: error } as const;
+  if (phase === 'body') {
+    return new GatewayError('incomplete', `the reply was cut: ${described(error, code)}`, {
+      ...facts,
+      retryable: true,
+    });
+  }
+  return new GatewayError('no-reply', `no reply from ${host}: ${described(error, code)}`, {
+    ...facts,
+    hint: 'it may have been billed: look before you run it again',
+    retryable: false,
+  });
+}
+
+function notSent(error: unknown, code: string, host: string): GatewayError {
+  const what = `cannot connect to ${host}: ${described(error, code)}`;
+  const facts = { sent: 'no', cause: error } as const;
+  if (trustCodes.some((start) => code.startsWith(start))) {
+    return new GatewayError('not-sent', what, { ...facts, hint: trustHint(code), retryable: false });
+  }
+  if (code === 'ENOTFOUND') {
+    return new GatewayError('not-sent', what, {
+      ...facts,
+      hint: 'check the host name in the base URL',
+      retryable: false,
+    });
+  }
+  const hint = 'check the network, the base URL and the proxy variables';
+  return new GatewayError('not-sent', what, { ...facts, hint, retryable: true });
+}
+
+function trustHint(code: string): string {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate is for another host: check the base URL';
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') return 'that port may speak http://, not https://';
+  return 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS';
+}
+
+/** With TLS 1.3 the server's no to a client certificate comes after the request's first bytes, which it never looks at. */
+function isRefusedHandshake(code: string): boolean {
+  return code.startsWith('ERR_SSL_') && /ALERT_.*(?:CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE)/.test(code);
+}
+
+/** Parser errors have no code (faults.md 2a). An early end of the connection is one of them too, but that is a cut. */
+function isForeignProtocol(error: unknown, code: string): boolean {
+  const message = messageOf(error);
+  if (error instanceof Error && error.name === 'HTTPParserError') return !message.includes('Invalid EOF state');
+  return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad response' || message === 'bad upgrade';
+}
+
+function described(error: unknown, code: string): string {
+  const message = messageOf(error);
+  return code === '' || code.startsWith('UND_ERR_') || message.includes(code) ? message : `${message} (${code})`;
+}

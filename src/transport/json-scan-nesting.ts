@@ -1,0 +1,103 @@
+import { GatewayError } from '../errors.ts';
+
+/** What a string value is to the scanner: nothing special, Base64 as a whole, or prose that may hold a data URL. */
+export type ValueKind = 'plain' | 'data' | 'text';
+
+interface Frame {
+  array: boolean;
+  /** The key under which this container stands in its parent object. */
+  name: string | undefined;
+  /** The key whose value comes next, in an object; only keys that matter here. */
+  key: string | undefined;
+  expectsKey: boolean;
+  /** Below a tool's payload, which stays whole. */
+  foreign: boolean;
+  inContent: boolean;
+}
+
+const blobKeys = new Set(['inlineData', 'inline_data', 'source']);
+const textKeys = new Set(['text', 'content']);
+const contentKeys = new Set(['content', 'content_block']);
+const toolKeys = new Set(
+  'args arguments input functionCall function_call functionResponse function_response toolCall tool_call toolResponse tool_response'.split(
+    ' ',
+  ),
+);
+
+const keysByLength = new Map<number, { text: string; bytes: Buffer }[]>();
+for (const text of new Set(['data', ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys])) {
+  const known = keysByLength.get(text.length) ?? [];
+  keysByLength.set(text.length, [...known, { text, bytes: Buffer.from(text) }]);
+}
+
+/** The key between two positions where it is one that the scanner knows, without making a string of every other. */
+export function knownKey(bytes: Uint8Array, start: number, end: number): string | undefined {
+  const known = keysByLength.get(end - start);
+  return known?.find((key) => key.bytes.every((byte, i) => bytes[start + i] === byte))?.text;
+}
+
+/** Where in the JSON a value stands: the containers around it and their keys. */
+export class Nesting {
+  readonly #frames: Frame[] = [];
+  readonly #maxDepth: number;
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  get expectsKey(): boolean {
+    return this.#frames.at(-1)?.expectsKey === true;
+  }
+
+  setKey(key: string | undefined): void {
+    const top = this.#frames.at(-1);
+    if (!top) return;
+    top.key = key;
+    top.expectsKey = false;
+  }
+
+  comma(): void {
+    const top = this.#frames.at(-1);
+    if (!top) return;
+    top.key = undefined;
+    top.expectsKey = !top.array;
+  }
+
+  /** Throws GatewayError bad-reply past the depth limit: later code may recurse. */
+  open(array: boolean): void {
+    if (this.#frames.length >= this.#maxDepth) {
+      throw new GatewayError('bad-reply', `the reply is nested more than ${this.#maxDepth} levels deep`, {
+        sent: 'yes',
+        retryable: false,
+      });
+    }
+    const parent = this.#frames.at(-1);
+    const name = parent?.key;
+    const isContent = name !== undefined && contentKeys.has(name);
+    // Blocks inside a block's content are results of server tools: a later turn wants them back as they came.
+    const foreign =
+      parent?.foreign === true ||
+      (name !== undefined && toolKeys.has(name)) ||
+      (isContent && parent?.inContent === true);
+    const inContent = isContent || parent?.inContent === true;
+    this.#frames.push({ array, name, key: undefined, expectsKey: !array, foreign, inContent });
+  }
+
+  close(): void {
+    this.#frames.pop();
+  }
+
+  reset(): void {
+    this.#frames.length = 0;
+  }
+
+  /** What the string that begins here is. */
+  get valueKind(): ValueKind {
+    const top = this.#frames.at(-1);
+    if (!top || top.foreign || top.key === undefined) return 'plain';
+    if (top.key === 'data' && top.name !== undefined && blobKeys.has(top.name)) return 'data';
+    // A reply in an array is a stream's chunks, whose texts are joined: a data URL may go on in the next one.
+    const whole = this.#frames[0]?.array === false;
+    return whole && textKeys.has(top.key) ? 'text' : 'plain';
+  }
+}

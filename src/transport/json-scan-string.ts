@@ -1,0 +1,136 @@
+const quote = 0x22;
+const backslash = 0x5c;
+const lf = 0x0a;
+const cr = 0x0d;
+
+/** Stands for any character that is neither Base64 nor part of a data URL. */
+const foreignByte = 0xff;
+
+/** Part of a string's inside: where it ends in the chunk, and its characters with JSON escapes undone. */
+export interface StringPart {
+  /** Position of what ends it, or of an escape that is not all there yet, or the chunk's length. */
+  end: number;
+  decoded: Uint8Array;
+}
+
+/** Length of the escape that begins at a backslash: 2 or 6, or 0 when the chunk ends inside it. */
+export function escapeLength(bytes: Uint8Array, at: number): number {
+  if (at + 1 >= bytes.length) return 0;
+  const length = bytes[at + 1] === 0x75 ? 6 : 2;
+  return at + length <= bytes.length ? length : 0;
+}
+
+const simpleEscapes = new Map(
+  [...'"\\/']
+    .map((char) => [char.charCodeAt(0), char.charCodeAt(0)] as const)
+    .concat([
+      [0x6e, lf],
+      [0x72, cr],
+      [0x74, 0x09],
+    ]),
+);
+
+/** The ASCII character of an escape; 0xff for any other character and for what is no escape. */
+export function escapedByte(bytes: Uint8Array, at: number, length: number): number {
+  if (length === 2) return simpleEscapes.get(bytes[at + 1] as number) ?? foreignByte;
+  const hex = String.fromCharCode(...bytes.subarray(at + 2, at + 6));
+  const code = /^[0-9a-f]{4}$/i.test(hex) ? Number.parseInt(hex, 16) : foreignByte;
+  return code < 0x80 ? code : foreignByte;
+}
+
+/** First position of a line break in a part of a chunk, or -1. */
+function lineBreakIn(bytes: Uint8Array, start: number, end: number): number {
+  const part = bytes.subarray(start, end);
+  const first = part.indexOf(lf);
+  const other = part.subarray(0, first < 0 ? part.length : first).indexOf(cr);
+  const at = other < 0 ? first : other;
+  return at < 0 ? -1 : start + at;
+}
+
+/** Where a string ends that nobody looks into: its quote, a line break where lines matter, a cut escape, or the chunk's end. */
+export function findStringEnd(bytes: Uint8Array, start: number, lines: boolean): number {
+  let from = start;
+  for (;;) {
+    const found = bytes.indexOf(quote, from);
+    const end = found < 0 ? bytes.length : found;
+    const broken = lines ? lineBreakIn(bytes, from, end) : -1;
+    if (broken >= 0) return broken;
+    const escaping = backslashesBefore(bytes, end, start) % 2 === 1;
+    if (found < 0) return escaping ? end - 1 : end;
+    if (!escaping) return end;
+    from = end + 1;
+  }
+}
+
+function backslashesBefore(bytes: Uint8Array, end: number, start: number): number {
+  let at = end;
+  while (at > start && bytes[at - 1] === backslash) at--;
+  return end - at;
+}
+
+/** The rest of a string that may be Base64: without a copy where it holds no escape. */
+export function readString(bytes: Uint8Array, start: number, lines: boolean): StringPart {
+  const found = bytes.indexOf(quote, start);
+  const limit = found < 0 ? bytes.length : found;
+  const broken = lines ? lineBreakIn(bytes, start, limit) : -1;
+  const end = broken < 0 ? limit : broken;
+  const plain = bytes.subarray(start, end);
+  if (plain.indexOf(backslash) < 0) return { end, decoded: plain };
+  return unescape(bytes, start, (byte) => byte !== quote && !(lines && (byte === lf || byte === cr)));
+}
+
+const base64Bytes = new Uint8Array(256);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=') {
+  base64Bytes[char.charCodeAt(0)] = 1;
+}
+
+/** Whether a byte belongs to Base64 of either alphabet, padding included. */
+export function isBase64Byte(byte: number): boolean {
+  return base64Bytes[byte] === 1;
+}
+
+/** The Base64 characters from here on: the inside of a data URL in prose. */
+export function readBase64(bytes: Uint8Array, start: number): StringPart {
+  let end = start;
+  while (end < bytes.length && base64Bytes[bytes[end] as number] === 1) end++;
+  if (bytes[end] !== backslash) return { end, decoded: bytes.subarray(start, end) };
+  return unescape(bytes, start, isBase64Byte, true);
+}
+
+/** Copies characters while `belongs` says so. An escape counts as the character it means only where `strict`. */
+function unescape(bytes: Uint8Array, start: number, belongs: (byte: number) => boolean, strict = false): StringPart {
+  const decoded = Buffer.allocUnsafe(bytes.length - start);
+  let size = 0;
+  let at = start;
+  while (at < bytes.length) {
+    const byte = bytes[at] as number;
+    if (byte !== backslash) {
+      if (!belongs(byte)) break;
+      decoded[size++] = byte;
+      at++;
+      continue;
+    }
+    const length = escapeLength(bytes, at);
+    const meant = length === 0 ? foreignByte : escapedByte(bytes, at, length);
+    if (length === 0 || (strict && !belongs(meant))) break;
+    decoded[size++] = meant;
+    at += length;
+  }
+  return { end: at, decoded: decoded.subarray(0, size) };
+}
+
+/** Whether a byte may stand in a key that matters: no quote, no escape, no control character. */
+export function isKeyByte(byte: number): boolean {
+  return byte >= 0x20 && byte !== quote && byte !== backslash;
+}
+
+export function isLineBreak(byte: number): boolean {
+  return byte === lf || byte === cr;
+}
+
+/** White space, or a byte of the UTF-8 byte order mark. */
+export function isSpaceOrBom(byte: number): boolean {
+  return (
+    byte === 0x20 || byte === 0x09 || byte === lf || byte === cr || byte === 0xef || byte === 0xbb || byte === 0xbf
+  );
+}

@@ -1,0 +1,79 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { usageError } from '../errors.ts';
+import { isLoopback } from './url.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy for a target, by HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Lower case wins, and empty means none, as in curl.
+ * Loopback never has one (faults.md 2a). Throws GatewayError usage for a proxy URL that is none, without repeating it.
+ */
+export function proxyFor(target: URL, env: Environment): URL | undefined {
+  const name = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  const text = variable(env, name);
+  if (text === '' || isLoopback(target) || isExempt(target, variable(env, 'NO_PROXY'))) return undefined;
+  return parseProxy(text, name);
+}
+
+/** `Basic …` for the user name and password of a proxy URL. */
+export function proxyAuthorization(proxy: URL): string | undefined {
+  if (proxy.username === '' && proxy.password === '') return undefined;
+  const userinfo = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return `Basic ${Buffer.from(userinfo).toString('base64')}`;
+}
+
+function variable(env: Environment, name: string): string {
+  return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
+}
+
+function parseProxy(text: string, name: string): URL {
+  const full = text.includes('://') ? text : `http://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : undefined;
+  const hint = 'it looks like http://host:port or http://user:password@host:port';
+  if (url === undefined || url.hostname === '' || !isDecodable(url))
+    throw usageError(`${name} is not a proxy URL`, hint);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw usageError(`${name} names a ${url.protocol}// proxy, which is not supported`, hint);
+  }
+  return url;
+}
+
+function isDecodable(url: URL): boolean {
+  try {
+    return decodeURIComponent(url.username + url.password) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address, a CIDR block; all but the block with `:port`. */
+function isExempt(target: URL, list: string): boolean {
+  const host = bare(target.hostname.toLowerCase());
+  const port = target.port || (target.protocol === 'https:' ? '443' : '80');
+  const entries = list.toLowerCase().split(/[\s,]/).filter(Boolean);
+  return entries.some((entry) => entry === '*' || matchesHost(entry, host, port) || isInside(entry, host));
+}
+
+function matchesHost(entry: string, host: string, port: string): boolean {
+  const colon = isIPv6(entry) ? -1 : entry.lastIndexOf(':');
+  const hasPort = colon > 0 && !entry.endsWith(']');
+  if (hasPort && entry.slice(colon + 1) !== port) return false;
+  const name = bare(hasPort ? entry.slice(0, colon) : entry).replace(/^\*?\./, '');
+  return name !== '' && (host === name || (isIP(host) === 0 && host.endsWith(`.${name}`)));
+}
+
+function isInside(entry: string, host: string): boolean {
+  const [network = '', bits = ''] = entry.split('/');
+  const version = isIP(network);
+  const prefix = Number(bits);
+  if (version === 0 || isIP(host) !== version || !/^\d+$/.test(bits) || prefix > (version === 4 ? 32 : 128))
+    return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const block = new BlockList();
+  block.addSubnet(network, prefix, family);
+  return block.check(host, family);
+}
+
+function bare(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+}

@@ -1,0 +1,90 @@
+import { retryHintMs } from './retry-hint.ts';
+
+/** What the user allows. */
+export interface RetryPolicy {
+  /** Further attempts after the first one. */
+  retries: number;
+  /** Longest time spent waiting, all waits together. */
+  maxWaitMs: number;
+  /** Repeat only what surely was not billed (`--retry-safe-only`). */
+  safeOnly: boolean;
+}
+
+/** design.md section 5. */
+export const defaultRetryPolicy: Readonly<RetryPolicy> = { retries: 2, maxWaitMs: 60_000, safeOnly: false };
+
+/** How an attempt failed, as far as repeating it is concerned. */
+export type Outcome =
+  | { kind: 'not-sent'; retryable: boolean }
+  | {
+      kind: 'reply';
+      status: number;
+      headers: Readonly<Record<string, string>>;
+      /** RetryInfo of the body in ms. */
+      bodyHintMs?: number | undefined;
+      /** The body says that money or the day's quota is used up. */
+      quotaSpent?: boolean | undefined;
+    }
+  /** Sent without a reply, or a reply that began and broke: never repeated. */
+  | { kind: 'final' };
+
+/** Everything a decision depends on. */
+export interface RetryQuestion {
+  /** Number of the attempt that failed, from 1. */
+  attempt: number;
+  /** Time spent waiting so far, in ms. */
+  spentMs: number;
+  outcome: Outcome;
+  policy: RetryPolicy;
+  /** Wall clock in ms. */
+  now: number;
+  /** 0 ≤ x < 1 */
+  random: number;
+}
+
+/** Wait so long and try again, or give up; `overBudget` when only the length of the gateway's hint forbids it. */
+export type RetryDecision =
+  | { retry: true; waitMs: number }
+  | { retry: false; retryAfterMs?: number | undefined; overBudget?: true };
+
+const safeStatuses = new Set([429, 503, 529]);
+/** A reply came, but the work may have been done and billed. */
+const doubtfulStatuses = new Set([408, 500, 502, 504]);
+
+/** Decides whether and when a failed attempt is repeated (design.md section 5, faults.md 3). */
+export function decideRetry({ attempt, spentMs, outcome, policy, now, random }: RetryQuestion): RetryDecision {
+  const hint =
+    outcome.kind === 'reply' ? retryHintMs(outcome.headers, { now, bodyHintMs: outcome.bodyHintMs }) : undefined;
+  if (attempt > policy.retries || !isRetryable(outcome, policy.safeOnly)) return { retry: false, retryAfterMs: hint };
+  const left = policy.maxWaitMs - spentMs;
+  if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
+  const waitMs = retryDelay({ attempt, hintMs: hint, random });
+  if (waitMs <= left) return { retry: true, waitMs };
+  return hint === undefined ? { retry: false } : { retry: true, waitMs: left };
+}
+
+/** ms to wait after failed attempt number `attempt`: half of the backoff is random, a hint is a minimum and up to 10 % longer. */
+export function retryDelay({
+  attempt,
+  hintMs,
+  random,
+}: {
+  attempt: number;
+  hintMs?: number | undefined;
+  random: number;
+}): number {
+  const backoff = Math.min(30_000, 1000 * 2 ** (attempt - 1));
+  const wait = backoff / 2 + (random * backoff) / 2;
+  return Math.ceil(Math.max(wait, (hintMs ?? 0) * (1 + random / 10)));
+}
+
+function isRetryable(outcome: Outcome, safeOnly: boolean): boolean {
+  if (outcome.kind === 'final') return false;
+  if (outcome.kind === 'not-sent') return outcome.retryable;
+  const { status, headers, quotaSpent = false } = outcome;
+  if (quotaSpent) return false;
+  if (safeOnly && !safeStatuses.has(status) && (status >= 500 || status === 408)) return false;
+  const wish = headers['x-should-retry']?.trim().toLowerCase();
+  if (wish === 'true' || wish === 'false') return wish === 'true';
+  return safeStatuses.has(status) || doubtfulStatuses.has(status);
+}

@@ -1,0 +1,82 @@
+import type { GatewayError } from '../errors.ts';
+import type { Upload } from '../upload.ts';
+
+/** A body cut where uploads stand: bytes go out as they are, uploads as Base64 of their content. */
+export interface RequestBody {
+  readonly segments: readonly (Uint8Array | Upload)[];
+  /** Content-Length in bytes. */
+  readonly bytes: number;
+}
+
+/** One HTTP request. Every request of the service is a POST with a JSON body (spec.md 4). */
+export interface HttpRequest {
+  readonly url: URL;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
+}
+
+/** The head of a reply, and its body as it arrives. Reading on is back-pressure; ending the loop early aborts the request. */
+export interface HttpReply {
+  readonly status: number;
+  /** Lower-case names; repeated headers joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** What one exchange needs beside its request. */
+export interface ExchangeOptions {
+  /** Ends the exchange: the user's signal or the total deadline. */
+  signal: AbortSignal;
+  /** Called just before the first bytes go out: from here on it may be billed. */
+  onSent?: (() => void) | undefined;
+}
+
+/** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
+export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promise<HttpReply>;
+
+/** Told before every wait for another attempt. */
+export interface RetryNotice {
+  /** Number of the attempt that failed, from 1. */
+  attempt: number;
+  waitMs: number;
+  error: GatewayError;
+}
+
+/** Connection settings of a transport. */
+export interface TransportOptions {
+  /** Environment in which the proxy variables are looked up; loopback never goes through a proxy. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** PEM texts. */
+  ca?: string | undefined;
+  clientCert?: string | undefined;
+  clientKey?: string | undefined;
+  /** Connect timeout in ms (default 10 s). */
+  connectTimeoutMs?: number | undefined;
+  /** Longest silence inside a body in ms (default 120 s). */
+  idleTimeoutMs?: number | undefined;
+  /** The process is a command's own: settings of V8 may be changed to make it shorter (design.md section 7). A library leaves it out. */
+  ownProcess?: boolean | undefined;
+  /** Most bytes of a body that may stay in memory, counted by the reader (default 256 MiB). */
+  maxBodyBytes?: number | undefined;
+}
+
+/** Connections to gateways; close it when the last reply is read. */
+export interface Transport {
+  exchange: Exchange;
+  close(): Promise<void>;
+}
+
+/** Receives the Base64 text of one long string of a reply, as it arrives. */
+export interface Base64Sink {
+  /** A returned promise is back-pressure: the next bytes come when it resolves. The bytes are only valid during the call and its promise. */
+  write(base64: Uint8Array): void | Promise<void>;
+  /** The string is over. Throws GatewayError bad-reply when it was not Base64. */
+  end(): void | Promise<void>;
+}
+
+/** Where long Base64 strings of a reply go instead of memory. */
+export interface Base64Diversion {
+  /** Opens the sink of the next string and names the placeholder that stands in its place in the JSON. */
+  open(): { sink: Base64Sink; placeholder: string };
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+const { existsSync } = require('node:fs');
+const { enableCompileCache } = require('node:module');
+
+// Node 22.1 and later keep compiled code between runs; NODE_DISABLE_COMPILE_CACHE=1 turns it off.
+enableCompileCache?.();
+
+const main = `${__dirname}/../dist/main.js`;
+if (existsSync(main)) {
+  require(main);
+} else {
+  process.stderr.write('gateway-cli: internal: dist/ is missing; type: npm run build\n');
+  process.exitCode = 1;
+}

@@ -1,0 +1,150 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { codeOf, type GatewayError, messageOf, usageError } from '../errors.ts';
+import { createTempFile, notWritten, removeFile, writeFully } from '../images/temp-file.ts';
+import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
+import { lockSession } from './session-lock.ts';
+
+/** What a session file holds. */
+export interface StoredSession {
+  messages: SessionMessage[];
+  /** Bytes of the file that these messages are; what stands behind them was cut by a crash. */
+  end: number;
+  /** Size of the file. */
+  size: number;
+  /** Whether the last message lacks its line break. */
+  open: boolean;
+}
+
+/** A session that is being written by this process alone. */
+export interface SessionFile {
+  readonly path: string;
+  readonly messages: readonly SessionMessage[];
+  /** Whether a turn that a crash cut stands at the end; the next append removes it. */
+  readonly torn: boolean;
+  /** Adds a whole turn, on disk when it resolves. Throws GatewayError not-written; the file is as before then. */
+  append(turn: readonly SessionMessage[]): Promise<void>;
+  /** Puts a turn in the place of the last one, all or nothing. */
+  replaceLast(turn: readonly SessionMessage[]): Promise<void>;
+  /** Lets others write it. */
+  close(): Promise<void>;
+}
+
+/** Reads a session; one that is not there is empty. A turn that a crash cut is left out. Throws usage. */
+export async function readSession(path: string): Promise<StoredSession> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return Buffer.alloc(0);
+    throw usageError(`the session ${JSON.stringify(path)} cannot be read: ${messageOf(error)}`, undefined, error);
+  });
+  const messages: SessionMessage[] = [];
+  const ends: number[] = [];
+  let torn = false;
+  for (let start = 0, line = 1; start < bytes.length; line++) {
+    const found = bytes.indexOf(0x0a, start);
+    const next = found < 0 ? bytes.length : found + 1;
+    const text = bytes
+      .toString('utf8', start, next)
+      .replace(/^\uFEFF/, '')
+      .trim();
+    const message = text === '' ? undefined : parseMessage(text);
+    if (message) {
+      messages.push(message);
+      ends.push(next);
+    } else if (text !== '' && next < bytes.length) throw badLine(path, line);
+    else if (text !== '') torn = true;
+    start = next;
+  }
+  const kept = torn ? wholeTurns(messages) : answeredMessages(messages);
+  const isWhole = !torn && kept === messages.length;
+  const end = isWhole ? bytes.length : (ends[kept - 1] ?? 0);
+  return { messages: messages.slice(0, kept), end, size: bytes.length, open: end > 0 && bytes[end - 1] !== 0x0a };
+}
+
+function badLine(path: string, line: number): GatewayError {
+  return usageError(
+    `the session ${JSON.stringify(path)} holds no message in line ${line}`,
+    'a line is {"role":"user","content":"…"}, or the same with "assistant"',
+  );
+}
+
+/** Locks a session and reads it. Throws GatewayError usage: in use, unreadable, or in a folder that is not there. */
+export async function openSession(path: string): Promise<SessionFile> {
+  const lock = await lockSession(path);
+  try {
+    let stored = await readSession(path);
+    const keep = async (write: () => Promise<StoredSession>): Promise<void> => {
+      try {
+        stored = await write();
+      } catch (error) {
+        throw notWritten(path, error);
+      }
+    };
+    return {
+      path,
+      get messages() {
+        return stored.messages;
+      },
+      get torn() {
+        return stored.end < stored.size;
+      },
+      append: (turn) => keep(() => appendTurn(path, stored, turn)),
+      replaceLast: (turn) =>
+        keep(() => rewrite(path, [...stored.messages.slice(0, lastTurnStart(stored.messages)), ...turn])),
+      close: () => lock.release(),
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function appendTurn(
+  path: string,
+  stored: StoredSession,
+  turn: readonly SessionMessage[],
+): Promise<StoredSession> {
+  const handle = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  try {
+    const { size } = await handle.stat();
+    if (size !== stored.size) throw new Error('it was changed by another program meanwhile');
+    const bytes = Buffer.from((stored.open ? '\n' : '') + linesOf(turn));
+    await writeTail(handle, { bytes, at: stored.end });
+    const end = stored.end + bytes.length;
+    return { messages: [...stored.messages, ...turn], end, size: end, open: false };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What cannot be written whole is taken away again. */
+async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array; at: number }): Promise<void> {
+  try {
+    await handle.truncate(at);
+    await writeFully(handle, bytes, at);
+    await handle.sync();
+  } catch (error) {
+    await handle.truncate(at).catch(() => {});
+    throw error;
+  }
+}
+
+async function rewrite(path: string, messages: SessionMessage[]): Promise<StoredSession> {
+  const temp = await createTempFile(dirname(path));
+  const bytes = Buffer.from(linesOf(messages));
+  try {
+    await writeFully(temp.handle, bytes, 0);
+    await temp.handle.sync();
+    await temp.handle.close();
+    await rename(temp.path, path);
+  } catch (error) {
+    await temp.handle.close();
+    await removeFile(temp.path);
+    throw error;
+  }
+  return { messages, end: bytes.length, size: bytes.length, open: false };
+}
+
+function linesOf(messages: readonly SessionMessage[]): string {
+  return messages.map((message) => `${JSON.stringify(message)}\n`).join('');
+}

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { messageOf, usageError } from '../errors.ts';
+import { removeFile } from '../images/temp-file.ts';
+import { isObject } from '../json.ts';
+import { createFile, readText, takeOver } from '../lock/takeover.ts';
+import { isRunning, ownProcess } from '../terminal/running.ts';
+
+/** A session that only this process writes. */
+export interface SessionLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes `<path>.lock`, so that two chats never write one session: from the reading to the last turn. A lock whose process
+ * has gone is taken over. Throws GatewayError usage, before anything is paid for.
+ */
+export async function lockSession(path: string): Promise<SessionLock> {
+  const lock = `${path}.lock`;
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const own = JSON.stringify({ pid: ownProcess(), host: hostname(), nonce: randomBytes(8).toString('hex') });
+    if (await create(lock, own)) return heldLock(lock);
+    const owner = await readText(lock);
+    if (owner === undefined) continue;
+    if (!isStale(owner)) throw inUse(path, lock, owner);
+    if (await takeOver({ path: lock, dead: owner, own, isDead: isStale })) return heldLock(lock);
+  }
+  throw inUse(path, lock, '');
+}
+
+function heldLock(lock: string): SessionLock {
+  return { release: once(() => removeFile(lock).catch(() => {})) };
+}
+
+/** A lock that was released may be another's by then. */
+function once(release: () => Promise<void>): () => Promise<void> {
+  let released: Promise<void> | undefined;
+  return () => (released ??= release());
+}
+
+/** Refuses where somebody writes the session now. Throws GatewayError usage. */
+export async function refuseLocked(path: string): Promise<void> {
+  const lock = await lockSession(path);
+  await lock.release();
+}
+
+async function create(lock: string, own: string): Promise<boolean> {
+  return createFile(lock, own).catch((error: unknown) => {
+    throw usageError(
+      `the session cannot be written: ${messageOf(error)}`,
+      'choose another place: --session ./talk.jsonl',
+      error,
+    );
+  });
+}
+
+/** Of a process on this machine that has gone. Half a lock is somebody's who is writing it now. */
+function isStale(owner: string): boolean {
+  const { pid, host } = parse(owner);
+  return typeof pid === 'number' && host === hostname() && !isRunning(pid);
+}
+
+function parse(owner: string): { pid?: unknown; host?: unknown } {
+  try {
+    const value: unknown = JSON.parse(owner);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function inUse(path: string, lock: string, owner: string): Error {
+  const { pid, host } = parse(owner);
+  const by = typeof pid === 'number' ? `process ${pid}${host === hostname() ? '' : ' of another machine'}` : 'another';
+  return usageError(
+    `the session ${JSON.stringify(path)} is in use by ${by}`,
+    `wait for it, or if it is not running any more: rm ${lock}`,
+  );
+}

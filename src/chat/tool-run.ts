@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { messageOf, usageError } from '../errors.ts';
+import type { JsonValue } from '../json.ts';
+import { shellWord } from '../shell-word.ts';
+import type { ToolCommand } from './tool-command.ts';
+
+/** What a call came to, as the model will read it. */
+export interface ToolOutcome {
+  content: string;
+  isError: boolean;
+}
+
+/** Where a tool's command runs. */
+export interface ToolPlace {
+  cwd: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Kills the command. */
+  signal: AbortSignal;
+}
+
+/** Most that a tool may say, in bytes: a request is 32 MB at most (wire.md 3, Limits). */
+const mostOutput = 1024 * 1024;
+
+/** Refuses a command whose program is not there, before anything is paid for. Throws GatewayError usage. */
+export async function checkProgram(
+  { name, argv }: ToolCommand,
+  { cwd, env }: Omit<ToolPlace, 'signal'>,
+): Promise<void> {
+  const [program = ''] = argv;
+  const isPath = /[\\/]/.test(program);
+  const folders = isPath ? [''] : (env['PATH'] ?? env['Path'] ?? '').split(delimiter);
+  const endings = ['', ...(env['PATHEXT'] ?? '').split(';').filter((ending) => ending !== '')];
+  for (const folder of folders) {
+    for (const ending of endings) {
+      const path = isPath ? resolve(cwd, program + ending) : join(folder, program + ending);
+      if (await isThere(path, constants.X_OK)) return;
+    }
+  }
+  const named = `--tool-exec ${name}: ${JSON.stringify(program)}`;
+  if (!isPath)
+    throw usageError(`${named} is no program of the PATH`, 'name one that is there, or a path to it; no shell runs it');
+  const path = resolve(cwd, program);
+  if (!(await isThere(path, constants.F_OK)))
+    throw usageError(`${named}: there is no such file`, `look for it: ls -l ${shellWord(dirname(path))}`);
+  throw usageError(`${named} may not be executed`, `make it executable: chmod +x ${shellWord(path)}`);
+}
+
+function isThere(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Runs the command of a tool: the input as JSON on stdin, its stdout is the result; a status that is not 0 makes it an
+ * error with what stderr says. The key is not in its environment. Rejects only with the signal's reason.
+ */
+export async function runTool({ argv }: ToolCommand, input: JsonValue, place: ToolPlace): Promise<ToolOutcome> {
+  const { signal } = place;
+  signal.throwIfAborted();
+  const { GATEWAY_API_KEY: _, ...env } = place.env;
+  const [program = '', ...words] = argv;
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { cwd: place.cwd, env: env as NodeJS.ProcessEnv, windowsHide: true });
+    const out = collect();
+    const err = collect();
+    const finish = (outcome: ToolOutcome): void => {
+      signal.removeEventListener('abort', abort);
+      resolve(outcome);
+    };
+    const stop = (): void => {
+      child.kill('SIGKILL');
+      // A grandchild may hold the pipes open for ever.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    };
+    const abort = (): void => {
+      stop();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (out.add(chunk)) return;
+      stop();
+      finish({ content: `the output is larger than ${mostOutput} bytes`, isError: true });
+    });
+    child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
+    child.on('error', (error) => finish({ content: messageOf(error), isError: true }));
+    child.on('close', (code, killed) => finish(outcomeOf({ code, killed, out: out.text(), err: err.text() })));
+    // A command that does not read its input closes the pipe.
+    child.stdin.on('error', () => {});
+    child.stdin.end(JSON.stringify(input));
+  });
+}
+
+function outcomeOf(end: { code: number | null; killed: string | null; out: string; err: string }): ToolOutcome {
+  if (end.code === 0) return { content: end.out, isError: false };
+  const how = end.code === null ? `ended by ${end.killed}` : `exit status ${end.code}`;
+  return { content: [how, end.err.trim(), end.out.trim()].filter((part) => part !== '').join('\n'), isError: true };
+}
+
+function collect(): { add(chunk: Buffer): boolean; text(): string } {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return {
+    add(chunk) {
+      bytes += chunk.length;
+      if (bytes > mostOutput) return false;
+      chunks.push(chunk);
+      return true;
+    },
+    text: () => Buffer.concat(chunks).toString('utf8'),
+  };
+}

@@ -1,0 +1,114 @@
+import { open, readFile, stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { usageError } from '../errors.ts';
+import type { MessageInline } from '../formats/messages/types.ts';
+import { readInputImage, spool } from '../images/input.ts';
+import { sniffType } from '../images/sniff.ts';
+import { createUpload, type Upload } from '../upload.ts';
+import type { Context } from './context.ts';
+import { quote } from './flags/values.ts';
+import { unreadable } from './input-files.ts';
+import { sizeOf } from './prompt.ts';
+
+/** A picture or file that goes into the request, read while it is sent. */
+export interface Attached {
+  /** From the bytes of a picture, else from the name. */
+  mimeType: string;
+  data: Upload;
+  /** The file's name, for formats that show one. */
+  title?: string | undefined;
+  /** Lower-case hex; for the sidecar. */
+  sha256?: string | undefined;
+}
+
+/** Above this many bytes a gateway may refuse the request (wire.md 2, Limits). */
+const largeInput = 20_000_000;
+
+/** The pictures of `-i`; `-` is stdin. Throws GatewayError usage for what is no picture. */
+export async function readImages(
+  paths: readonly string[],
+  context: Context,
+  { hash = false } = {},
+): Promise<Attached[]> {
+  const images: Attached[] = [];
+  for (const typed of paths) {
+    const path = await fileOf('-i', typed, context);
+    const image = await readInputImage(path, { label: `-i ${quote(typed)}`, hash });
+    context.atEnd(image.cleanup);
+    await warnOfSize(typed, image.bytes, context);
+    images.push({ mimeType: image.mimeType, data: createUpload(image.path, image.bytes), sha256: image.sha256 });
+  }
+  return images;
+}
+
+/** The files of `--attach`, of any type. Throws GatewayError usage where the type cannot be told. */
+export async function readAttachments(paths: readonly string[], context: Context): Promise<Attached[]> {
+  const files: Attached[] = [];
+  for (const typed of paths) {
+    const path = await fileOf('--attach', typed, context);
+    const { bytes, head } = await lookAt(path, typed);
+    await warnOfSize(typed, bytes, context);
+    const mimeType = sniffType(head) ?? (await typeOf(typed, head));
+    files.push({ mimeType, data: createUpload(path, bytes), title: typed === '-' ? undefined : basename(typed) });
+  }
+  return files;
+}
+
+/** Text files as text, for the format that takes only PDF as Base64 documents (wire.md 3). */
+export async function readDocuments(paths: readonly string[], context: Context): Promise<MessageInline[]> {
+  const files = await readAttachments(paths, context);
+  return Promise.all(files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await textOf(file) } : file)));
+}
+
+function isText(mimeType: string): boolean {
+  return mimeType.startsWith('text/') || /^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/.test(mimeType);
+}
+
+async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
+  const bytes = typeof data.source === 'string' ? await readFile(data.source) : data.source;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw usageError(`--attach ${quote(title)} is not UTF-8 text`, 'convert it: iconv -t UTF-8', error);
+  }
+}
+
+/** What comes through stdin goes to a file first, so that Content-Length is known (design.md section 6). */
+async function fileOf(flag: string, typed: string, context: Context): Promise<string> {
+  if (typed !== '-') return resolve(context.io.cwd, typed);
+  const spooled = await spool(context.stdin.claim(flag));
+  context.atEnd(spooled.cleanup);
+  return spooled.path;
+}
+
+async function lookAt(path: string, typed: string): Promise<{ bytes: number; head: Uint8Array }> {
+  try {
+    const { size } = await stat(path);
+    const handle = await open(path, 'r');
+    try {
+      const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(4096) });
+      return { bytes: size, head: buffer.subarray(0, bytesRead) };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw unreadable('--attach', typed, error);
+  }
+}
+
+async function typeOf(typed: string, head: Uint8Array): Promise<string> {
+  if (Buffer.from(head.subarray(0, 5)).toString('latin1') === '%PDF-') return 'application/pdf';
+  const { default: mimeTypes } = await import('mime-types');
+  const named = mimeTypes.lookup(typed);
+  if (named !== false && typed !== '-') return named;
+  if (!head.includes(0)) return 'text/plain';
+  throw usageError(
+    `--attach ${quote(typed)}: its type cannot be told`,
+    'give it a name with an extension, such as notes.pdf',
+  );
+}
+
+async function warnOfSize(typed: string, bytes: number, { ui }: Context): Promise<void> {
+  if (bytes > largeInput)
+    await ui.warn(`${quote(typed)} has ${sizeOf(bytes)}; gateways may refuse more than ${sizeOf(largeInput)}`);
+}

@@ -1,0 +1,33 @@
+import { keyOf } from '../batch/digest.ts';
+import type { Job } from '../batch/types.ts';
+import { GatewayError } from '../errors.ts';
+import type { PreparedJob } from './batch-request.ts';
+import type { Batch } from './batch-run.ts';
+
+/** The jobs that this run sends, in the order of their file. */
+export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<Job, void> {
+  const ready = [...plan.ready.values()];
+  for (const { job } of ready) yield job;
+  if (ready.length === plan.due) return;
+  let known = ready.length;
+  for await (const job of source.jobs()) {
+    const slot = state.table.find(keyOf(job.id));
+    if (slot >= 0 && state.table.isDue(slot) && known-- <= 0) yield job;
+  }
+}
+
+/** The request as it was checked, or built again from the file; what was checked is what is sent. */
+export async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Promise<PreparedJob> {
+  const ready = plan.ready.get(job.id);
+  if (ready) {
+    plan.ready.delete(job.id);
+    return ready.prepared;
+  }
+  const prepared = await builder.prepare(job);
+  if (state.table.requestOf(state.table.find(keyOf(job.id))) === prepared.request) return prepared;
+  await prepared.own.end();
+  throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {
+    hint: 'run the same command again',
+    sent: 'no',
+  });
+}

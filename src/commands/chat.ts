@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { SessionFile } from '../chat/session-file.ts';
+import type { Body } from '../upload.ts';
+import type { AllChatFlags } from './chat-flags.ts';
+import { endLine } from './chat-print.ts';
+import { buildChatRequest } from './chat-request.ts';
+import { resumeSession } from './chat-session.ts';
+import { openTools } from './chat-tools.ts';
+import { askTurn, storableTurn, type Turned } from './chat-turn.ts';
+import type { Action, Context } from './context.ts';
+import { addFlags } from './flags/flag.ts';
+import { chatFlags } from './flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
+import { setExamples } from './help.ts';
+import { checkShownOutput, planImages, warnOfNoImage } from './image-output.ts';
+import { checkRaw, sendRaw } from './raw.ts';
+import { checkSchema } from './schema.ts';
+import { openSession, readTarget } from './session.ts';
+import { readSettings } from './settings.ts';
+import { settle } from './settle.ts';
+import { checkStdoutOwner, showRequest } from './show-request.ts';
+
+/** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
+export function chatCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
+  setExamples(command, [
+    'gateway-cli chat                                  # a conversation, on a terminal',
+    'git diff | gateway-cli chat "write a commit message"',
+    'gateway-cli chat -i diagram.png "what is missing here?"',
+    'gateway-cli chat --session trip "three days in Rome" && gateway-cli chat --session trip "and with children?"',
+    'gateway-cli chat --tools tools.json --tool-exec \'get_weather=./weather.sh\' "weather in Rome?"',
+  ]);
+  addFlags(command, 'Flags', chatFlags);
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Output', outputFlags);
+  return (context, words, flags) => runChat(words, flags as AllChatFlags, context);
+}
+
+async function runChat(words: readonly string[], flags: AllChatFlags, context: Context): Promise<void> {
+  checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
+  checkRaw(flags);
+  const settings = await readSettings(flags, context, 'chat');
+  const resumed = await resumeSession(flags, context);
+  if (isInteractive(words, flags, context)) {
+    const { runInteractive } = await import('./chat-interactive.ts');
+    return runInteractive(flags, { context, settings, resumed });
+  }
+  const earlier = resumed?.earlier;
+  const { post, model, prompt, check } = await buildChatRequest(words, flags, { context, settings, earlier });
+  const target = await readTarget(settings, context);
+  const tools = await openTools(flags, post.body, { context });
+  const { output, force, dryRun } = flags;
+  const plan = { output, force, dryRun, prompt, model, besideText: true };
+  await checkShownOutput(plan, context);
+  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) return;
+
+  const images = await planImages(plan, context);
+  const session = await openSession(settings, flags, context);
+  context.atEnd(() => session.close());
+  if (flags.raw) return sendRaw(session, post, context);
+  const timeoutMs = settings.timeoutMs.value;
+  const { signal } = context;
+  const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
+  if (flags.jsonl) await context.io.stdout.write(`${JSON.stringify(endLine(turned.answer))}\n`);
+  await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  await warnOfNoImage(flags, context);
+  if (check) checkSchema(check, turned.answer.result.text);
+  if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
+}
+
+/** A turn that ended well goes into the session; what failed or was cut does not. */
+async function keepTurn(
+  turned: Turned,
+  { file, body, context }: { file: SessionFile; body: Body; context: Context },
+): Promise<void> {
+  const at = new Date(context.io.now()).toISOString();
+  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at });
+  if (turn) await file.append(turn);
+  else await context.ui.warn('the answer holds nothing that a session can keep');
+}
+
+/** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
+function isInteractive(words: readonly string[], flags: AllChatFlags, { io, root }: Context): boolean {
+  if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
+  const { prompt, promptFile, messages, body, raw, jsonl, dryRun, curl } = flags;
+  const given = [prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, root.json];
+  if (words.length > 0 || given.some((value) => value !== undefined)) return false;
+  const readers = [
+    flags.systemFile,
+    flags.tools,
+    flags.schema,
+    flags.apiKeyFile,
+    ...(flags.image ?? []),
+    ...(flags.attach ?? []),
+  ];
+  return !readers.includes('-');
+}

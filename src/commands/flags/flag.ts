@@ -1,0 +1,52 @@
+import { type Command, Option } from 'commander';
+import { usageError } from '../../errors.ts';
+
+/** One flag of the program. It is defined once; commands name the flags that they take. */
+interface Flag {
+  /** As commander writes it: `-m, --model <id>`. None takes an optional or variadic value. */
+  readonly flags: string;
+  readonly text: string;
+  /** From the word that was typed to its value. Throws GatewayError usage. */
+  readonly parse?: (word: string) => unknown;
+  /** Whether the flag may stand several times; its values become a list. */
+  readonly repeat?: true;
+  /** Values that completion offers; others may be allowed too. */
+  readonly values?: readonly string[];
+  readonly hidden?: true;
+}
+
+/** Flags by their camel-case names. */
+export type FlagTable = Readonly<Record<string, Flag>>;
+
+/** Adds the flags to a command, under one heading of its help. */
+export function addFlags(command: Command, heading: string, flags: FlagTable): void {
+  for (const flag of Object.values(flags)) command.addOption(toOption(flag).helpGroup(heading));
+}
+
+function toOption(flag: Flag): Option {
+  const option = new Option(flag.flags, flag.text);
+  if (flag.hidden) option.hideHelp();
+  if (flag.values) option.argChoices = [...flag.values];
+  const { parse = keep } = flag;
+  if (flag.repeat) {
+    option.argParser((word: string, before: unknown[] | undefined) => [...(before ?? []), parse(word)]);
+  } else if (option.required) {
+    option.argParser(parse);
+  }
+  return option;
+}
+
+function keep(word: string): string {
+  return word;
+}
+
+/** For flags whose value is easily forgotten: `-o --force` is a missing value, not a file of that name. */
+export function notAFlag(name: string): (word: string) => string {
+  return (word) => {
+    if (!word.startsWith('--')) return word;
+    throw usageError(
+      `${name} needs a value, and ${word.split('=')[0]} is a flag`,
+      `for a value that begins so: ${name}=./${word}`,
+    );
+  };
+}

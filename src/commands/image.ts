@@ -1,0 +1,76 @@
+import { describePost, type Post } from '../client/target.ts';
+import type { JsonObject } from '../json.ts';
+import { version } from '../version.ts';
+import { askAll } from './ask-all.ts';
+import type { Attached } from './attachments.ts';
+import type { Context } from './context.ts';
+import { checkShownOutput, type ImageOutputFlags, planImages } from './image-output.ts';
+import { buildImageRequest, type ImageRequestFlags } from './image-request.ts';
+import { mergeAnswers, resultOf } from './merge-answers.ts';
+import { checkRaw, sendRaw } from './raw.ts';
+import { openSession, readTarget } from './session.ts';
+import { type ConnectionFlags, readSettings } from './settings.ts';
+import { settle } from './settle.ts';
+import { checkStdoutOwner, showRequest, type StdoutFlags } from './show-request.ts';
+import { keepYoungHeapSmall } from './young-heap.ts';
+
+/** Flags of `image gen` and `image edit`, as they were typed. */
+export type ImageFlags = ConnectionFlags &
+  ImageRequestFlags &
+  StdoutFlags &
+  ImageOutputFlags & {
+    count?: number;
+    requireComplete?: true;
+  };
+
+interface ImageCommand {
+  context: Context;
+  use: 'image' | 'edit';
+  command: string;
+}
+
+/** Both image commands: the request is built, shown or checked against the disk, sent, and its pictures published. */
+export async function runImage(
+  words: readonly string[],
+  flags: ImageFlags,
+  { context, use, command }: ImageCommand,
+): Promise<void> {
+  checkStdoutOwner(flags, context.root.json === true);
+  checkRaw(flags);
+  const count = flags.count ?? 1;
+  const settings = await readSettings(flags, context, use);
+  const { post, model, prompt, inputs } = await buildImageRequest(words, flags, { context, settings, command });
+  const target = await readTarget(settings, context);
+  const preview = settings.preview.value;
+  const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
+  await checkShownOutput(plan, context);
+  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) {
+    if (count > 1)
+      await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
+    return;
+  }
+
+  const images = await planImages(plan, context);
+  const session = await openSession(settings, flags, context);
+  context.atEnd(() => session.close());
+  if (flags.raw) return sendRaw(session, post, context);
+  const progress = context.ui.progress(count > 1 ? `waiting for ${count} replies` : 'waiting for the picture');
+  keepYoungHeapSmall();
+  const asking = { session, post, model, images, count, lost: context.report.lost };
+  const { outcomes, thrown } = await askAll(asking).finally(() => progress.stop());
+  context.report.result = resultOf(outcomes);
+  if (thrown) throw thrown.value;
+  const answer = mergeAnswers(outcomes);
+  await settle(
+    answer,
+    { images: count * (flags.candidates ?? 1), requireComplete: flags.requireComplete === true },
+    context,
+  );
+  if (images.misfit) throw images.misfit;
+}
+
+/** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */
+function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
+  const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
+  return { tool: `gateway-cli ${version}`, request: describePost(post), inputs: hashes };
+}

@@ -1,0 +1,95 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { codeOf, messageOf, usageError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import type { Context } from './context.ts';
+import { parseJson, quote } from './flags/values.ts';
+
+/** Largest text that is read whole from stdin or a file flag, in bytes. */
+const mostBytes = 64 * 1024 * 1024;
+
+/** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
+export async function readTextFlag(flag: string, path: string, context: Context): Promise<string> {
+  const bytes = path === '-' ? await readStdin(flag, context) : await readUserFile(flag, path, context.io.cwd);
+  const name = path === '-' ? 'stdin' : quote(path);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw usageError(`${flag}: ${name} is not UTF-8 text`, 'convert it: iconv -t UTF-8', error);
+  }
+}
+
+/** The bytes of a file that the user named. */
+export async function readUserFile(flag: string, path: string, cwd: string): Promise<Uint8Array> {
+  try {
+    return await readFile(resolve(cwd, path));
+  } catch (error) {
+    throw unreadable(flag, path, error);
+  }
+}
+
+/** The error for a file that cannot be read, in the same words everywhere. */
+export function unreadable(flag: string, path: string, error: unknown): Error {
+  const reasons: Record<string, string> = {
+    ENOENT: 'there is no such file',
+    EACCES: 'it may not be read',
+    EISDIR: 'it is a folder',
+    ENOTDIR: 'a part of the path is no folder',
+  };
+  const code = codeOf(error) ?? '';
+  if (/^\s*[[{]/.test(path) && (code === 'ENOENT' || code === 'ENAMETOOLONG')) {
+    const json = path.length > 60 ? "'…'" : shellWord(path);
+    return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
+  }
+  return usageError(`${flag} ${quote(path)}: ${reasons[code] ?? messageOf(error)}`, lookAt(path, error), error);
+}
+
+/** What to type to see a file's rights: with the path that the system was asked for, where the error tells it. */
+function lookAt(path: string, error: unknown): string {
+  const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
+  return `look at it: ls -l ${shellWord(real)}`;
+}
+
+async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin.claim(flag)) {
+    bytes += chunk.byteLength;
+    if (bytes > mostBytes) throw usageError(`${flag} -: stdin holds more than 64 MiB`, 'send less, or use --attach');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A file's path, or, in the jobs of a batch, the JSON itself. */
+export type FileOrJson = string | JsonObject | JsonValue[];
+
+/** JSON of any kind behind a file flag. */
+export async function readJsonFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonValue> {
+  if (typeof path !== 'string') return path;
+  return parseJson(`${flag} ${path}`, (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, ''));
+}
+
+/** A JSON object behind a file flag. */
+export async function readObjectFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonObject> {
+  const value = await readJsonFlag(flag, path, context);
+  if (isObject(value)) return value;
+  throw usageError(`${nameOf(flag, path)}: a JSON object is needed`, 'it begins with { and ends with }');
+}
+
+/** A JSON array behind a file flag; an object that holds it under `key` will do too. */
+export async function readListFlag(
+  flag: string,
+  path: FileOrJson,
+  { key, context }: { key: string; context: Context },
+): Promise<JsonValue[]> {
+  const value = await readJsonFlag(flag, path, context);
+  const list = isObject(value) && Array.isArray(value[key]) ? value[key] : value;
+  if (Array.isArray(list)) return list;
+  throw usageError(`${nameOf(flag, path)}: a JSON array is needed`, 'it begins with [ and ends with ]');
+}
+
+function nameOf(flag: string, path: FileOrJson): string {
+  return typeof path === 'string' ? `${flag} ${path}` : flag;
+}

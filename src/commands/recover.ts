@@ -1,0 +1,92 @@
+import { createReadStream } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { emptyResult } from '../client/content.ts';
+import type { Result, ResultCandidate } from '../client/result.ts';
+import { usageError } from '../errors.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { readRecovery } from '../recovery/read-recovery.ts';
+import type { Action, Context } from './context.ts';
+import { addFlags } from './flags/flag.ts';
+import { imageFlags } from './flags/format.ts';
+import { setExamples } from './help.ts';
+import { planImages } from './image-output.ts';
+import { writeToStdout } from './image-to-stdout.ts';
+import { unreadable } from './input-files.ts';
+import { printText } from './text.ts';
+
+interface Flags {
+  output?: string;
+  force?: true;
+}
+
+/** `recover <file>`: writes out a paid reply that could not be written before. Sends nothing. */
+export function recoverCommand(command: Command): Action {
+  command.argument('[file]', 'the file that exit code 12 named').usage('<file> [flags]');
+  setExamples(command, [
+    'gateway-cli recover ~/.local/state/gateway-cli/recovered/gateway-cli-20261120T145100-1a2b3c4d.json',
+    'gateway-cli recover kept.json -o cat.png',
+    'gateway-cli recover kept.json --json | jq -r .text',
+  ]);
+  const { output, force } = imageFlags;
+  addFlags(command, 'Flags', { output, force });
+  return (context, words, flags) => runRecover(words, flags as Flags, context);
+}
+
+async function runRecover([file, ...more]: readonly string[], flags: Flags, context: Context): Promise<void> {
+  if (file === undefined || more.length > 0)
+    throw usageError('recover takes one file', 'name the one that exit code 12 named: gateway-cli recover <file>');
+  const { io, report } = context;
+  const path = resolve(io.cwd, file);
+  // The reply stands there already: when it cannot be written again, no second copy is made.
+  report.kept = path;
+  const images = await planImages(
+    { output: flags.output, force: flags.force, prompt: '', model: 'recovered' },
+    context,
+  );
+  const store = await images.openStore();
+  const kept = await readRecovery(chunksOf(path, file), store);
+  const document = isObject(kept.document) ? kept.document : {};
+  report.result = resultOf(document);
+  await images.save(
+    kept.images.map((image) => ({ ...image, draft: false })),
+    {
+      responseId: report.result.responseId,
+      usage: report.result.usage,
+    },
+  );
+  if (kept.body) await writeToStdout(kept.body, io);
+  if (kept.printsText && kept.body === undefined) await printText({ result: report.result }, context);
+}
+
+async function* chunksOf(path: string, typed: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw unreadable('recover', typed, error);
+  }
+}
+
+/** The result behind a document: known keys only, for the file may have been changed. */
+function resultOf(document: JsonObject): Result {
+  const text = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
+  const { candidates, toolCalls, usage, promptFeedback } = document;
+  return {
+    ...emptyResult(text('model') ?? ''),
+    modelVersion: text('modelVersion'),
+    responseId: text('responseId'),
+    role: text('role'),
+    text: text('text') ?? '',
+    candidates: Array.isArray(candidates) ? (candidates as unknown[]).filter(isCandidate) : [],
+    toolCalls: Array.isArray(toolCalls) ? (toolCalls as unknown as Result['toolCalls']) : [],
+    stopReason: text('stopReason'),
+    stopSequence: text('stopSequence'),
+    promptFeedback: isObject(promptFeedback) ? promptFeedback : undefined,
+    usage: isObject(usage) ? usage : undefined,
+    complete: document['complete'] === true,
+  };
+}
+
+function isCandidate(value: unknown): value is ResultCandidate {
+  return isObject(value) && typeof value['text'] === 'string' && typeof value['index'] === 'number';
+}

@@ -1,0 +1,123 @@
+import type { Command } from 'commander';
+import { createApp } from '../gateway/app.ts';
+import { faultRows } from '../gateway/faults/table.ts';
+import { listen } from '../gateway/listen.ts';
+import { createKey } from '../gateway/offline.ts';
+import type { ServedHeaderNames } from '../gateway/types.ts';
+import { usageError } from '../errors.ts';
+import type { Action, Context } from './context.ts';
+import { addFlags } from './flags/flag.ts';
+import { serveFlags } from './flags/serve.ts';
+import { setExamples, setNotes } from './help.ts';
+import { readTextFlag } from './input-files.ts';
+import { runServed } from './serve-run.ts';
+import { openSource } from './serve-source.ts';
+import { announce, logLine } from './serve-tell.ts';
+import type { SourceFlags } from './serve-upstream.ts';
+
+/** Flags of `serve`, as they were typed. */
+interface ServeFlags extends SourceFlags {
+  port?: number;
+  host?: string;
+  apiKeyFile?: string;
+  headerNames?: string;
+  specOnly?: true;
+  pace?: number;
+  faultDelay?: number;
+}
+
+const defaultPort = 8787;
+/** Replies that are under way get so long after Ctrl-C. */
+const drainMs = 5000;
+
+/** `serve [-- command…]`: the local gateway, by itself or around a command. */
+export function serveCommand(command: Command): Action {
+  command.argument('[command...]', 'a command that is run against the gateway').usage('[flags] [-- command…]');
+  setExamples(command, [
+    'gateway-cli serve -- npm test',
+    'gateway-cli serve --port 0                  # prints an export line to paste into another shell',
+    'gateway-cli serve --upstream work --record cassettes -- npm test   # the real gateway, kept',
+    'gateway-cli serve --replay cassettes -- npm test                   # the same again, without a key',
+    'gateway-cli text -m fault-503-twice "hi"           # against it: how does my script take two 503?',
+  ]);
+  setNotes(command, [
+    'Models: local-text, local-chat, local-image, local-edit, and these faults on demand:',
+    ...faultLines(),
+  ]);
+  addFlags(command, 'Flags', serveFlags);
+  return (context, words, flags) => runServe(words, flags as ServeFlags, context);
+}
+
+function faultLines(): string[] {
+  const width = Math.max(...faultRows.map(({ name }) => name.length)) + 2;
+  return faultRows.map(({ name, description, exitCode, flags }) => {
+    const how = flags === undefined ? '' : ` with ${flags}`;
+    return `  ${name.padEnd(width)}${description} (exit ${exitCode}${how})`;
+  });
+}
+
+async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
+  const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
+  checkOfflineFlags(flags);
+  const served = parseServedNames(flags.headerNames);
+  const source = await openSource(flags, { context, localKey: key, served });
+  if (source) context.atEnd(() => source.close());
+  const host = flags.host ?? '127.0.0.1';
+  const app = createApp({
+    key,
+    headerNames: {
+      apiKey: served.apiKey ?? source?.headerNames.apiKey,
+      version: served.version ?? source?.headerNames.version,
+    },
+    specOnly: flags.specOnly,
+    pace: flags.pace,
+    faultDelay: flags.faultDelay,
+    hosts: host === '127.0.0.1' ? [] : [host],
+    log: (entry) => void context.ui.note(logLine(entry)),
+    answer: source?.answer,
+    elapsed: context.io.elapsed,
+  });
+  const port = flags.port ?? (words.length > 0 ? 0 : defaultPort);
+  const gateway = await listen(app, { port, host });
+  context.atEnd(() => gateway.close(drainMs));
+  context.patience.ms = drainMs + 1000;
+  const models = source?.models ?? { GATEWAY_MODEL: 'local-text', GATEWAY_IMAGE_MODEL: 'local-image' };
+  const variables = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key, ...models };
+  if (words.length > 0) return runServed(words, { variables, context });
+  await announce(gateway, variables, { context, name: source?.name });
+  await untilAborted(context.signal);
+}
+
+/** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */
+function checkOfflineFlags({ upstream, replay, pace, faultDelay }: ServeFlags): void {
+  const other = upstream === undefined ? replay && '--replay' : '--upstream';
+  const flag = pace === undefined ? faultDelay !== undefined && '--fault-delay' : '--pace';
+  if (!other || !flag) return;
+  throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);
+}
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await new Promise((resume) => signal.addEventListener('abort', resume, { once: true }));
+  throw signal.reason;
+}
+
+async function readServedKey(path: string, context: Context): Promise<string> {
+  const key = (await readTextFlag('--api-key-file', path, context)).trim();
+  if (/^[\x21-\x7e]{8,}$/.test(key)) return key;
+  throw usageError(
+    `--api-key-file '${path}': a key is one word of at least 8 plain characters`,
+    'make one: openssl rand -hex 24',
+  );
+}
+
+function parseServedNames(text: string | undefined): ServedHeaderNames {
+  if (text === undefined) return {};
+  const [apiKey, version, more] = text.split(',').map((name) => name.trim().toLowerCase());
+  if (more !== undefined || [apiKey, version].some((name) => name !== undefined && !/^[a-z0-9-]*$/.test(name))) {
+    throw usageError(
+      `--header-names takes two header names, not '${text}'`,
+      'for example: --header-names x-goog-api-key,anthropic-version',
+    );
+  }
+  return { apiKey: apiKey || undefined, version: version || undefined };
+}

@@ -1,0 +1,64 @@
+import { addressPost, describePost, keyHeaders, type Post, type Target } from '../client/target.ts';
+import { usageError } from '../errors.ts';
+import { createRedactor, redactHeaders } from '../settings/redact.ts';
+import type { Context } from './context.ts';
+import { curlCommand } from './curl.ts';
+
+/** Flags of which one at most owns stdout (design.md section 1). */
+export interface StdoutFlags {
+  dryRun?: true;
+  curl?: true;
+  raw?: true;
+  jsonl?: true;
+  output?: string | undefined;
+}
+
+/** Throws GatewayError usage when two flags want stdout. `--dry-run --json` is the one pair that goes together. */
+export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
+  const owners = [
+    flags.dryRun && '--dry-run',
+    flags.curl && '--curl',
+    flags.raw && '--raw',
+    flags.jsonl && '--jsonl',
+    flags.output === '-' && '-o -',
+    json && !flags.dryRun && '--json',
+  ].filter((owner) => typeof owner === 'string');
+  if (owners.length > 1) throw usageError(`${owners.join(' and ')} both want stdout`, `keep one of them: ${owners[0]}`);
+}
+
+/** Prints the request for `--dry-run` or `--curl`; true when it did. No key is read, nothing is sent. */
+export async function showRequest(post: Post, target: Target, { flags, context, offline }: Showing): Promise<boolean> {
+  if (flags.curl) {
+    if (offline) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
+    await context.io.stdout.write(curlOf(post, target));
+    return true;
+  }
+  if (!flags.dryRun) return false;
+  const masked = { ...target, key: 'redacted' };
+  const request = addressPost(masked, post);
+  const secret = Object.keys(keyHeaders(masked, post.use)).filter(
+    (name) => name !== (target.headerNames?.version ?? 'vendor-b-version'),
+  );
+  const headers = redactHeaders(request.headers, createRedactor([]), secret);
+  const body = describePost(post);
+  if (context.root.json) {
+    context.report.own = { schema: 'gateway-cli/request@1', method: 'POST', url: request.url.href, headers, body };
+    return true;
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${context.ui.redact(value)}`);
+  await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
+  return true;
+}
+
+interface Showing {
+  flags: StdoutFlags;
+  context: Context;
+  offline: boolean;
+}
+
+function curlOf(post: Post, target: Target): string {
+  const key = 'KEY';
+  const withKey = { ...target, key };
+  const names = Object.entries(keyHeaders(withKey, post.use)).filter(([, value]) => value.endsWith(key));
+  return curlCommand(addressPost(withKey, post), { keyHeaders: names.map(([name]) => name) });
+}

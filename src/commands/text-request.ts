@@ -1,0 +1,26 @@
+import { contentPost } from '../client/content.ts';
+import { readAttachments } from './attachments.ts';
+import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
+import { contentBody, type ContentFlags, readBodyFiles, readContentFiles } from './content-input.ts';
+import { type PromptFlags, readPrompt } from './prompt.ts';
+
+/** Flags that shape a request of `text`, as they were typed. */
+export type TextRequestFlags = ContentFlags & PromptFlags & { attach?: string[] };
+
+/** The request of `text`. Throws GatewayError usage. */
+export async function buildTextRequest(
+  words: readonly string[],
+  flags: TextRequestFlags,
+  building: Building,
+): Promise<BuiltRequest> {
+  const { context, settings } = building;
+  const read = { ...(await readBodyFiles(flags, context)), ...(await readContentFiles(flags, context)) };
+  const check = await schemaCheck(read.schema, building);
+  const inline = await readAttachments(flags.attach ?? [], context);
+  const optional = read.body !== undefined || read.contents !== undefined;
+  const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value };
+  const prompt = await readPrompt(words, flags, context, rules);
+  const model = settings.model.value;
+  const post = contentPost(model, 'text', contentBody(flags, { ...read, prompt, inline }));
+  return { post, model, prompt, check, inputs: [] };
+}

@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import { type Answer, readContent } from '../client/content.ts';
+import type { Action, Context } from './context.ts';
+import { addFlags } from './flags/flag.ts';
+import { contentFlags, fileFlags, textFlags } from './flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
+import { setExamples } from './help.ts';
+import { checkShownOutput, planImages, warnOfNoImage } from './image-output.ts';
+import { startPayload } from './payload.ts';
+import { checkRaw, sendRaw } from './raw.ts';
+import { checkSchema } from './schema.ts';
+import { openSession, readTarget } from './session.ts';
+import { type ConnectionFlags, readSettings } from './settings.ts';
+import { settle } from './settle.ts';
+import { checkStdoutOwner, showRequest, type StdoutFlags } from './show-request.ts';
+import { buildTextRequest, type TextRequestFlags } from './text-request.ts';
+
+type Flags = ConnectionFlags &
+  TextRequestFlags &
+  Omit<StdoutFlags, 'output'> & {
+    output?: string;
+    force?: true;
+    requireComplete?: true;
+    stdin?: boolean;
+  };
+
+/** `text [prompt…]`: content format, text in, text out. */
+export function textCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
+  setExamples(command, [
+    'gateway-cli text "three names for a lighthouse cat"',
+    'gateway-cli text "summarise" < report.txt',
+    'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
+    'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
+  ]);
+  addFlags(command, 'Flags', { ...textFlags, ...fileFlags, ...contentFlags });
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Output', outputFlags);
+  return (context, words, flags) => runText(words, flags as Flags, context);
+}
+
+async function runText(words: readonly string[], flags: Flags, context: Context): Promise<void> {
+  checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
+  checkRaw(flags);
+  const settings = await readSettings(flags, context, 'text');
+  const { post, prompt, check } = await buildTextRequest(words, flags, { context, settings });
+  const target = await readTarget(settings, context);
+  const { output, force, dryRun } = flags;
+  const plan = { output, force, dryRun, prompt, model: settings.model.value, besideText: true };
+  await checkShownOutput(plan, context);
+  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) return;
+
+  const images = await planImages(plan, context);
+  const session = await openSession(settings, flags, context);
+  context.atEnd(() => session.close());
+  if (flags.raw) return sendRaw(session, post, context);
+  const store = await images.openStore();
+  const progress = context.ui.progress('waiting for the gateway');
+  const { reply } = await session.send(post);
+  const answer = await readContent(reply, { store, model: settings.model.value }).finally(() => progress.stop());
+  context.report.result = answer.result;
+  await printText(answer, context);
+  await images.save(answer.result.images, answer.result);
+  await settle(answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  await warnOfNoImage(flags, context);
+  if (check) checkSchema(check, answer.result.text);
+}
+
+/** Candidate 0's text; several candidates are separated by a line `---`. */
+export async function printText({ result }: Pick<Answer, 'result'>, { io, root }: Context): Promise<void> {
+  if (root.json) return;
+  const payload = startPayload(io);
+  const texts = result.candidates.map((candidate) => candidate.text).filter((text) => text !== '');
+  for (const [index, text] of texts.entries()) {
+    if (index > 0) {
+      await payload.end();
+      await io.stdout.write('---\n');
+    }
+    await payload.write(text);
+  }
+  await payload.end();
+}

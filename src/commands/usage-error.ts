@@ -1,0 +1,72 @@
+import type { CommanderError } from 'commander';
+import { type GatewayError, usageError } from '../errors.ts';
+import { commandBehind } from './argv.ts';
+import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
+
+/** Whether commander only showed help or the version, as it was asked to. */
+export function isShown({ exitCode }: CommanderError): boolean {
+  return exitCode === 0;
+}
+
+/** With `--json` help and the version are documents too. */
+export function shownDocument({ code }: CommanderError, text: string): object {
+  return code === 'commander.version'
+    ? { schema: 'gateway-cli/version@1', version: text.trim() }
+    : { schema: 'gateway-cli/help@1', text };
+}
+
+/** A flag of a command that stands before its name (`--offline text hi`); undefined where it is another mistake. */
+export function explainMisplacedFlag(
+  error: CommanderError,
+  argv: readonly string[],
+  names: Parameters<typeof commandBehind>[2],
+): GatewayError | undefined {
+  if (error.code !== 'commander.unknownOption') return undefined;
+  const flag = /^error: unknown option '(--?[a-z-]+)[^]*'/.exec(error.message)?.[1] ?? '';
+  const tables = [connectionFlags, bodyFlags, outputFlags];
+  const known = tables.flatMap((table) => Object.values(table).flatMap(({ flags }) => flags.split(/[ ,]+/)));
+  const command = known.includes(flag) ? commandBehind(flag, argv, names) : undefined;
+  if (command === undefined) return undefined;
+  return usageError(`unknown flag ${flag} before the command`, `put it behind: gateway-cli ${command} ${flag}`, error);
+}
+
+/**
+ * What a mistake in argv means, in our words. The message never repeats what stands behind `=` of an unknown flag, nor the
+ * rest of a short one: it may be a key (design.md section 1).
+ */
+export function explainCommanderError(error: CommanderError, command: string): GatewayError {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1];
+  const help = `see: ${command} --help`;
+  if (error.code === 'commander.unknownOption') return unknownFlag(first, { suggestion, command, help });
+  if (error.code === 'commander.unknownCommand') {
+    if (first === "unknown command 'version'") return usageError(first, 'did you mean: gateway-cli --version', error);
+    const parent = command.split(' ').slice(0, -1).join(' ');
+    return usageError(
+      first,
+      suggestion ? `did you mean: ${parent} ${suggestion.replace(/^one of /, '')}` : `see: ${parent} --help`,
+      error,
+    );
+  }
+  if (error.code === 'commander.optionMissingArgument')
+    return usageError(first.replace(' argument missing', ' needs a value'), help, error);
+  return usageError(first, help, error);
+}
+
+function unknownFlag(
+  message: string,
+  { suggestion, command, help }: { suggestion: string | undefined; command: string; help: string },
+): GatewayError {
+  const flag = /^unknown option '([\s\S]*)'$/.exec(message)?.[1] ?? '';
+  if (flag.includes(' ') && !flag.startsWith('--')) {
+    return usageError(
+      `an argument that begins with '-' is taken for a flag`,
+      `put -- in front of it: ${command} -- '- item one'`,
+    );
+  }
+  const name = flag.startsWith('--') ? (flag.split('=')[0] ?? '') : flag.slice(0, 2);
+  const known = name.split(' ')[0] ?? name;
+  if (/key|token|secret/i.test(known))
+    return usageError(`unknown flag ${known}`, 'a key is set by GATEWAY_API_KEY or --api-key-file <path>');
+  return usageError(`unknown flag ${known}`, suggestion ? `did you mean: ${suggestion}` : help);
+}

@@ -1,0 +1,71 @@
+import { Writable } from 'node:stream';
+import { GatewayError, usageError } from '../errors.ts';
+
+/** Questions to the person at the terminal. */
+export interface Dialog {
+  /** One line, without its line break. A hidden answer is not echoed. Rejects with GatewayError usage at the end of input. */
+  ask(question: string, options?: { hidden?: boolean }): Promise<string>;
+  close(): void;
+}
+
+/** What a dialog needs of the process. */
+export interface DialogPlace {
+  stdin: NodeJS.ReadableStream;
+  stderr: NodeJS.WritableStream;
+  /** Ctrl-C: the terminal is in raw mode, so the signal has to be raised by hand. */
+  interrupt(): void;
+}
+
+/** Opens a dialog: questions on stderr, so that stdout stays the payload's. Pasted lines answer the questions in turn. */
+export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Promise<Dialog> {
+  const { createInterface } = await import('node:readline');
+  let muted = true;
+  const echo = new Writable({
+    write(chunk: Uint8Array, _encoding, done) {
+      if (!muted) stderr.write(chunk);
+      done();
+    },
+  });
+  const reader = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+  const lines: string[] = [];
+  let waiting: Waiting | undefined;
+  let over: GatewayError | undefined;
+  const end = (error: GatewayError): void => {
+    over ??= error;
+    waiting?.reject(over);
+    waiting = undefined;
+  };
+  reader.on('line', (line) => {
+    if (waiting) waiting.resolve(line);
+    else lines.push(line);
+    waiting = undefined;
+  });
+  reader.on('close', () => end(usageError('the input ended before every question was answered')));
+  reader.on('SIGINT', () => {
+    stderr.write('\n');
+    end(new GatewayError('interrupted', 'ended by SIGINT', { sent: 'no' }));
+    reader.close();
+    interrupt();
+  });
+  return {
+    async ask(question, { hidden = false } = {}) {
+      if (over) throw over;
+      muted = hidden;
+      stderr.write(question);
+      const pasted = lines.shift();
+      if (pasted !== undefined) {
+        stderr.write('\n');
+        return pasted;
+      }
+      const answer = await new Promise<string>((resolve, reject) => (waiting = { resolve, reject }));
+      if (hidden) stderr.write('\n');
+      return answer;
+    },
+    close: () => reader.close(),
+  };
+}
+
+interface Waiting {
+  resolve(line: string): void;
+  reject(error: unknown): void;
+}

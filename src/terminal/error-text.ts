@@ -1,0 +1,20 @@
+import type { GatewayError } from '../errors.ts';
+import { escapeLine } from './escape.ts';
+
+/**
+ * A failure for people (design.md 4): `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
+ * hint, each line of it indented. Escaped; without a newline at the end.
+ */
+export function formatError(error: GatewayError): string {
+  const { request, hint } = error.details;
+  const where = request === undefined ? '' : ` (${escapeLine(request)})`;
+  const head = `gateway-cli: ${error.class}: ${escapeLine(error.message)}${where}`;
+  return [head, ...hintLines(hint ?? '')].join('\n');
+}
+
+function hintLines(hint: string): string[] {
+  return hint
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => `  ${escapeLine(line)}`);
+}

@@ -1,0 +1,29 @@
+/**
+ * What a terminal would obey instead of show: C0 but tab and newline, DEL, C1, a carriage return that does not end a line,
+ * and the bidirectional controls (faults.md 2c).
+ */
+const dangerous = /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu;
+
+/**
+ * Text of the server made harmless for a terminal: controls in caret notation (`^[`, C1 as `M-^[`), bidi ones as `<U+202E>`.
+ * It looks at each code point by itself, so no split of a stream over several calls gets anything past it.
+ */
+export function escapeForTerminal(text: string): string {
+  return text.replace(dangerous, visible);
+}
+
+/** The same for one line of stderr: line breaks and tabs become a blank. */
+export function escapeLine(text: string): string {
+  return escapeForTerminal(text.trim().replaceAll(/[\t\n\r\u2028\u2029]+/g, ' '));
+}
+
+function visible(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code > 0x9f) return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
+  return code < 0x80 ? caret(code) : `M-${caret(code - 0x80)}`;
+}
+
+/** `^@` to `^_`, and `^?` for DEL. */
+function caret(code: number): string {
+  return `^${String.fromCharCode(code ^ 0x40)}`;
+}

@@ -1,0 +1,234 @@
+import type { Interface, Key } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { ReadStream, WriteStream } from 'node:tty';
+import { callbackify } from 'node:util';
+
+/** What came of asking for an entry. */
+export type LineRead =
+  | { kind: 'entry'; text: string }
+  /** Ctrl-C; `again` when no other key was pressed since the one before. */
+  | { kind: 'interrupt'; again: boolean }
+  /** Ctrl-D, or the terminal has gone. */
+  | { kind: 'end' };
+
+/** Lines from a person: history, completion, several pasted lines as one entry. It holds the terminal until it is closed. */
+export interface LineEditor {
+  /** Waits for an entry; what was typed meanwhile is there already. A question takes only what is typed from now on. */
+  read(prompt: string, options?: { isQuestion?: boolean }): Promise<LineRead>;
+  /** Who is told of Ctrl-C while no entry is waited for. */
+  onInterrupt(listener: ((again: boolean) => void) | undefined): void;
+  close(): void;
+}
+
+/** How an editor is opened. */
+export interface EditorOptions {
+  /** Earlier entries, one line each, the oldest first. */
+  history: readonly string[];
+  /** What could stand at the end of a line, and the part that it would replace. */
+  complete(line: string): Promise<{ hits: string[]; part: string }>;
+}
+
+/** The terminal that the editor reads from and writes to. */
+export interface EditorPlace {
+  stdin: ReadStream;
+  stdout: WriteStream;
+  /** Ends the program as a closed terminal does. */
+  hangUp(): void;
+}
+
+/** The terminal puts marks around what is pasted, so that its line breaks are no Enter. */
+const pasteOn = '\x1b[?2004h';
+const pasteOff = '\x1b[?2004l';
+const continuation = '… ';
+
+/** Opens the editor on a terminal. */
+export async function openLineEditor(place: EditorPlace, options: EditorOptions): Promise<LineEditor> {
+  const { createInterface } = await import('node:readline');
+  const { stdin, stdout } = place;
+  const state: State = {
+    queue: [],
+    lines: [],
+    isPasting: false,
+    isQuestion: false,
+    isTouched: true,
+    isOver: false,
+    isGone: false,
+  };
+  noticeHangup(place, state);
+  const echo = createEcho(stdout);
+  const reader = createInterface({
+    input: stdin,
+    output: echo.stream,
+    terminal: true,
+    history: options.history.toReversed(),
+    historySize: 1000,
+    completer: callbackify(async (line: string): Promise<[string[], string]> => {
+      const { hits, part } = await options.complete(line);
+      return [hits, part];
+    }),
+  });
+  echo.isMuted = true;
+  stdout.write(pasteOn);
+  followKeys(stdin, reader, state);
+  keepHistory(reader, options.history.toReversed(), state);
+  reader.on('line', (line) => takeLine(line, reader, state));
+  reader.on('SIGINT', () => interrupt(reader, echo, state));
+  reader.on('close', () => {
+    state.isOver = true;
+    if (!state.isGone) give(state, { kind: 'end' });
+  });
+  return {
+    read: (prompt, { isQuestion = false } = {}) => readEntry(prompt, isQuestion, { reader, echo, state, stdout }),
+    onInterrupt: (listener) => void (state.listener = listener),
+    close() {
+      stdout.write(pasteOff);
+      echo.isMuted = true;
+      reader.close();
+    },
+  };
+}
+
+/**
+ * A terminal that has gone cannot be set back; readline would throw that out of an event, and Node would abort at its end.
+ * The signal that goes with it may have been kept from us, so it is raised by hand.
+ */
+function noticeHangup({ stdin, hangUp }: EditorPlace, state: State): void {
+  const setRawMode = stdin.setRawMode.bind(stdin);
+  stdin.setRawMode = (mode) => {
+    try {
+      return setRawMode(mode);
+    } catch {
+      if (!state.isGone) hangUp();
+      state.isGone = true;
+      return stdin;
+    }
+  };
+  stdin.on('error', () => undefined);
+}
+
+interface State {
+  /** Entries that were typed while none was waited for. */
+  queue: string[];
+  /** Lines of an entry that is not finished. */
+  lines: string[];
+  isPasting: boolean;
+  /** Answers to questions are no history. */
+  isQuestion: boolean;
+  /** Whether a key was pressed since the last Ctrl-C. */
+  isTouched: boolean;
+  isOver: boolean;
+  /** The terminal was closed under us. */
+  isGone: boolean;
+  waiting?: ((read: LineRead) => void) | undefined;
+  listener?: ((again: boolean) => void) | undefined;
+  remember?: (entry: string) => void;
+}
+
+interface Echo {
+  stream: Writable;
+  isMuted: boolean;
+}
+
+async function readEntry(
+  prompt: string,
+  isQuestion: boolean,
+  { reader, echo, state, stdout }: { reader: Interface; echo: Echo; state: State; stdout: WriteStream },
+): Promise<LineRead> {
+  const early = isQuestion ? undefined : state.queue.shift();
+  if (early !== undefined) {
+    stdout.write(`${prompt}${early.replaceAll('\n', `\n${continuation}`)}\n`);
+    return { kind: 'entry', text: early };
+  }
+  if (state.isOver) return { kind: 'end' };
+  state.isQuestion = isQuestion;
+  if (isQuestion) clearLine(reader, state);
+  echo.isMuted = false;
+  reader.setPrompt(state.lines.length > 0 ? continuation : prompt);
+  reader.prompt(true);
+  const read = await new Promise<LineRead>((resolve) => (state.waiting = resolve));
+  echo.isMuted = true;
+  return read;
+}
+
+/** readline's own output, switched off while an answer is printed. */
+function createEcho(stdout: WriteStream): Echo {
+  const echo = { isMuted: false, stream: undefined as unknown as Writable };
+  echo.stream = new Writable({
+    write(chunk: Uint8Array, _encoding, done) {
+      if (!echo.isMuted) stdout.write(chunk);
+      done();
+    },
+  });
+  Object.defineProperty(echo.stream, 'columns', { get: () => stdout.columns });
+  stdout.on('resize', () => echo.stream.emit('resize'));
+  return echo;
+}
+
+function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: State): void {
+  stdin.on('keypress', (_text: string | undefined, key: Key | undefined) => {
+    if (!(key?.ctrl && key.name === 'c')) state.isTouched = true;
+    if (key?.name !== 'paste-start' && key?.name !== 'paste-end') return;
+    state.isPasting = key.name === 'paste-start';
+    // A pasted tab is a tab.
+    (reader as { isCompletionEnabled?: boolean }).isCompletionEnabled = !state.isPasting;
+  });
+}
+
+/** One entry of the history is one prompt, whatever lines it was pasted as. */
+function keepHistory(reader: Interface, entries: string[], state: State): void {
+  let shown: string[] = [];
+  reader.on('history', (history: string[]) => {
+    shown = history;
+    shown.splice(0, shown.length, ...entries);
+  });
+  state.remember = (entry) => {
+    const flat = entry.replaceAll(/\s*\n\s*/g, ' ').trim();
+    if (flat === '' || flat === entries[0]) return;
+    entries.unshift(flat);
+    shown.splice(0, shown.length, ...entries);
+  };
+}
+
+function takeLine(line: string, reader: Interface, state: State): void {
+  const goesOn = !state.isPasting && line.endsWith('\\');
+  state.lines.push(goesOn ? line.slice(0, -1) : line);
+  if (state.isPasting) return;
+  if (goesOn) {
+    reader.setPrompt(continuation);
+    reader.prompt();
+    return;
+  }
+  const text = state.lines.join('\n');
+  state.lines = [];
+  if (!state.isQuestion) state.remember?.(text);
+  if (state.waiting) give(state, { kind: 'entry', text });
+  else state.queue.push(text);
+}
+
+function interrupt(reader: Interface, echo: Echo, state: State): void {
+  const again = !state.isTouched;
+  state.isTouched = false;
+  state.isPasting = false;
+  state.queue = [];
+  const wasMuted = echo.isMuted;
+  if (!wasMuted) echo.stream.write('^C\n');
+  echo.isMuted = true;
+  clearLine(reader, state);
+  if (state.waiting) give(state, { kind: 'interrupt', again });
+  else {
+    echo.isMuted = wasMuted;
+    state.listener?.(again);
+  }
+}
+
+function clearLine(reader: Interface, state: State): void {
+  state.lines = [];
+  reader.write(null, { ctrl: true, name: 'e' });
+  reader.write(null, { ctrl: true, name: 'u' });
+}
+
+function give(state: State, read: LineRead): void {
+  const { waiting } = state;
+  state.waiting = undefined;
+  waiting?.(read);
+}

@@ -1,0 +1,92 @@
+import { usageError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
+import { decodeText } from './decode-text.ts';
+import type { InputKind } from './io.ts';
+import { afterOnClock } from './timers.ts';
+import type { After } from './timers.ts';
+
+const noteMs = 2000;
+const mebibyte = 1024 * 1024;
+
+/**
+ * Whether stdin is read for the prompt (design.md 1): always where there is no prompt, but never a terminal; beside a prompt
+ * only a file, pipe or socket.
+ */
+export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; noStdin: boolean }): boolean {
+  const { kind, hasPrompt, noStdin } = place;
+  if (noStdin || kind === 'terminal' || kind === 'closed') return false;
+  return !hasPrompt || kind !== 'null';
+}
+
+export interface StdinTextOptions {
+  /** Longest wait for the first byte, in ms; after it the producer has all the time it wants. */
+  timeoutMs: number;
+  /** Tells the person who waits. */
+  note: (text: string) => void;
+  /** Ends the wait; the promise rejects with its reason. */
+  signal?: AbortSignal | undefined;
+  maxBytes?: number;
+  after?: After;
+}
+
+/**
+ * All of stdin as text: exact but for a byte order mark. Says that it waits after 2 s of silence. Throws usage when the
+ * first byte does not come in time, when there is more than 64 MiB, or when it is not UTF-8.
+ */
+export async function readStdinText(input: AsyncIterable<Uint8Array>, options: StdinTextOptions): Promise<string> {
+  const { maxBytes = 64 * mebibyte } = options;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const source = input[Symbol.asyncIterator]();
+  try {
+    for (
+      let next = await firstOf(source, options);
+      !next.done;
+      next = await untilAborted(source.next(), options.signal)
+    ) {
+      bytes += next.value.byteLength;
+      if (bytes > maxBytes) throw tooMuch(maxBytes);
+      chunks.push(next.value);
+    }
+  } catch (error) {
+    // Not awaited: a source that is stuck in a read may never answer.
+    void source.return?.().catch(() => undefined);
+    throw error;
+  }
+  return decodeText(Buffer.concat(chunks), 'stdin');
+}
+
+function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
+  const { timeoutMs, note, signal, after = afterOnClock } = options;
+  return new Promise((resolve, reject) => {
+    const timers = [
+      after(noteMs, () => note('waiting for stdin (--no-stdin goes on without it)')),
+      after(timeoutMs, () => reject(tooLate(timeoutMs))),
+    ];
+    const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((callOff) => callOff()));
+    settled.then(resolve, reject);
+  });
+}
+
+/** The same promise, but an abort rejects it at once. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
+  });
+}
+
+function tooLate(timeoutMs: number): GatewayError {
+  const hint = 'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m';
+  return usageError(`nothing came on stdin for ${timeoutMs / 1000} s`, hint);
+}
+
+function tooMuch(maxBytes: number): GatewayError {
+  return usageError(
+    `stdin holds more than ${maxBytes / mebibyte} MiB`,
+    'send less, or put it into files and use --attach',
+  );
+}

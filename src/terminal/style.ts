@@ -1,0 +1,51 @@
+import type { ChalkInstance } from 'chalk';
+
+/** What decides about colour for one stream. */
+export interface ColorPlace {
+  env: Readonly<Record<string, string | undefined>>;
+  isTTY: boolean;
+  /** false by `--no-color` */
+  color?: boolean | undefined;
+}
+
+/**
+ * Whether a stream gets colour (design.md 2): never with `--no-color` or a NO_COLOR that is not empty; else as FORCE_COLOR
+ * says (`0` and `false` are off); else on terminals that are not dumb.
+ */
+export function wantsColor({ env, isTTY, color }: ColorPlace): boolean {
+  if (color === false || isSet(env['NO_COLOR'])) return false;
+  const forced = env['FORCE_COLOR'];
+  if (isSet(forced)) return forced !== '0' && forced !== 'false';
+  return isTTY && env['TERM'] !== 'dumb';
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== '';
+}
+
+/** Text dressed for one stream; unchanged where that stream gets no colour. */
+export interface Style {
+  warning(text: string): Promise<string>;
+  failure(text: string): Promise<string>;
+  success(text: string): Promise<string>;
+  faint(text: string): Promise<string>;
+  strong(text: string): Promise<string>;
+}
+
+/** The style of one stream. chalk is loaded at the first text that really gets colour. */
+export function createStyle(place: ColorPlace): Style {
+  const colored = wantsColor(place);
+  let chalk: Promise<ChalkInstance> | undefined;
+  const paint = (dress: (chalk: ChalkInstance, text: string) => string) => async (text: string) => {
+    if (!colored) return text;
+    chalk ??= import('chalk').then(({ Chalk }) => new Chalk({ level: 1 }));
+    return dress(await chalk, text);
+  };
+  return {
+    warning: paint((chalk, text) => chalk.yellow(text)),
+    failure: paint((chalk, text) => chalk.red(text)),
+    success: paint((chalk, text) => chalk.green(text)),
+    faint: paint((chalk, text) => chalk.dim(text)),
+    strong: paint((chalk, text) => chalk.bold(text)),
+  };
+}

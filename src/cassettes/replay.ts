@@ -1,0 +1,122 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
+import { parseLine } from './lines.ts';
+import { readLines } from './read-lines.ts';
+import { describeRequest } from './request-line.ts';
+import { openShelf } from './shelf.ts';
+import type { CassetteLine, Ended } from './types.ts';
+
+/** How cassettes are played. */
+export interface ReplayOptions {
+  /** 1: as it was, 2: twice as fast, 0: at once. */
+  speed: number;
+  /** Monotonic clock, ms. */
+  elapsed: () => number;
+  /** Waits; rejects when the signal aborts. */
+  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+type Reply = Extract<CassetteLine, { kind: 'reply' }>;
+
+/**
+ * Answers requests from the cassettes of a folder, chunk for chunk and in time: nothing is sent. The exchange throws
+ * GatewayError usage where no cassette fits, bad-reply where one cannot be read. `base` is what the paths of the service
+ * begin behind.
+ */
+export async function openReplay(folder: string, options: ReplayOptions): Promise<(base: URL) => Exchange> {
+  const shelf = await openShelf(folder);
+  return (base) =>
+    async (request, { signal, onSent }) => {
+      signal.throwIfAborted();
+      const path = await shelf.take(await describeRequest(request, base));
+      onSent?.();
+      const lines = readCassette(path);
+      const clock = startClock(options, signal);
+      try {
+        const { value: reply } = await lines.next();
+        if (reply?.kind !== 'reply') throw broken(path, 2);
+        await clock(reply.delay);
+        return play(reply, { path, lines, clock, request });
+      } catch (error) {
+        await lines.return(undefined);
+        throw error;
+      }
+    };
+}
+
+interface Playing {
+  path: string;
+  lines: AsyncGenerator<CassetteLine>;
+  clock: (delay: number) => Promise<void>;
+  request: HttpRequest;
+}
+
+function play({ status, headers }: Reply, playing: Playing): HttpReply {
+  return { status, headers, body: playBody(playing) };
+}
+
+async function* playBody({ path, lines, clock, request }: Playing): AsyncGenerator<Uint8Array> {
+  for await (const line of lines) {
+    await clock(line.delay);
+    if (line.kind === 'chunk') yield line.bytes;
+    if (line.kind === 'reply') break;
+    if (line.kind !== 'ended') continue;
+    if (line.ended === 'end') return;
+    throw cutShort(line.ended, request);
+  }
+  throw broken(path, undefined);
+}
+
+/** The lines behind the first. */
+async function* readCassette(path: string): AsyncGenerator<CassetteLine> {
+  let number = 0;
+  for await (const text of readLines(path)) {
+    if (++number === 1 || text === '') continue;
+    const line = parseLine(text);
+    if (!line) throw broken(path, number);
+    yield line;
+  }
+}
+
+/** Waits until so many ms of the recording have passed; a late chunk does not make the next ones late. */
+function startClock({ speed, elapsed, sleep = sleepFor }: ReplayOptions, signal: AbortSignal): Playing['clock'] {
+  const started = elapsed();
+  let due = 0;
+  return async (delay) => {
+    signal.throwIfAborted();
+    if (speed === 0) return;
+    due += delay / speed;
+    const ms = due - (elapsed() - started);
+    if (ms >= 1) await sleep(ms, signal);
+  };
+}
+
+async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+}
+
+/** The same failure as when it was recorded; who left then finds nothing more now. */
+function cutShort(ended: Exclude<Ended, 'end'>, { url }: HttpRequest): GatewayError {
+  const reasons = { cut: 'other side closed', reset: 'read ECONNRESET', left: 'the recording ends here' };
+  const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
+  return new GatewayError('incomplete', `the reply was cut: ${reasons[ended]}`, {
+    sent: 'yes',
+    retryable: true,
+    request: `POST ${url.origin}${url.pathname}`,
+    cause: Object.assign(new Error(reasons[ended]), { code }),
+  });
+}
+
+function broken(path: string, line: number | undefined): GatewayError {
+  const where = line === undefined ? 'it has no end' : `line ${line} is none of a cassette`;
+  return new GatewayError('bad-reply', `cannot replay ${path}: ${where}`, {
+    hint: 'record it again',
+    sent: 'no',
+    billed: 'no',
+    retryable: false,
+  });
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { codeOf, usageError } from '../errors.ts';
+import type { JsonValue } from '../json.ts';
+import type { HttpRequest, RequestBody } from '../transport/types.ts';
+import { base64Length, isUpload, type Upload } from '../upload.ts';
+import { canonicalJson, digestText, sha256, shortBase64 } from './canonical.ts';
+
+/** A request as it is looked up and shown. */
+export interface RequestLine {
+  /** SHA-256 of `text`, in hex. */
+  hash: string;
+  /** Canonical JSON of a RecordedRequest. */
+  text: string;
+  /** Words for the file's name: operation and model. */
+  label: string;
+}
+
+/**
+ * Describes a request below a base URL. Files are read once, a piece at a time, for their digests.
+ * Throws GatewayError usage when one cannot be read.
+ */
+export async function describeRequest({ url, body }: HttpRequest, base: URL): Promise<RequestLine> {
+  const path = pathBelow(url, base);
+  const content = await readBody(body);
+  const text = requestText(path, content);
+  return { hash: sha256(text), text, label: labelOf(path, content) };
+}
+
+/** The text whose hash is a request's. */
+export function requestText(path: string, body: JsonValue, method = 'POST'): string {
+  return canonicalJson({ method, path, body });
+}
+
+/** Path and query; the base URL's prefix and a key in the query are no part of the request. */
+function pathBelow({ pathname, searchParams }: URL, base: URL): string {
+  const prefix = base.pathname.replace(/\/$/, '');
+  const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
+  const query = new URLSearchParams([...searchParams].filter(([name]) => name !== 'key'));
+  query.sort();
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
+}
+
+async function readBody(body: RequestBody): Promise<JsonValue> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const pieces: string[] = [];
+  try {
+    for (const segment of body.segments) {
+      pieces.push(isUpload(segment) ? await uploadText(segment) : decoder.decode(segment, { stream: true }));
+    }
+    const value = JSON.parse(pieces.join('') + decoder.decode()) as JsonValue;
+    canonicalJson(value);
+    return value;
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError)) throw error;
+    return foreignBody(body);
+  }
+}
+
+/** What is no JSON that can be shown: nobody needs to read it to replay it. */
+function foreignBody({ segments, bytes }: RequestBody): string {
+  const hash = createHash('sha256');
+  for (const segment of segments) if (!isUpload(segment)) hash.update(segment);
+  return digestText(bytes, hash.digest('hex'));
+}
+
+async function uploadText({ source, bytes }: Upload): Promise<string> {
+  if (base64Length(bytes) <= shortBase64) {
+    const content =
+      typeof source === 'string' ? await readFile(source).catch((error) => refuse(source, error)) : source;
+    return Buffer.from(content).toString('base64');
+  }
+  const hash = createHash('sha256');
+  if (typeof source !== 'string') hash.update(source);
+  else {
+    try {
+      for await (const block of createReadStream(source)) hash.update(block as Buffer);
+    } catch (error) {
+      refuse(source, error);
+    }
+  }
+  return digestText(bytes, hash.digest('hex'));
+}
+
+function refuse(path: string, error: unknown): never {
+  throw usageError(`cannot read ${path} (${codeOf(error) ?? 'unknown error'})`, undefined, error);
+}
+
+function labelOf(path: string, body: JsonValue): string {
+  const [, model, action] = /\/models\/([^/?]+):([A-Za-z]+)/.exec(path) ?? [];
+  const named = typeof body === 'object' && body !== null && !Array.isArray(body) ? body['model'] : undefined;
+  const words = action === undefined ? ['messages', typeof named === 'string' ? named : ''] : [action, model ?? ''];
+  const plain = words
+    .join('-')
+    .slice(0, 80)
+    .replaceAll(/[^A-Za-z0-9.]+/g, '-');
+  return plain.replace(/^[-.]+/, '').replace(/[-.]+$/, '');
+}

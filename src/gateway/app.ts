@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { checkContentType, checkLength, readBody } from './http/body.ts';
+import { guard } from './http/guard.ts';
+import { checkKey, checkVersion } from './http/keys.ts';
+import { findRoute, formatOf, type Route } from './http/route.ts';
+import { sendReply } from './http/send.ts';
+import { createOfflineAnswerer } from './offline-answerer.ts';
+import { Problem, problemReply } from './problem.ts';
+import type { Answerer, Call, LogEntry, Reply, ServedHeaderNames } from './types.ts';
+
+/** What a gateway serves, and to whom. */
+export interface AppOptions {
+  /** The key callers must show; without one anybody on this machine is answered. */
+  key?: string | undefined;
+  /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
+  headerNames?: ServedHeaderNames | undefined;
+  /** Only the paths, headers, versions and fields of spec.md, nothing that real clients do beyond it. */
+  specOnly?: boolean | undefined;
+  /** Wait between the deltas of a stream, ms. */
+  pace?: number | undefined;
+  /** Equal requests without a seed get different pictures. */
+  varied?: boolean | undefined;
+  /** How long `fault-slow` waits, ms (default 10 s). */
+  faultDelay?: number | undefined;
+  /** Host names beside the loopback ones that callers may use, without port. */
+  hosts?: readonly string[] | undefined;
+  /** Largest request body, bytes (default 128 MiB). */
+  maxBody?: number | undefined;
+  log?: ((entry: LogEntry) => void) | undefined;
+  /** Who answers; the offline models by default. */
+  answer?: Answerer | undefined;
+  /** Monotonic clock, ms. */
+  elapsed?: (() => number) | undefined;
+}
+
+interface Settings extends AppOptions {
+  headerNames: ServedHeaderNames;
+  specOnly: boolean;
+  maxBody: number;
+  answer: Answerer;
+  elapsed: () => number;
+}
+
+const defaultMaxBody = 128 * 2 ** 20;
+
+/** The local gateway as a `node:http` request listener, not listening yet: both formats of spec.md, and GET /healthz. */
+export function createApp(options: AppOptions = {}): RequestListener {
+  const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = () => performance.now() } = options;
+  const { pace, faultDelay, varied } = options;
+  const answer = options.answer ?? createOfflineAnswerer({ specOnly, pace, faultDelay, varied });
+  const settings: Settings = { ...options, specOnly, maxBody, headerNames, elapsed, answer };
+  return (request, response) => void serve(request, response, settings);
+}
+
+/** One exchange. It never throws: a failing handler must not take the server along. */
+async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
+  const started = settings.elapsed();
+  const { path, query } = splitTarget(request.url ?? '');
+  const requestId = `req_${randomUUID().replaceAll('-', '')}`;
+  const left = new AbortController();
+  response.on('close', () => left.abort());
+  let note: string | undefined;
+  const explain = (error: unknown): Reply => {
+    if (left.signal.aborted) note = 'the caller left';
+    const problem =
+      error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
+    note ??= problem.message;
+    return problemReply(problem, formatOf(path), requestId);
+  };
+  const reply = await respond({ request, path, query, signal: left.signal, settings }).catch(explain);
+  if (formatOf(path) === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
+  const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
+    explain(error);
+    response.destroy();
+    return 0;
+  });
+  const { ending = 'end' } = reply;
+  if (ending !== 'end') note ??= ending;
+  if (left.signal.aborted && !response.writableFinished) note ??= 'the caller left';
+  const durationMs = settings.elapsed() - started;
+  settings.log?.({
+    method: request.method ?? '',
+    path,
+    status: reply.status,
+    model: reply.model,
+    durationMs,
+    bytes,
+    note,
+  });
+}
+
+interface Arrived {
+  request: IncomingMessage;
+  path: string;
+  query: URLSearchParams;
+  signal: AbortSignal;
+  settings: Settings;
+}
+
+async function respond(arrived: Arrived): Promise<Reply> {
+  const { request, path, settings } = arrived;
+  guard(request, settings.hosts ?? []);
+  const route = findRoute(request.method ?? '', path, settings.specOnly);
+  if (route.kind === 'health')
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
+  return settings.answer(admit(arrived, route));
+}
+
+/** Key, version header, content type and declared length, in this order. Throws Problem. */
+function admit({ request, query, signal, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
+  const { headers } = request;
+  const { format, operation, model } = route;
+  const keyForm = checkKey({ format, headers, query }, { ...settings, key: settings.key });
+  if (format === 'messages') checkVersion(headers, { ...settings, key: settings.key });
+  checkContentType(request);
+  checkLength(request, settings.maxBody);
+  return {
+    format,
+    operation,
+    model,
+    target: request.url ?? '',
+    query,
+    headers,
+    keyForm,
+    signal,
+    body: request,
+    readBody: () => readBody(request, settings.maxBody),
+  };
+}
+
+function splitTarget(target: string): { path: string; query: URLSearchParams } {
+  const mark = target.indexOf('?');
+  if (mark === -1) return { path: target, query: new URLSearchParams() };
+  return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,90 @@
+import type { JsonObject } from '../../json.ts';
+import type { Draft } from '../models/task.ts';
+import { countInput, draftAnswer } from '../models/text.ts';
+import type { ContentRequest } from './request.ts';
+
+/** A picture that a model made. */
+export interface MadePicture {
+  mimeType: string;
+  bytes: Uint8Array;
+  /** What the model says of it. */
+  caption: string;
+  /** Output tokens it is counted as. */
+  tokens: number;
+}
+
+/** What names a reply: the model that answered, and an id that depends on the request alone. */
+export interface ReplyName {
+  model: string;
+  id: string;
+}
+
+/** The reply of a text model (spec.md 2.2): one candidate for each that was asked for. */
+export function textReply({ task, candidates }: ContentRequest, name: ReplyName): JsonObject {
+  const drafts = Array.from({ length: candidates }, (_, index) => draftAnswer(task, index));
+  const thoughts = sum(drafts.map(({ usage }) => usage.thinking));
+  const answer = sum(drafts.map(({ usage }) => usage.answer));
+  return finishReply(drafts.map(textCandidate), name, { prompt: countInput(task), answer, thoughts, modality: 'TEXT' });
+}
+
+/** The reply of an image model: each candidate says what the picture is, then holds it (spec.md 2.2). */
+export function imageReply(request: ContentRequest, pictures: readonly MadePicture[], name: ReplyName): JsonObject {
+  const silent = request.modalities.length > 0 && !request.modalities.includes('TEXT');
+  const candidates = pictures.map(({ mimeType, bytes, caption }, index) => {
+    const inlineData = { mimeType, data: base64(bytes) };
+    const parts = silent ? [{ inlineData }] : [{ text: caption }, { inlineData }];
+    return { content: { parts, role: 'model' }, finishReason: 'STOP', index, safetyRatings: [...harmless] };
+  });
+  const answer = sum(pictures.map(({ tokens }) => tokens));
+  return finishReply(candidates, name, { prompt: countInput(request.task), answer, thoughts: 0, modality: 'IMAGE' });
+}
+
+interface Counts {
+  prompt: number;
+  answer: number;
+  thoughts: number;
+  modality: 'TEXT' | 'IMAGE';
+}
+
+const harmless: readonly JsonObject[] = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].map(
+  (harm) => ({
+    category: `HARM_CATEGORY_${harm}`,
+    probability: 'NEGLIGIBLE',
+  }),
+);
+
+function finishReply(candidates: JsonObject[], { model, id }: ReplyName, counts: Counts): JsonObject {
+  const { prompt, answer, thoughts, modality } = counts;
+  return {
+    candidates,
+    usageMetadata: {
+      promptTokenCount: prompt,
+      candidatesTokenCount: answer,
+      ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+      totalTokenCount: prompt + answer + thoughts,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
+      candidatesTokensDetails: [{ modality, tokenCount: answer }],
+    },
+    modelVersion: model,
+    responseId: id,
+  };
+}
+
+/** A token limit that leaves nothing to say gives a candidate without parts, as the public service does (wire.md 1). */
+function textCandidate(draft: Draft, index: number): JsonObject {
+  const parts: JsonObject[] = [];
+  if (draft.thinking !== '') parts.push({ text: draft.thinking, thought: true });
+  if (draft.call) parts.push({ functionCall: { name: draft.call.name, args: draft.call.input } });
+  if (draft.text !== '') parts.push({ text: draft.text });
+  const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };
+  const finishReason = draft.ended === 'max-tokens' ? 'MAX_TOKENS' : 'STOP';
+  return { content, finishReason, index, safetyRatings: [...harmless] };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

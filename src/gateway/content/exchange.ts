@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../json.ts';
+import { findFault } from '../faults/table.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { Problem } from '../problem.ts';
+import type { Call, Reply } from '../types.ts';
+import { imageReply, textReply, type MadePicture } from './answer.ts';
+import { readContentRequest, type ContentRequest } from './request.ts';
+import { replyPieces } from './stream.ts';
+
+const textModels = new Set(['local-text', 'local-chat']);
+const imageModels = new Set(['local-image', 'local-edit']);
+const json = { 'content-type': 'application/json; charset=UTF-8' };
+
+/** One exchange of the content format with an offline model. Throws Problem and Violation. */
+export async function answerContent(call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
+  const model = (call.model ?? '').replace(/^models\//, '');
+  const fault = findFault(model);
+  if (!fault && !textModels.has(model) && !imageModels.has(model)) throw unknownModel(model);
+  const request = readContentRequest(body, model, surroundings);
+  const stream = call.operation === 'stream-generate';
+  const visit = fault && surroundings.visit(stream);
+  if (visit) await fault?.before?.(visit);
+  const name = { model, id: surroundings.id };
+  const drawn = imageModels.has(model) || (fault !== undefined && wantsImage(request, call));
+  const made = drawn ? imageReply(request, await makePictures(request, surroundings), name) : textReply(request, name);
+  const answer = fault?.content?.(made) ?? made;
+  const reply = { ...(stream ? streamReply(answer, call, surroundings) : jsonReply(answer)), model };
+  return visit && fault?.reply ? fault.reply(reply, visit) : reply;
+}
+
+/**
+ * Whether a fault model, which knows both, is asked for a picture: the request says so, or comes in the form of
+ * spec.md 5 for images (a bearer token) with nothing that only text models have.
+ */
+function wantsImage({ asksForImage, task }: ContentRequest, { keyForm }: Call): boolean {
+  const forText = task.tools.length > 0 || task.json || task.schema !== undefined || task.thinking;
+  return asksForImage || (keyForm === 'bearer' && !forText);
+}
+
+/** The painter is loaded only when there is something to paint: it would slow every text down. */
+async function makePictures(request: ContentRequest, { variant }: Surroundings): Promise<MadePicture[]> {
+  const studio = await import('../pictures/studio.ts');
+  return studio.makePictures(request, variant);
+}
+
+function jsonReply(answer: JsonObject): Reply {
+  return { status: 200, headers: json, body: JSON.stringify(answer) };
+}
+
+/** `?alt=sse` gives events with CRLF line ends, otherwise the pieces are a JSON list, as the public service has it. */
+function streamReply(answer: JsonObject, { query, signal }: Call, { pace }: Surroundings): Reply {
+  const sse = query.get('alt') === 'sse';
+  async function* pieces(): AsyncGenerator<string> {
+    let first = true;
+    for (const piece of replyPieces(answer)) {
+      if (pace > 0 && !first) await sleep(pace, undefined, { signal });
+      yield sse ? `data: ${JSON.stringify(piece)}\r\n\r\n` : `${first ? '[' : ',\r\n'}${JSON.stringify(piece)}`;
+      first = false;
+    }
+    if (!sse) yield ']';
+  }
+  return { status: 200, headers: sse ? { 'content-type': 'text/event-stream' } : json, body: pieces() };
+}
+
+function unknownModel(model: string): Problem {
+  const known = [...textModels, ...imageModels].join(', ');
+  const shown = model.slice(0, 100);
+  return new Problem(
+    404,
+    `models/${shown} is not found, or is not supported for generateContent. This gateway has ${known}.`,
+  );
+}

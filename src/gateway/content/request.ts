@@ -1,0 +1,137 @@
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { decodeBase64 } from '../fields/base64.ts';
+import { plainMediaType, sniffMediaType } from '../fields/media.ts';
+import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import { badValue, type Path } from '../fields/violation.ts';
+import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import { contentBody, type Strictness } from './fields.ts';
+
+/** A checked request of the content format. */
+export interface ContentRequest {
+  task: TextTask;
+  candidates: number;
+  aspectRatio: string | undefined;
+  imageSize: string | undefined;
+  modalities: readonly string[];
+  /** Whether anything in it speaks of a picture as the answer: imageConfig, or the IMAGE modality. */
+  asksForImage: boolean;
+}
+
+/** Reads a request body for a model. Throws Violation, which names the field. */
+export function readContentRequest(body: JsonObject, model: string, strictness: Strictness): ContentRequest {
+  const checked = contentBody(strictness)(body, []);
+  const config = objectAt(checked, 'generationConfig') ?? {};
+  const image = objectAt(config, 'imageConfig');
+  const modalities = textsAt(config, 'responseModalities');
+  checkConfig(config, model);
+  return {
+    task: readTask(checked, config, model),
+    candidates: numberAt(config, 'candidateCount') ?? 1,
+    aspectRatio: textAt(image, 'aspectRatio'),
+    imageSize: textAt(image, 'imageSize'),
+    modalities,
+    asksForImage: image !== undefined || modalities.includes('IMAGE'),
+  };
+}
+
+/** Rules between fields, as the public service has them (wire.md 1). */
+function checkConfig(config: JsonObject, model: string): void {
+  const path = ['generationConfig'];
+  const has = (name: string): boolean => Object.hasOwn(config, name);
+  const text = /^local-(?:text|chat)$/.test(model);
+  if (has('responseSchema') && has('responseJsonSchema')) {
+    throw badValue([...path, 'responseJsonSchema'], 'only one of responseSchema and responseJsonSchema may be set');
+  }
+  const schemaField = has('responseSchema') ? 'responseSchema' : 'responseJsonSchema';
+  const mime = textAt(config, 'responseMimeType') ?? 'text/plain';
+  if (has(schemaField) && mime === 'text/plain') {
+    throw badValue(
+      [...path, schemaField],
+      'responseMimeType must be application/json (or text/x.enum) when a schema is set',
+    );
+  }
+  if (text && has('imageConfig')) throw badValue([...path, 'imageConfig'], `${model} makes no images; use local-image`);
+  if (text && textsAt(config, 'responseModalities').some((modality) => modality !== 'TEXT')) {
+    throw badValue([...path, 'responseModalities'], `${model} answers with TEXT only`);
+  }
+  const thinking = objectAt(config, 'thinkingConfig') ?? {};
+  if (Object.hasOwn(thinking, 'thinkingBudget') && Object.hasOwn(thinking, 'thinkingLevel')) {
+    throw badValue([...path, 'thinkingConfig'], 'only one of thinkingBudget and thinkingLevel may be set');
+  }
+}
+
+function readTask(body: JsonValue, config: JsonObject, model: string): TextTask {
+  const contents = listAt(body, 'contents');
+  const media = contents.map((content, index) => readMedia(content, ['contents', index, 'parts']));
+  const texts = contents.map(textOf);
+  const last = contents.findLastIndex(isUser);
+  const mime = textAt(config, 'responseMimeType');
+  return {
+    model,
+    prompt: texts[last] ?? '',
+    system: textOf(objectAt(body, 'systemInstruction') ?? {}) || undefined,
+    earlier: contents.flatMap((content, index) =>
+      index < last && isUser(content) && texts[index] ? [texts[index]] : [],
+    ),
+    media: media[last] ?? [],
+    toolResults: listAt(contents[last], 'parts').flatMap(toolResult),
+    tools: listAt(body, 'tools').flatMap(toolOffers),
+    choice: readChoice(objectAt(objectAt(body, 'toolConfig'), 'functionCallingConfig') ?? {}),
+    schema: valueAt(config, 'responseJsonSchema') ?? valueAt(config, 'responseSchema'),
+    json: mime === 'application/json',
+    thinking: flagAt(objectAt(config, 'thinkingConfig'), 'includeThoughts'),
+    maxTokens: numberAt(config, 'maxOutputTokens'),
+    stop: textsAt(config, 'stopSequences'),
+    seed: numberAt(config, 'seed'),
+  };
+}
+
+function isUser(content: JsonValue): boolean {
+  return textAt(content, 'role') !== 'model';
+}
+
+function textOf(content: JsonValue): string {
+  return listAt(content, 'parts')
+    .filter((part) => !flagAt(part, 'thought'))
+    .map((part) => textAt(part, 'text') ?? '')
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function readMedia(content: JsonValue, path: Path): Media[] {
+  return listAt(content, 'parts').flatMap((part, index) => {
+    const inline = objectAt(part, 'inlineData');
+    return inline ? [decodeMedia(inline, [...path, index, 'inlineData'])] : [];
+  });
+}
+
+function decodeMedia(inline: JsonObject, path: Path): Media {
+  const declared = textAt(inline, 'mimeType') ?? '';
+  const mimeType = plainMediaType(declared);
+  if (!/^[\w.+-]+\/[\w.+-]+$/.test(mimeType))
+    throw badValue([...path, 'mimeType'], `${JSON.stringify(declared)} is no media type`);
+  const bytes = decodeBase64(textAt(inline, 'data') ?? '', [...path, 'data']);
+  const real = sniffMediaType(bytes);
+  if (real !== undefined && real !== mimeType && !(real === 'image/heic' && mimeType === 'image/heif')) {
+    throw badValue([...path, 'mimeType'], `the bytes are ${real}, not ${declared}`);
+  }
+  return { mimeType, bytes, path: [...path, 'data'] };
+}
+
+function toolResult(part: JsonValue): { name: string; text: string }[] {
+  const response = objectAt(part, 'functionResponse');
+  return response ? [{ name: textAt(response, 'name') ?? '', text: JSON.stringify(response['response']) }] : [];
+}
+
+function toolOffers(tool: JsonValue): ToolOffer[] {
+  return listAt(tool, 'functionDeclarations').map((declaration) => ({
+    name: textAt(declaration, 'name') ?? '',
+    schema: valueAt(declaration, 'parametersJsonSchema') ?? valueAt(declaration, 'parameters'),
+  }));
+}
+
+function readChoice(config: JsonObject): ToolChoice {
+  const names = textsAt(config, 'allowedFunctionNames');
+  const modes: Record<string, ToolChoice['mode']> = { ANY: 'any', NONE: 'none' };
+  return { mode: modes[textAt(config, 'mode') ?? ''] ?? 'auto', names: names.length > 0 ? names : undefined };
+}

@@ -1,0 +1,88 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Problem } from '../problem.ts';
+import type { Format, KeyForm, ServedHeaderNames } from '../types.ts';
+
+/** What decides whether a caller is let in. */
+export interface KeyRules {
+  /** Undefined: any caller is, with or without a key. */
+  key: string | undefined;
+  headerNames: ServedHeaderNames;
+  specOnly: boolean;
+}
+
+interface Shown {
+  form: KeyForm;
+  key: string;
+}
+
+const vendorKeyHeader = 'x-vendor-a-api-key';
+const vendorVersionHeader = 'vendor-b-version';
+const specVersion = '2023-06-01';
+
+/**
+ * Checks the key in any form that the format allows (spec.md 5): all of them by default, the `?key=` of some clients
+ * too; with `specOnly` only those of the table. Returns the form that held the key. Throws Problem 401.
+ */
+export function checkKey(
+  { format, headers, query }: { format: Format; headers: IncomingHttpHeaders; query: URLSearchParams },
+  rules: KeyRules,
+): KeyForm | undefined {
+  const shown = shownKeys(headers, query, rules).filter(({ form }) => !rules.specOnly || inSpec(form, format));
+  const { key } = rules;
+  if (key === undefined) return shown[0]?.form;
+  const right = shown.find((candidate) => sameSecret(candidate.key, key));
+  if (right) return right.form;
+  if (shown.length > 0)
+    throw new Problem(401, format === 'messages' ? 'invalid x-api-key' : 'the API key is not valid');
+  throw new Problem(401, `no API key: send ${formsFor(format, rules)}`);
+}
+
+/** The messages format requires its version header (spec.md 5, 9). Throws Problem 400. */
+export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOnly }: KeyRules): void {
+  const names = [headerNames.version, ...(specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader])];
+  const values = names.flatMap((name) => headerText(headers, name) ?? []);
+  const wanted = headerNames.version ?? vendorVersionHeader;
+  if (values.length === 0) throw new Problem(400, `${wanted}: header is required`);
+  const fits = values.every((value) => (specOnly ? value === specVersion : /^\d{4}-\d{2}-\d{2}$/.test(value)));
+  if (!fits) throw new Problem(400, `${wanted}: "${specVersion}" is the version of this format`);
+}
+
+function shownKeys(headers: IncomingHttpHeaders, query: URLSearchParams, { headerNames, specOnly }: KeyRules): Shown[] {
+  const shown: Shown[] = [];
+  const add = (form: KeyForm, key: string | null | undefined): void => {
+    if (key !== undefined && key !== null && key !== '') shown.push({ form, key });
+  };
+  if (!specOnly || headerNames.apiKey === undefined) add('vendor-key', headerText(headers, vendorKeyHeader));
+  add('vendor-key', headerText(headers, headerNames.apiKey));
+  add('bearer', bearerToken(headers.authorization));
+  add('x-api-key', headerText(headers, 'x-api-key'));
+  if (!specOnly) add('query', query.get('key'));
+  return shown;
+}
+
+function inSpec(form: KeyForm, format: Format): boolean {
+  return format === 'messages' ? form === 'x-api-key' : form === 'vendor-key' || form === 'bearer';
+}
+
+function formsFor(format: Format, { headerNames }: KeyRules): string {
+  if (format === 'messages') return 'x-api-key';
+  return `${headerNames.apiKey ?? vendorKeyHeader} or Authorization: Bearer`;
+}
+
+function headerText(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : headers[name.toLowerCase()];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function bearerToken(value: string | undefined): string | undefined {
+  return value !== undefined && /^bearer /i.test(value) ? value.slice('bearer '.length).trim() : undefined;
+}
+
+function sameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

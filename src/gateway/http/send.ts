@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Reply } from '../types.ts';
+
+const resetDelayMs = 50;
+
+/** What was left unread of a refused body is read and dropped up to here, so that the caller gets to see the reply. */
+const lingerBytes = 16 * 2 ** 20;
+const lingerMs = 2000;
+
+/**
+ * Writes a reply, with back-pressure, to its ending. Returns the body bytes written; throws only what the body throws,
+ * and stops quietly when the caller has left.
+ */
+export async function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<number> {
+  if (reply.head === false) return (endAbruptly(response, reply), 0);
+  response.writeHead(reply.status, { ...fixedHeaders, ...lengthOf(reply), ...reply.headers });
+  const written = await writeBody(response, reply.body);
+  if (reply.ending !== undefined && reply.ending !== 'end') return (endAbruptly(response, reply), written);
+  await drop(request);
+  response.end();
+  return written;
+}
+
+/** Nothing that comes from here may be taken for a page, or kept. */
+const fixedHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+};
+
+function lengthOf({ body }: Reply): Record<string, number> {
+  if (typeof body === 'string') return { 'content-length': Buffer.byteLength(body) };
+  return body instanceof Uint8Array ? { 'content-length': body.length } : {};
+}
+
+async function writeBody(response: ServerResponse, body: Reply['body']): Promise<number> {
+  let written = 0;
+  for await (const chunk of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) {
+    if (response.destroyed) break;
+    if (chunk.length === 0) continue;
+    written += Buffer.byteLength(chunk);
+    if (!response.write(chunk)) await room(response);
+  }
+  return written;
+}
+
+/** Waits until the caller has taken what was written, or left. */
+async function room(response: ServerResponse): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+}
+
+function endAbruptly(response: ServerResponse, { ending }: Reply): void {
+  const { socket } = response;
+  // A reset overtakes what was sent before it: the caller shall have read that first.
+  if (ending === 'reset') setTimeout(() => socket?.resetAndDestroy(), resetDelayMs);
+  else socket?.end();
+}
+
+/** Reads the rest of a body that nobody wanted; a caller that never ends is cut off. */
+async function drop(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  let left = lingerBytes;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, lingerMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) done();
+    });
+    for (const event of ['end', 'close', 'error']) request.once(event, done);
+  });
+}

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JsonObject } from '../../json.ts';
+import { findFault } from '../faults/table.ts';
+import { textAt } from '../fields/read.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { Problem } from '../problem.ts';
+import type { Call, Reply } from '../types.ts';
+import { messageReply } from './answer.ts';
+import { encodeEvent, messageEvents, type StreamEvent } from './events.ts';
+import { readMessagesRequest } from './request.ts';
+
+const models = new Set(['local-chat', 'local-text']);
+
+/** One exchange of the messages format with an offline model. Throws Problem and Violation. */
+export async function answerMessages(call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
+  const model = textAt(body, 'model');
+  const fault = findFault(model ?? '');
+  if (model !== undefined && !fault && !models.has(model)) throw unknownModel(model);
+  const request = readMessagesRequest(body, surroundings);
+  const visit = fault && surroundings.visit(request.stream);
+  if (visit) await fault?.before?.(visit);
+  const made = messageReply(request, surroundings.id);
+  const message = fault?.message?.(made) ?? made;
+  const events = fault?.events ?? ((all: Iterable<StreamEvent>) => all);
+  const reply = {
+    ...(request.stream ? streamReply(events(messageEvents(message)), call, surroundings) : jsonReply(message)),
+    model,
+  };
+  return visit && fault?.reply ? fault.reply(reply, visit) : reply;
+}
+
+function jsonReply(message: JsonObject): Reply {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(message) };
+}
+
+function streamReply(events: Iterable<StreamEvent>, { signal }: Call, { pace }: Surroundings): Reply {
+  async function* bytes(): AsyncGenerator<string> {
+    for (const event of events) {
+      if (pace > 0 && event.paced) await sleep(pace, undefined, { signal });
+      yield encodeEvent(event);
+    }
+  }
+  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: bytes() };
+}
+
+function unknownModel(model: string): Problem {
+  const drawn = model === 'local-image' || model === 'local-edit';
+  const hint = drawn ? 'it is served in the content format only' : `this gateway has ${[...models].join(', ')}`;
+  return new Problem(404, `model: ${model.slice(0, 100)} (${hint})`);
+}

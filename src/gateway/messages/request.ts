@@ -1,0 +1,126 @@
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { decodeBase64 } from '../fields/base64.ts';
+import { sniffMediaType } from '../fields/media.ts';
+import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import { badValue, type Path } from '../fields/violation.ts';
+import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import { messagesBody } from './fields.ts';
+import { checkTurns } from './turns.ts';
+
+/** A checked request of the messages format. */
+export interface MessagesRequest {
+  task: TextTask;
+  stream: boolean;
+  /** Whether thoughts are shown, or only their signature. */
+  showThinking: boolean;
+}
+
+/** Reads a request body (spec.md 2.3). Throws Violation, which names the field. */
+export function readMessagesRequest(body: JsonObject, strictness: { lenient: boolean }): MessagesRequest {
+  const checked = messagesBody(strictness)(body, []);
+  const messages = listAt(checked, 'messages');
+  const media = messages.map((message, index) =>
+    readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
+  );
+  checkTurns(messages);
+  checkSettings(checked);
+  const thinking = objectAt(checked, 'thinking');
+  return {
+    task: readTask(checked, messages, media),
+    stream: flagAt(checked, 'stream'),
+    showThinking: textAt(thinking, 'display') !== 'omitted',
+  };
+}
+
+function checkSettings(body: JsonValue): void {
+  const thinking = objectAt(body, 'thinking');
+  const budget = numberAt(thinking, 'budget_tokens');
+  if (textAt(thinking, 'type') === 'enabled') {
+    if (budget === undefined) throw badValue(['thinking', 'budget_tokens'], 'Field required');
+    if (budget >= (numberAt(body, 'max_tokens') ?? 0)) {
+      throw badValue(['thinking', 'budget_tokens'], '`max_tokens` must be greater than `thinking.budget_tokens`');
+    }
+  }
+  const choice = objectAt(body, 'tool_choice');
+  const names = listAt(body, 'tools').map((tool) => textAt(tool, 'name'));
+  const type = textAt(choice, 'type');
+  if (type === 'tool' && !names.includes(textAt(choice, 'name'))) {
+    throw badValue(['tool_choice', 'name'], `tool '${textAt(choice, 'name') ?? ''}' not found in provided tools`);
+  }
+  if (type !== undefined && type !== 'none' && names.length === 0) {
+    throw badValue(['tool_choice'], 'tool_choice may only be specified while providing tools');
+  }
+}
+
+function readTask(body: JsonValue, messages: readonly JsonValue[], media: readonly Media[][]): TextTask {
+  const last = messages.findLastIndex((message) => textAt(message, 'role') === 'user');
+  const texts = messages.map((message) => textOf(valueAt(message, 'content')));
+  const user = (index: number): boolean => textAt(messages[index], 'role') === 'user';
+  const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
+  return {
+    model: textAt(body, 'model') ?? '',
+    prompt: texts[last] ?? '',
+    system: textOf(valueAt(body, 'system')) || undefined,
+    earlier: texts.filter((text, index) => index < last && user(index) && text !== ''),
+    media: media[last] ?? [],
+    toolResults: toolResults(messages, last),
+    tools: listAt(body, 'tools').flatMap(toolOffer),
+    choice: readChoice(objectAt(body, 'tool_choice')),
+    schema: valueAt(format, 'schema'),
+    json: format !== undefined,
+    thinking: ['enabled', 'adaptive'].includes(textAt(objectAt(body, 'thinking'), 'type') ?? ''),
+    maxTokens: numberAt(body, 'max_tokens'),
+    stop: textsAt(body, 'stop_sequences'),
+    seed: undefined,
+  };
+}
+
+function textOf(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content.flatMap((block) => (textAt(block, 'type') === 'text' ? (textAt(block, 'text') ?? []) : [])).join('\n');
+}
+
+function toolResults(messages: readonly JsonValue[], last: number): { name: string; text: string }[] {
+  const calls = messages.flatMap((message) => listAt(message, 'content'));
+  return listAt(messages[last], 'content').flatMap((block) => {
+    if (textAt(block, 'type') !== 'tool_result') return [];
+    const call = calls.find((candidate) => textAt(candidate, 'id') === textAt(block, 'tool_use_id'));
+    return [{ name: textAt(call, 'name') ?? '', text: textOf(valueAt(block, 'content')) }];
+  });
+}
+
+function toolOffer(tool: JsonValue): ToolOffer[] {
+  const schema = valueAt(tool, 'input_schema');
+  const name = textAt(tool, 'name');
+  return schema === undefined || name === undefined ? [] : [{ name, schema }];
+}
+
+function readChoice(choice: JsonObject | undefined): ToolChoice {
+  const type = textAt(choice, 'type') ?? 'auto';
+  const name = textAt(choice, 'name');
+  if (type === 'tool' && name !== undefined) return { mode: 'any', names: [name] };
+  return { mode: type === 'any' || type === 'none' ? type : 'auto' };
+}
+
+/** Every Base64 source, also inside tool results. Throws Violation where bytes and media type disagree (wire.md 3). */
+function readMedia(content: JsonValue | undefined, path: Path): Media[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((block, index) => {
+    const at = [...path, index];
+    const source = objectAt(block, 'source');
+    if (textAt(block, 'type') === 'tool_result') return readMedia(valueAt(block, 'content'), [...at, 'content']);
+    return source && textAt(source, 'type') === 'base64' ? [decodeSource(source, [...at, 'source'])] : [];
+  });
+}
+
+function decodeSource(source: JsonObject, path: Path): Media {
+  const mimeType = textAt(source, 'media_type') ?? '';
+  const bytes = decodeBase64(textAt(source, 'data') ?? '', [...path, 'base64', 'data']);
+  const real = sniffMediaType(bytes);
+  if (real !== undefined && real !== mimeType) {
+    const text = `The image was specified using the ${mimeType} media type, but the image appears to be a ${real} image`;
+    throw badValue([...path, 'base64'], text);
+  }
+  return { mimeType, bytes, path: [...path, 'base64', 'data'] };
+}

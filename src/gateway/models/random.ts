@@ -1,0 +1,30 @@
+/** Numbers 0 ≤ x < 1 that depend on the seed text alone: the offline models answer equal requests equally. */
+export interface Random {
+  next(): number;
+  /** A number from low to below high. */
+  between(low: number, high: number): number;
+  pick<T>(items: readonly [T, ...T[]]): T;
+}
+
+/** A small generator (mulberry32) seeded by a text. It is for pictures and phrases, never for secrets. */
+export function createRandom(seed: string): Random {
+  let state = hashText(seed);
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    next,
+    between: (low, high) => low + next() * (high - low),
+    pick: (items) => items[Math.floor(next() * items.length)] ?? items[0],
+  };
+}
+
+/** A 32-bit hash of a text (FNV-1a). */
+export function hashText(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}

@@ -1,0 +1,89 @@
+import type { JsonValue } from '../../json.ts';
+import { writeProse } from './prose.ts';
+import { instanceOf } from './schema-instance.ts';
+import type { Draft, TextTask, ToolOffer } from './task.ts';
+import { countTokens, cutToTokens, tokensPerImage } from './tokens.ts';
+
+const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
+
+/** The answer of an offline text model; `variant` tells candidates of one request apart. */
+export function draftAnswer(task: TextTask, variant = 0): Draft {
+  const seed = [task.model, task.system, ...task.earlier, task.prompt, task.seed, variant].join('\n');
+  const thinking = task.thinking ? limit(thoughts, task.maxTokens) : '';
+  const spent = countTokens(thinking);
+  const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
+  const tool = left > 0 ? chooseTool(task) : undefined;
+  const answer = tool ? draftCall(tool, left, { seed, hint: task.prompt }) : draftText(task, left, seed);
+  return { ...answer, thinking, usage: { thinking: spent, answer: answer.tokens } };
+}
+
+interface Answer extends Pick<Draft, 'text' | 'call' | 'ended' | 'stopSequence'> {
+  tokens: number;
+}
+
+/** Input tokens of a task: everything it says, and its media. */
+export function countInput({ prompt, system = '', earlier, media, toolResults, tools }: TextTask): number {
+  const texts = [prompt, system, ...earlier, ...toolResults.map((result) => result.text)];
+  const offers = tools.map(({ name, schema }) => `${name}${schema === undefined ? '' : JSON.stringify(schema)}`);
+  const tokens = [...texts, ...offers].reduce((sum, text) => sum + countTokens(text), 0);
+  return Math.max(1, tokens + media.length * tokensPerImage);
+}
+
+function draftCall(tool: ToolOffer, left: number, by: { seed: string; hint: string }): Answer {
+  const input = instanceOf(tool.schema ?? {}, by);
+  const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));
+  const rest = { text: '', stopSequence: undefined };
+  if (tokens > left) return { ...rest, call: undefined, ended: 'max-tokens', tokens: left };
+  return { ...rest, call: { name: tool.name, input }, ended: 'call', tokens };
+}
+
+function draftText(task: TextTask, left: number, seed: string): Answer {
+  const whole = writeAnswer(task, seed);
+  const stop = firstStop(whole, task.stop);
+  const stopped = stop === undefined ? whole : whole.slice(0, stop.at);
+  const text = limit(stopped, Math.max(0, left));
+  const rest = { text, call: undefined, tokens: countTokens(text) };
+  if (text.length < stopped.length) return { ...rest, ended: 'max-tokens', stopSequence: undefined };
+  if (stop) return { ...rest, ended: 'stop-sequence', stopSequence: stop.sequence };
+  return { ...rest, ended: 'end', stopSequence: undefined };
+}
+
+function writeAnswer(task: TextTask, seed: string): string {
+  if (task.schema !== undefined) {
+    const value = instanceOf(task.schema, { seed, hint: task.prompt });
+    return task.json ? JSON.stringify(value) : plain(value);
+  }
+  if (task.json) return JSON.stringify({ offline: true, model: task.model, prompt: task.prompt });
+  return writeProse(task, seed);
+}
+
+function plain(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The tool to call: a demanded one, or one whose name the prompt speaks of, unless its result is already there. */
+function chooseTool({ tools, choice, prompt, toolResults }: TextTask): ToolOffer | undefined {
+  if (choice.mode === 'none') return undefined;
+  const allowed = tools.filter(({ name }) => choice.names === undefined || choice.names.includes(name));
+  const meant = allowed.find(({ name }) => speaksOf(prompt, name));
+  if (choice.mode === 'any') return meant ?? allowed[0];
+  return toolResults.length > 0 ? undefined : meant;
+}
+
+function speaksOf(prompt: string, name: string): boolean {
+  const said = prompt.toLowerCase();
+  const words = name
+    .replaceAll(/[A-Z]/g, ' $&')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  return said.includes(name.toLowerCase()) || words.some((word) => word.length >= 4 && said.includes(word));
+}
+
+function limit(text: string, tokens = Infinity): string {
+  return tokens === Infinity ? text : cutToTokens(text, tokens);
+}
+
+function firstStop(text: string, stops: readonly string[]): { at: number; sequence: string } | undefined {
+  const found = stops.filter((stop) => stop !== '').map((sequence) => ({ at: text.indexOf(sequence), sequence }));
+  return found.filter(({ at }) => at !== -1).sort((one, other) => one.at - other.at)[0];
+}

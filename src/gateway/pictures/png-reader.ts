@@ -1,0 +1,86 @@
+import { deflateSync, inflateSync } from 'node:zlib';
+import { convertIndexedToRgb, decode, type DecodedPng } from 'fast-png';
+import type { Picture } from './picture.ts';
+import { chunk } from './png.ts';
+
+const signatureLength = 8;
+
+/** Reads a PNG of any colour type and depth. Throws where it is damaged, or unpacks to more than its header says. */
+export function readPng(bytes: Buffer): Picture {
+  const decoded = decode(tamed(bytes));
+  const { width, height } = decoded;
+  return { width, height, data: toRgba(decoded) };
+}
+
+/**
+ * The file with nothing in it but what makes the pixels, and with these unpacked once within the bound its header sets:
+ * a small file cannot blow up to gigabytes, in its pixels or in its notes.
+ */
+function tamed(bytes: Buffer): Buffer {
+  const kept: Buffer[] = [bytes.subarray(0, signatureLength)];
+  const packed: Buffer[] = [];
+  let limit = 0;
+  for (let at = signatureLength; at + 12 <= bytes.length;) {
+    const length = bytes.readUInt32BE(at);
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    const data = bytes.subarray(at + 8, at + 8 + length);
+    if (type === 'IHDR') limit = mostBytes(data);
+    if (type === 'IHDR' || type === 'PLTE' || type === 'tRNS') kept.push(chunk(type, data));
+    if (type === 'IDAT') packed.push(data);
+    if (type === 'IEND') break;
+    at += 12 + length;
+  }
+  const pixels = inflateSync(Buffer.concat(packed), { maxOutputLength: limit });
+  return Buffer.concat([...kept, chunk('IDAT', deflateSync(pixels, { level: 0 })), chunk('IEND', Buffer.alloc(0))]);
+}
+
+/** Most bytes that the rows of an image can take: four channels of its depth, and the filter bytes of seven passes. */
+function mostBytes(header: Buffer): number {
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  return Math.ceil(width * height * 4 * (header.readUInt8(8) / 8)) + (height + width) * 8 + 1024;
+}
+
+function toRgba(png: DecodedPng): Uint8Array {
+  if (png.palette) return expand(convertIndexedToRgb(png), png.palette[0]?.length ?? 3);
+  return expand(toBytes(png), png.channels, png);
+}
+
+/** Samples of 8 bits, one a byte, whatever the depth. */
+function toBytes({ data, depth, width, height, channels }: DecodedPng): Uint8Array {
+  if (depth === 16) return Uint8Array.from(data, (sample) => sample >> 8);
+  if (depth === 8) return data as Uint8Array;
+  const perRow = Math.ceil((width * channels * depth) / 8);
+  const top = 2 ** depth - 1;
+  const samples = new Uint8Array(width * height * channels);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width * channels; x++) {
+      const bit = x * depth;
+      const byte = data[y * perRow + (bit >> 3)] ?? 0;
+      samples[y * width * channels + x] = (((byte >> (8 - depth - (bit & 7))) & top) * 255) / top;
+    }
+  }
+  return samples;
+}
+
+/** One to four channels become four. A colour that the file calls transparent is. */
+function expand(samples: Uint8Array, channels: number, png?: DecodedPng): Uint8Array {
+  const count = samples.length / channels;
+  const data = new Uint8Array(count * 4);
+  const gray = channels < 3;
+  const clear =
+    png?.transparency && png.depth <= 8 ? [...png.transparency].map((value) => scale(value, png.depth)) : undefined;
+  for (let pixel = 0; pixel < count; pixel++) {
+    const from = pixel * channels;
+    const red = samples[from] ?? 0;
+    const green = gray ? red : (samples[from + 1] ?? 0);
+    const blue = gray ? red : (samples[from + 2] ?? 0);
+    const alpha = channels % 2 === 0 ? (samples[from + channels - 1] ?? 255) : 255;
+    const hidden = clear?.[0] === red && (gray || (clear[1] === green && clear[2] === blue));
+    data.set([red, green, blue, hidden ? 0 : alpha], pixel * 4);
+  }
+  return data;
+}
+
+function scale(value: number, depth: number): number {
+  return Math.floor((value * 255) / (2 ** depth - 1));
+}

@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+
+/** The two formats of spec.md 1; they differ in every error body. */
+export type Format = 'content' | 'messages';
+
+/** The operations of spec.md 4, and the streaming path that some clients of the content format call. */
+export type Operation = 'generate' | 'stream-generate' | 'messages';
+
+/** How the caller showed its key (spec.md 5). */
+export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
+
+/** One request that passed the gates: host, route, key, content type. Its body is still to be read. */
+export interface Call {
+  format: Format;
+  operation: Operation;
+  /** The path's model; undefined in the messages format, where the body names it. */
+  model: string | undefined;
+  /** Path with query, as it came. */
+  target: string;
+  query: URLSearchParams;
+  headers: IncomingHttpHeaders;
+  keyForm: KeyForm | undefined;
+  /** The body as it comes, for who passes it on; either this or `readBody` is used. */
+  body: Readable;
+  /** The whole body; throws Problem 413 past the limit. */
+  readBody(): Promise<Buffer>;
+  /** Aborted when the caller leaves before the reply is complete. */
+  signal: AbortSignal;
+}
+
+/** How a reply's connection ends: properly, in the middle of the body, or by a reset. */
+type Ending = 'end' | 'cut' | 'reset';
+
+/** A reply on its way to the caller. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string | Uint8Array | AsyncIterable<string | Uint8Array>;
+  /** `end` unless a fault wants otherwise. */
+  ending?: Ending;
+  /** Whether the head is sent at all; false only for faults. */
+  head?: boolean;
+  /** The model that answered, for the log. */
+  model?: string | undefined;
+}
+
+/** Answers calls: the offline models, an upstream gateway, a cassette. Throws Problem for what the caller did wrong. */
+export type Answerer = (call: Call) => Promise<Reply>;
+
+/** What the log learns of one request; never a header, a query or a body. */
+export interface LogEntry {
+  method: string;
+  path: string;
+  status: number;
+  model: string | undefined;
+  durationMs: number;
+  /** Body bytes sent. */
+  bytes: number;
+  /** Why it was refused, or how it ended early. */
+  note: string | undefined;
+}
+
+/** The real names behind vendor-a's key header and vendor-b's version header. */
+export interface ServedHeaderNames {
+  apiKey?: string | undefined;
+  version?: string | undefined;
+}

@@ -1,0 +1,82 @@
+import { codeOf } from '../errors.ts';
+import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
+import { forwardedHeaders, passedHeaders } from './upstream-headers.ts';
+import { failureProblem } from './upstream-failure.ts';
+import type { Answerer, Call, Reply } from './types.ts';
+
+/** Where a call goes, and what authenticates it there. */
+interface UpstreamAddress {
+  url: URL;
+  /** Lower-case names; they win over the caller's. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Who is asked in the callers' place. */
+export interface UpstreamOptions {
+  exchange: Exchange;
+  /** `path` begins with a slash and has no query. */
+  address: (call: Call, path: string) => UpstreamAddress;
+  /** Lower-case names of headers that are meant for this gateway, beside the usual ones: they never go on. */
+  localHeaders?: readonly string[] | undefined;
+  /** How long the head of a reply is waited for, ms (default 10 min). */
+  timeoutMs?: number | undefined;
+  /** Status of a failure of class usage: 404 where it means that nothing was recorded (default 502). */
+  usageStatus?: number | undefined;
+}
+
+const defaultTimeoutMs = 600_000;
+
+/**
+ * Answers calls by passing them on: the body as it came, the reply's status, headers and chunks as they come, with
+ * back-pressure, to the ending that they had. A caller that leaves ends the exchange. Throws Problem 502, 503 or 504.
+ */
+export function createUpstreamAnswerer(options: UpstreamOptions): Answerer {
+  return async (call) => {
+    const bytes = await call.readBody();
+    const timer = startTimer(options.timeoutMs ?? defaultTimeoutMs);
+    try {
+      const request = requestTo(call, bytes, options);
+      const reply = await options.exchange(request, { signal: AbortSignal.any([call.signal, timer.signal]) });
+      return passOn(reply, call);
+    } catch (error) {
+      if (call.signal.aborted) throw error;
+      throw failureProblem(error, { timedOut: timer.signal.aborted, usageStatus: options.usageStatus ?? 502 });
+    } finally {
+      timer.stop();
+    }
+  };
+}
+
+/** Stops counting when the head is there: a body may take as long as it flows. */
+function startTimer(ms: number): { signal: AbortSignal; stop(): void } {
+  const control = new AbortController();
+  const timer = setTimeout(() => control.abort(new Error('the time is over')), Math.min(ms, 2 ** 31 - 1));
+  return { signal: control.signal, stop: () => clearTimeout(timer) };
+}
+
+function requestTo(call: Call, bytes: Buffer, { address, localHeaders = [] }: UpstreamOptions): HttpRequest {
+  const [path = '', ...query] = call.target.split('?');
+  const { url, headers } = address(call, path);
+  const parameters = new URLSearchParams(query.join('?'));
+  parameters.delete('key');
+  url.search = parameters.toString();
+  return {
+    url,
+    headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
+    body: { segments: [bytes], bytes: bytes.length },
+  };
+}
+
+function passOn({ status, headers, body }: HttpReply, call: Call): Reply {
+  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: call.model };
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      if (call.signal.aborted) throw error;
+      // The caller sees what happened upstream: an end before the end, or a reset.
+      reply.ending = codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
+    }
+  }
+  return reply;
+}

@@ -1,0 +1,69 @@
+import { createHash, hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Body, BodyValue, Upload } from '../upload.ts';
+import { isUpload } from '../upload.ts';
+
+/** 64 bits as two unsigned halves: collisions are out of reach for any number of jobs that fits a disk. */
+export interface Key {
+  high: number;
+  low: number;
+}
+
+/** The first 64 bits of a text's SHA-256. */
+export function keyOf(text: string): Key {
+  // As hex it is three times faster than as a buffer.
+  const digest = hash('sha256', text, 'hex');
+  return { high: Number.parseInt(digest.slice(0, 8), 16), low: Number.parseInt(digest.slice(8, 16), 16) };
+}
+
+/** 16 hex digits. */
+export function keyToHex({ high, low }: Key): string {
+  return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
+}
+
+/** Undefined unless it is 16 hex digits. */
+export function keyFromHex(text: unknown): Key | undefined {
+  if (typeof text !== 'string' || !/^[0-9a-f]{16}$/.test(text)) return undefined;
+  return { high: Number.parseInt(text.slice(0, 8), 16), low: Number.parseInt(text.slice(8), 16) };
+}
+
+/** What identifies a request. */
+export interface Digest {
+  /** 16 hex digits. */
+  request: string;
+  /** Whether files stand in its body. */
+  hasFiles: boolean;
+}
+
+/**
+ * The hash of the canonical request: path and body with sorted keys, files by their content. Two requests that would send
+ * the same bytes have the same one. Throws what the system says of an unreadable file.
+ */
+export async function digestRequest({ path, body }: { path: string; body: Body }): Promise<Digest> {
+  const hashes = new Map<Upload, string>();
+  for (const upload of uploadsIn(body)) hashes.set(upload, await hashUpload(upload));
+  const request = hash('sha256', `${path}\n${canonical(body, hashes)}`, 'hex').slice(0, 16);
+  return { request, hasFiles: hashes.size > 0 };
+}
+
+function* uploadsIn(value: BodyValue): Generator<Upload> {
+  if (typeof value !== 'object' || value === null) return;
+  if (isUpload(value)) yield value;
+  else for (const item of Object.values(value)) yield* uploadsIn(item as BodyValue);
+}
+
+async function hashUpload({ source }: Upload): Promise<string> {
+  const sum = createHash('sha256');
+  if (typeof source !== 'string') return sum.update(source).digest('hex');
+  for await (const chunk of createReadStream(source)) sum.update(chunk as Uint8Array);
+  return sum.digest('hex');
+}
+
+function canonical(value: BodyValue, hashes: ReadonlyMap<Upload, string>): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (isUpload(value)) return `{"sha256":"${hashes.get(value) ?? ''}"}`;
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item, hashes)).join(',')}]`;
+  const entries = Object.entries(value as Body).filter(([, item]) => item !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item, hashes)}`).join(',')}}`;
+}

@@ -1,0 +1,137 @@
+import { GatewayError, messageOf, usageError } from '../errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { type KeyTable, readValue } from './job-values.ts';
+import { type Job, type JobCommand, jobCommands } from './types.ts';
+
+/** What every line of a job file is read with. */
+export interface JobRules {
+  /** The keys of each command; all others are errors. */
+  tables: Readonly<Record<JobCommand, KeyTable>>;
+  /** The command and the keys of jobs that do not say. */
+  defaults: Defaults;
+  /** As the user named the file, for messages. */
+  file: string;
+}
+
+/** Keys that a job has unless it says otherwise. */
+export interface Defaults {
+  command: JobCommand;
+  values: Readonly<JsonObject>;
+}
+
+const mostIdBytes = 512;
+
+/**
+ * Reads one line of a job file; undefined for an empty one. Throws GatewayError usage that names file and line: no JSON, an
+ * unknown key, a value that the flag of that name would refuse.
+ */
+export function readJobLine(text: string, line: number, rules: JobRules): Job | undefined {
+  if (text.trim() === '') return undefined;
+  return at(rules.file, line, () => readJob(parseObject(text), line, rules));
+}
+
+/** The job of one line of `--prompts`. */
+export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
+  if (text.trim() === '') return undefined;
+  return at(rules.file, line, () => readJob({ prompt: text }, line, rules));
+}
+
+/** Adds file and line to what is wrong. */
+function at<Result>(file: string, line: number, act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    throw located(file, line, error);
+  }
+}
+
+/** The same mistake with its place. */
+export function located(file: string, line: number, error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.class !== 'usage') return error;
+  return usageError(`${file}:${line}: ${error.message}`, error.details.hint, error.cause);
+}
+
+/** Reads `--defaults`. Throws GatewayError usage: a key that no command has. */
+export function readDefaults(object: JsonObject, tables: JobRules['tables']): Defaults {
+  const { command, ...values } = object;
+  for (const key of Object.keys(values)) {
+    const rule = jobCommands.map((name) => own(tables[name], key)).find((found) => found !== undefined);
+    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint);
+    readValue(key, values[key] as JsonValue, rule);
+  }
+  return { command: command === undefined ? 'text' : readCommand(command), values };
+}
+
+function readJob(object: JsonObject, line: number, { tables, defaults }: JobRules): Job {
+  const { id, command, name, ...given } = object;
+  const chosen = command === undefined ? defaults.command : readCommand(command);
+  const table = tables[chosen];
+  const values: Record<string, unknown> = {};
+  for (const key of Object.keys(given)) {
+    const rule = own(table, key);
+    if (!rule) throw usageError(`${unknownKey(key)} of ${chosen}`, keysHint);
+    values[key] = readValue(key, given[key] as JsonValue, rule);
+  }
+  for (const key of Object.keys(defaults.values)) {
+    const rule = own(table, key);
+    if (rule && !overrides(key, values)) values[key] = readValue(key, defaults.values[key] as JsonValue, rule);
+  }
+  return { id: readId(id, line), line, command: chosen, name: readName(name), values };
+}
+
+/** A job that has a prompt of its own, from wherever, does not want the default one. */
+function overrides(key: string, values: object): boolean {
+  const twins: Record<string, string> = {
+    prompt: 'promptFile',
+    promptFile: 'prompt',
+    system: 'systemFile',
+    systemFile: 'system',
+  };
+  return Object.hasOwn(values, key) || Object.hasOwn(values, own(twins, key) ?? key);
+}
+
+function parseObject(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  } catch (error) {
+    throw usageError(messageOf(error), 'one JSON object a line', error);
+  }
+  if (isObject(value)) return value;
+  throw usageError('a job is a JSON object', 'for example: {"id":"1","prompt":"three names for a cat"}');
+}
+
+function readCommand(value: JsonValue): JobCommand {
+  const found = jobCommands.find((name) => name === value);
+  if (found) return found;
+  throw usageError(`"command" is ${jobCommands.join(', ')}, not ${JSON.stringify(value).slice(0, 60)}`);
+}
+
+function readId(value: JsonValue | undefined, line: number): string {
+  if (value === undefined) return String(line);
+  const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= mostIdBytes && !/\p{Cc}/u.test(id)) return id;
+  throw usageError(`"id" is text of 1 to ${mostIdBytes} bytes, or a whole number`);
+}
+
+/** One segment of a path: it can neither leave images/ nor be hidden there. */
+function readName(value: JsonValue | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const plain = typeof value === 'string' && /^[\p{L}\p{N}_][\p{L}\p{M}\p{N} _.+@=,-]*$/u.test(value);
+  if (plain && Buffer.byteLength(value) <= 200 && !/[. ]$/.test(value)) return value;
+  throw usageError(
+    '"name" is a file name without folder: letters, digits, space and _.+@=,-',
+    'for example: "name":"cat-7"',
+  );
+}
+
+function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+function unknownKey(key: string): string {
+  return `"${key.slice(0, 60)}" is no key of a job`;
+}
+
+const keysHint =
+  'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';

@@ -1,0 +1,98 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf, GatewayError } from '../errors.ts';
+import { isObject } from '../json.ts';
+import type { Usage } from '../formats/content/types.ts';
+import { keyOf } from './digest.ts';
+import { JobTable } from './job-table.ts';
+import { readLines } from './read-lines.ts';
+import { batchFiles, type JobError, type JobRecord, type JournalRecord, type RunRecord } from './types.ts';
+import { addUsage } from './usage.ts';
+
+/** What a folder's journal says. */
+export interface JournalState {
+  table: JobTable;
+  /** The last run's own record; undefined for an empty journal. */
+  run: RunRecord | undefined;
+  /** All that was paid for so far. */
+  usage: Usage;
+  /** The newest error of jobs that failed, as many as are kept. */
+  failures: Map<string, JobError>;
+  /** Wall clock of the last record, ms since 1970. */
+  lastAt: number;
+}
+
+/** So many failures are told one by one; results.jsonl has them all. */
+export const mostFailures = 1000;
+
+/**
+ * Reads the journal of a batch's folder; without one everything is new. A torn last line is ignored. Throws GatewayError
+ * batch-locked for a file that is no journal, or one of another version.
+ */
+export async function readJournal(folder: string): Promise<JournalState> {
+  const state: JournalState = { table: new JobTable(), run: undefined, usage: {}, failures: new Map(), lastAt: 0 };
+  const path = join(folder, batchFiles.journal);
+  const handle = await openIfThere(path);
+  if (handle === undefined) return state;
+  try {
+    for await (const { text, whole, number } of readLines(handle)) {
+      if (!whole || text === '') continue;
+      const record = parseRecord(text);
+      if (!record) throw notAJournal(path, number);
+      applyRecord(record, state);
+    }
+    return state;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The file for reading, or undefined where there is none. */
+export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function applyRecord(record: JournalRecord, state: JournalState): void {
+  state.lastAt = record.at;
+  if (record.type === 'run') {
+    state.run = record;
+    return;
+  }
+  const { table, failures } = state;
+  const slot = table.add(keyOf(record.id));
+  table.setState(slot, record.type === 'unsent' ? 'new' : record.type);
+  table.setRequest(slot, record.request);
+  state.usage = addUsage(state.usage, record.usage);
+  if (record.type !== 'failed' && record.type !== 'unknown') failures.delete(record.id);
+  else if (failures.size < mostFailures || failures.has(record.id))
+    failures.set(record.id, record.error ?? { class: 'unknown', message: 'no error is known' });
+}
+
+const jobTypes = new Set(['sent', 'unsent', 'done', 'failed', 'unknown']);
+
+/** One line of a journal; undefined when it is none. */
+export function parseRecord(text: string): JournalRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { type, schema, id, request } = value;
+  if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
+  const known = typeof type === 'string' && jobTypes.has(type);
+  return known && typeof id === 'string' && typeof request === 'string' ? (value as unknown as JobRecord) : undefined;
+}
+
+function notAJournal(path: string, line: number): GatewayError {
+  return new GatewayError('batch-locked', `${path}:${line}: no record that this version knows`, {
+    hint: 'name another folder with -o',
+    sent: 'no',
+  });
+}

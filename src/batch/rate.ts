@@ -1,0 +1,27 @@
+import { usageError } from '../errors.ts';
+import type { Sleep } from './gate.ts';
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
+
+/** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */
+export function parseRate(word: string): number {
+  const match = /^(\d{1,9}(?:\.\d{1,6})?)\/(s|m|min|h)$/.exec(word.trim());
+  const count = Number(match?.[1]);
+  const unitMs = units[match?.[2] ?? ''];
+  if (unitMs !== undefined && count > 0) return unitMs / count;
+  throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
+}
+
+/** Spaces requests evenly: each call waits for its own turn. A time without requests is not made up for by a burst. */
+export function createPacer(
+  spacingMs: number | undefined,
+  { elapsed, sleep }: { elapsed: () => number; sleep: Sleep },
+): (signal: AbortSignal) => Promise<void> {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    if (spacingMs === undefined) return;
+    const turn = Math.max(nextAt, elapsed());
+    nextAt = turn + spacingMs;
+    for (let ms = turn - elapsed(); ms > 0; ms = turn - elapsed()) await sleep(ms, signal);
+  };
+}

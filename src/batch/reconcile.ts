@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { isObject, type JsonObject } from '../json.ts';
+import type { Usage } from '../formats/content/types.ts';
+import { keyOf } from './digest.ts';
+import { openIfThere } from './journal.ts';
+import type { JobTable } from './job-table.ts';
+import { readLines } from './read-lines.ts';
+import { batchFiles, type JobRecord } from './types.ts';
+
+/**
+ * Jobs that were sent, and whose end the journal does not know: where results.jsonl holds their answer, the run was killed
+ * between the two files, and nothing is unknown. Returns the records that the journal lacks; the table knows them already.
+ */
+export async function findLostEnds(folder: string, table: JobTable, now: () => number): Promise<JobRecord[]> {
+  let open = 0;
+  for (const slot of table.slots()) if (table.stateOf(slot) === 'sent') open++;
+  const handle = open === 0 ? undefined : await openIfThere(join(folder, batchFiles.results));
+  if (handle === undefined) return [];
+  const records: JobRecord[] = [];
+  try {
+    for await (const { text, whole } of readLines(handle)) {
+      const result = whole ? parseResult(text) : undefined;
+      const slot = result === undefined ? -1 : table.find(keyOf(result.id));
+      if (!result || slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) continue;
+      const type = result.document['ok'] === true ? 'done' : 'failed';
+      table.setState(slot, type);
+      const usage = result.document['usage'] as Usage | undefined;
+      records.push({ type, id: result.id, request: result.request, at: now(), usage });
+    }
+    return records;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** One line of results.jsonl. */
+export interface ResultLine {
+  id: string;
+  request: string;
+  document: JsonObject;
+}
+
+/** Undefined for what is no line of ours. */
+export function parseResult(text: string): ResultLine | undefined {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(document)) return undefined;
+  const { id, request } = document;
+  return typeof id === 'string' && typeof request === 'string' ? { id, request, document } : undefined;
+}

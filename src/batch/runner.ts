@@ -1,0 +1,187 @@
+import { setMaxListeners } from 'node:events';
+import { GatewayError } from '../errors.ts';
+import type { Usage } from '../formats/content/types.ts';
+import type { BatchGate } from './gate.ts';
+import type { Recorder } from './recorder.ts';
+import type { Job, Performed, Step } from './types.ts';
+import { addUsage, totalTokens } from './usage.ts';
+
+/** A job whose request is built. */
+export interface ReadyJob {
+  /** Hash of the canonical request. */
+  request: string;
+  /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
+  perform(signal: AbortSignal): Promise<Performed>;
+}
+
+export interface RunnerOptions {
+  /** The jobs that are due, in the order of their file. */
+  jobs: AsyncIterator<Job, void>;
+  /** Builds the request. */
+  prepare(job: Job): Promise<ReadyJob>;
+  recorder: Recorder;
+  concurrency: number;
+  gate: BatchGate;
+  /** Waits for the turn that `--rate` gives. */
+  pace(signal: AbortSignal): Promise<void>;
+  /** Ends taking jobs. */
+  signal: AbortSignal;
+  /** How long jobs under way may go on after that, in ms. */
+  graceMs: number;
+  /** Failures that end taking jobs. */
+  maxFailures: number;
+  /** Tokens that end taking jobs, and those that earlier runs used. */
+  maxTokens: number;
+  usedTokens: number;
+  /** Told of every job that has ended. */
+  onEnded(job: Job, performed: Performed): void;
+  /** Told of every job that went out and whose end could not be kept; `error` is what it threw. */
+  onLost(job: Job, error: unknown): void;
+  step?: Step | undefined;
+}
+
+/** Why a run took no further jobs. */
+export type Stop = 'signal' | 'failures' | 'tokens';
+
+interface Running extends RunnerOptions {
+  /** Aborts jobs under way. */
+  inFlight: AbortController;
+  /** Aborts waits in front of jobs. */
+  taking: AbortController;
+  stop: Stop | undefined;
+  fatal: unknown;
+  failures: number;
+  usage: Usage;
+  /** Records that are on their way to the disk. */
+  recording: Set<Promise<void>>;
+}
+
+/**
+ * Runs the jobs, so many at once, each written down before it is sent and after it has ended. Resolves when nothing is under
+ * way any more, with the reason why it ended early, if any. Throws GatewayError not-written when the journal cannot be kept.
+ */
+export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
+  const running: Running = {
+    ...options,
+    inFlight: new AbortController(),
+    taking: new AbortController(),
+    stop: undefined,
+    fatal: undefined,
+    failures: 0,
+    usage: {},
+    recording: new Set(),
+  };
+  // One signal, and a listener for every job under way.
+  setMaxListeners(0, running.inFlight.signal, running.taking.signal);
+  const grace = startGrace(running);
+  try {
+    await Promise.all(Array.from({ length: options.concurrency }, () => work(running)));
+    await Promise.all(running.recording);
+  } finally {
+    grace.end();
+    await options.jobs.return?.();
+  }
+  if (running.fatal !== undefined) throw running.fatal;
+  return running.stop;
+}
+
+/** After the signal those under way, which are paid for, get some time to end. */
+function startGrace(running: Running): { end(): void } {
+  const { signal, graceMs, inFlight } = running;
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => {
+    stopTaking(running, 'signal', signal.reason);
+    timer = setTimeout(() => inFlight.abort(signal.reason), graceMs);
+  };
+  if (signal.aborted) begin();
+  else signal.addEventListener('abort', begin, { once: true });
+  return {
+    end() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', begin);
+    },
+  };
+}
+
+function stopTaking(running: Running, stop: Stop | undefined, reason: unknown): void {
+  running.stop ??= stop;
+  running.taking.abort(reason);
+}
+
+function fail(running: Running, error: unknown): void {
+  running.fatal ??= error;
+  stopTaking(running, undefined, error);
+}
+
+async function work(running: Running): Promise<void> {
+  const { taking } = running;
+  try {
+    while (!taking.signal.aborted && mayGoOn(running)) {
+      await running.gate.enter(taking.signal);
+      await running.pace(taking.signal);
+      const { value: job, done } = await running.jobs.next();
+      if (done || taking.signal.aborted) return;
+      await runOne(job as Job, running);
+    }
+  } catch (error) {
+    if (!taking.signal.aborted) fail(running, error);
+  }
+}
+
+function mayGoOn(running: Running): boolean {
+  if (running.failures >= running.maxFailures) stopTaking(running, 'failures', undefined);
+  if (running.usedTokens + totalTokens(running.usage) >= running.maxTokens) stopTaking(running, 'tokens', undefined);
+  return !running.taking.signal.aborted;
+}
+
+async function runOne(job: Job, running: Running): Promise<void> {
+  const { recorder, inFlight, step } = running;
+  step?.('taken', job.id);
+  try {
+    const { request, perform } = await running.prepare(job);
+    await recorder.sent(job, request);
+    const performed = await perform(inFlight.signal).catch((error: unknown) => lose(job, error, running));
+    step?.('answered', job.id);
+    count(performed, running);
+    running.onEnded(job, performed);
+    record(job, { performed, written: recorder.ended(job, request, performed) }, running);
+  } catch (error) {
+    fail(running, error);
+  }
+}
+
+/** The job was paid for, perhaps: it is not as new, whatever could be written down of it. */
+function lose(job: Job, error: unknown, running: Running): never {
+  running.onLost(job, error);
+  throw error;
+}
+
+/** The next job need not wait for the disk: what is written is lost to a power cut only, and then found out by the resume. */
+function record(
+  job: Job,
+  { performed, written }: { performed: Performed; written: Promise<void> },
+  running: Running,
+): void {
+  const settled = written
+    .catch(async (error: unknown) => {
+      // Before all else nobody sends what could not be written down either.
+      stopTaking(running, undefined, error);
+      const told = performed.state === 'unsent' ? error : await (performed.keep?.(error) ?? error);
+      if (performed.state !== 'unsent') running.onLost(job, told);
+      fail(running, told);
+    })
+    .finally(() => running.recording.delete(settled));
+  running.recording.add(settled);
+}
+
+function count(performed: Performed, running: Running): void {
+  if (performed.state === 'unsent') return;
+  running.usage = addUsage(running.usage, performed.usage);
+  if (performed.state === 'done') running.gate.succeeded();
+  else running.failures++;
+}
+
+/** A failure that is no job's own: the disk is full, or a bug of ours. */
+export function endsBatch(error: unknown): boolean {
+  return !(error instanceof GatewayError) || error.class === 'not-written' || error.class === 'internal';
+}

@@ -1,0 +1,66 @@
+import type { Usage } from '../formats/content/types.ts';
+import { outcomes } from '../errors.ts';
+import type { JobTable } from './job-table.ts';
+import type { Counts, JobError } from './types.ts';
+
+/** What a summary is made of. */
+export interface SummaryFacts {
+  counts: Counts;
+  /** Jobs that this run left as an earlier one ended them. */
+  skipped: number;
+  usage: Usage;
+  durationMs: number;
+  outdir: string;
+  failures: ReadonlyMap<string, JobError>;
+  /** The code that the process will end with, where it is not that of the counts. */
+  exitCode?: number | undefined;
+}
+
+/** Counts the jobs of a run: those that stand in its file and belong to its shard. */
+export function countJobs(table: JobTable, { jobs, only }: { jobs: number; only?: (slot: number) => boolean }): Counts {
+  const counts: Counts = { jobs, done: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const slot of table.slots()) {
+    if (only && !only(slot)) continue;
+    const state = table.stateOf(slot);
+    if (state === 'done' || state === 'failed') counts[state]++;
+    else if (state !== 'new') counts.unknown++;
+  }
+  counts.pending = Math.max(0, jobs - counts.done - counts.failed - counts.unknown);
+  return counts;
+}
+
+/** 0 when every job is done, else 13. */
+export function exitCodeOf({ failed, unknown, pending }: Counts): number {
+  return failed + unknown + pending === 0 ? outcomes.ok.code : outcomes['batch-failed'].code;
+}
+
+/** The document of `batch --json` and of summary.json. */
+export function summaryDocument(facts: SummaryFacts): object {
+  const { counts, skipped, usage, durationMs, outdir, failures } = facts;
+  const exitCode = facts.exitCode ?? exitCodeOf(counts);
+  return {
+    schema: 'gateway-cli/batch@1',
+    ok: exitCode === outcomes.ok.code,
+    exitCode,
+    ...counts,
+    skipped,
+    usage,
+    durationMs: Math.round(durationMs),
+    outdir,
+    failures: [...failures].map(([id, error]) => ({ id, error })),
+  };
+}
+
+/** `1 job`, `2 jobs` */
+export function countOf(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+/** `12 done, 2 failed, 1 unknown` */
+export function describeCounts({ done, failed, unknown, pending }: Counts): string {
+  const parts = [`${done} done`];
+  if (failed > 0) parts.push(`${failed} failed`);
+  if (unknown > 0) parts.push(`${unknown} unknown (maybe billed)`);
+  if (pending > 0) parts.push(`${pending} not sent yet`);
+  return parts.join(', ');
+}

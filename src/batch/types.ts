@@ -1,0 +1,112 @@
+import type { Certainty } from '../errors.ts';
+import type { Usage } from '../formats/content/types.ts';
+
+/** The commands that a job can name. */
+export const jobCommands = ['text', 'image gen', 'image edit', 'chat'] as const;
+export type JobCommand = (typeof jobCommands)[number];
+
+/** One line of a job file, checked. */
+export interface Job {
+  /** Unique in its file; the line's number where the line has none. */
+  id: string;
+  /** From 1. */
+  line: number;
+  command: JobCommand;
+  /** Name of its pictures under images/, without extension. */
+  name: string | undefined;
+  /** The flags of its command by their camel-case names, as the command itself would get them. */
+  values: Readonly<Record<string, unknown>>;
+}
+
+/** Where a job stands. `sent`: it went out, and nobody knows more; it may have been billed. */
+export const jobStates = ['new', 'sent', 'done', 'failed', 'unknown'] as const;
+export type JobState = (typeof jobStates)[number];
+
+/** What is kept of a failure in the journal and in the summary. */
+export interface JobError {
+  class: string;
+  message: string;
+  billed?: Certainty | undefined;
+}
+
+/** How the work on a job ended. `unsent`: nothing went out, so it is as new. */
+export type Performed =
+  | { state: 'unsent' }
+  | {
+      state: 'done' | 'failed' | 'unknown';
+      /** The result document of design.md section 2. */
+      document: object;
+      usage?: Usage | undefined;
+      error?: JobError | undefined;
+      /** Keeps the paid reply where its result cannot be written; returns the failure with the place in its hint. */
+      keep?: ((failure: unknown) => Promise<unknown>) | undefined;
+    };
+
+/** One of several machines, from 1. */
+export interface Shard {
+  index: number;
+  total: number;
+}
+
+/** The first record of every run in a journal: what the folder belongs to. */
+export interface RunRecord {
+  type: 'run';
+  schema: 'gateway-cli/journal@1';
+  tool: string;
+  /** Scheme and host of the gateway, or `offline`. */
+  origin: string;
+  shard?: Shard | undefined;
+  /** Jobs of this shard, and of the whole file. */
+  jobs: number;
+  total: number;
+  /** Stands for the ids of the whole file, whatever their order. */
+  list: string;
+  /** Wall clock, ms since 1970; for people only. */
+  at: number;
+}
+
+/** A record of one job. The last one of an id counts. */
+export interface JobRecord {
+  type: 'sent' | 'unsent' | 'done' | 'failed' | 'unknown';
+  id: string;
+  /** Hash of the canonical request: 16 hex digits. */
+  request: string;
+  at: number;
+  usage?: Usage | undefined;
+  error?: JobError | undefined;
+}
+
+export type JournalRecord = RunRecord | JobRecord;
+
+/** Jobs by where they stand. `pending` is what has not been sent yet. */
+export interface Counts {
+  jobs: number;
+  done: number;
+  failed: number;
+  unknown: number;
+  pending: number;
+}
+
+/** Told of each step of a job; tests end the process there. */
+export type Step = (
+  name:
+    | 'taken'
+    | 'sent-written'
+    | 'sent-synced'
+    | 'answered'
+    | 'result-written'
+    | 'result-synced'
+    | 'ended-written'
+    | 'ended-synced',
+  id: string,
+) => void;
+
+/** The files of a batch's folder. */
+export const batchFiles = {
+  journal: 'journal.jsonl',
+  results: 'results.jsonl',
+  summary: 'summary.json',
+  lock: 'lock.json',
+  images: 'images',
+  gallery: 'index.html',
+} as const;

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { textReply } from '../helpers/with-server.ts';
+
+/** What the server says to one request; the default is a text that repeats the prompt. */
+interface CountedReply {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: object | string;
+  /** Answers only then. */
+  after?: Promise<unknown>;
+  /** Destroys the connection instead. */
+  drop?: true;
+}
+
+/** A gateway that counts the requests of each prompt: its own word for who was billed how often. */
+export interface CountingServer {
+  url: string;
+  /** Requests that came whole, by prompt. */
+  counts: Map<string, number>;
+  /** Bodies in the order in which they came. */
+  bodies: { path: string; body: Record<string, unknown> }[];
+  readonly connections: number;
+  /** Requests that are being answered, and the most at once. */
+  readonly most: number;
+  answer: (prompt: string, count: number) => CountedReply | undefined;
+  /** Resolves when so many requests came. */
+  received(total: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startCountingServer(): Promise<CountingServer> {
+  const state = { connections: 0, running: 0, most: 0 };
+  const waiting = new Set<() => void>();
+  const http = createServer(async (request, response) => {
+    const body = await readBody(request);
+    const prompt = promptOf(body);
+    const count = (server.counts.get(prompt) ?? 0) + 1;
+    server.counts.set(prompt, count);
+    server.bodies.push({ path: request.url ?? '', body });
+    state.most = Math.max(state.most, ++state.running);
+    for (const check of waiting) check();
+    const { status = 200, headers = {}, body: reply, after, drop } = server.answer(prompt, count) ?? {};
+    await after;
+    state.running--;
+    if (drop) return void request.socket.destroy();
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof reply === 'string' ? reply : JSON.stringify(reply ?? textReply(`answer to ${prompt}`)));
+  });
+  http.on('connection', () => void state.connections++);
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const server: CountingServer = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    counts: new Map(),
+    bodies: [],
+    get connections() {
+      return state.connections;
+    },
+    get most() {
+      return state.most;
+    },
+    answer: () => undefined,
+    received: (total) =>
+      new Promise((resolve) => {
+        const check = (): void => {
+          if (server.bodies.length < total) return;
+          waiting.delete(check);
+          resolve();
+        };
+        waiting.add(check);
+        check();
+      }),
+    async close() {
+      http.closeAllConnections();
+      http.close();
+      await once(http, 'close');
+    },
+  };
+  return server;
+}
+
+async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+}
+
+function promptOf(body: Record<string, unknown>): string {
+  const contents = body['contents'] as { parts: { text?: string }[] }[] | undefined;
+  const messages = body['messages'] as { content: unknown }[] | undefined;
+  const last = messages?.at(-1)?.content;
+  return contents?.at(-1)?.parts.find(({ text }) => text !== undefined)?.text ?? (typeof last === 'string' ? last : '');
+}

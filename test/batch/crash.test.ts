@@ -1,0 +1,102 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { manyJobs, test } from './with-batch.ts';
+
+describe('a journal from a crash', () => {
+  const record = (folder: { cwd: string }, text: string) => appendFileSync(join(folder.cwd, 'out/journal.jsonl'), text);
+  const lastRequest = (folder: { lines(name: string): Record<string, unknown>[] }) =>
+    folder.lines('results.jsonl').at(-1) as Record<string, string>;
+
+  test('sent without an end is maybe billed, and not sent again unasked (faults 2e: crash)', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(2));
+    await batch();
+    const line = lastRequest(folder);
+    record(folder, `${JSON.stringify({ type: 'sent', id: line['id'], request: line['request'], at: 1 })}\n`);
+    folder.write('out/results.jsonl', '');
+    const { code, stderr } = await batch();
+    expect(code).toBe(13);
+    expect(stderr).toContain('1 done, 1 unknown (maybe billed)');
+    expect(server.bodies).toHaveLength(2);
+    expect((await batch(['--retry-unknown'])).code).toBe(0);
+    expect(server.bodies).toHaveLength(3);
+  });
+
+  test('an answer that is in the results is known, though the journal was not told', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(2));
+    await batch();
+    const journal = readFileSync(join(folder.cwd, 'out/journal.jsonl'), 'utf8')
+      .split('\n')
+      .filter((line) => !line.includes('"done"'));
+    folder.write('out/journal.jsonl', journal.join('\n'));
+    expect((await batch()).code).toBe(0);
+    expect(server.bodies).toHaveLength(2);
+    expect((await batch()).code).toBe(0);
+  });
+
+  test('a torn last line of journal and results is cut off', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(2));
+    await batch();
+    record(folder, '{"type":"sent","id":"p1","requ');
+    appendFileSync(join(folder.cwd, 'out/results.jsonl'), '{"id":"p1","req');
+    expect((await batch()).code).toBe(0);
+    expect(server.bodies).toHaveLength(2);
+    expect(folder.lines('results.jsonl')).toHaveLength(2);
+    expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ type: 'run' });
+  });
+
+  test('a foreign file in its place is code 14', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(1));
+    await batch();
+    folder.write('out/journal.jsonl', 'my diary\n');
+    const { code, stderr } = await batch();
+    expect(stderr).toContain('journal.jsonl:1: no record that this version knows');
+    expect(code).toBe(14);
+  });
+});
+
+describe('a signal (faults 2e: Ctrl-C)', () => {
+  test('takes no further job, waits for those under way, and ends with the signal', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const stop = new AbortController();
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    server.answer = () => ({ after: released });
+    folder.jobs(...manyJobs(20));
+    const running = batch(['--concurrency', '3', '--json'], { signal: stop.signal });
+    await server.received(3);
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    release();
+    const { code, stdout } = await running;
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout)).toMatchObject({ exitCode: 130, done: 3, unknown: 0, pending: 17 });
+    expect(server.bodies).toHaveLength(3);
+    server.answer = () => undefined;
+    expect((await batch()).code).toBe(0);
+    expect(Math.max(...server.counts.values())).toBe(1);
+  });
+
+  test('while the gateway asks for a pause, what was refused is as new', async ({ server, folder, batch }) => {
+    const stop = new AbortController();
+    server.answer = () => ({ status: 429, headers: { 'retry-after': '200' }, body: {} });
+    folder.jobs(...manyJobs(5));
+    const running = batch(['--concurrency', '1', '--json'], { signal: stop.signal });
+    await server.received(1);
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    const { stdout } = await running;
+    expect(JSON.parse(stdout)).toMatchObject({ done: 0, failed: 0, unknown: 0, pending: 5, exitCode: 130 });
+    expect(server.bodies).toHaveLength(1);
+  });
+});

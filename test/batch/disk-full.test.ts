@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, vi } from 'vitest';
+import { imageReply } from '../helpers/with-server.ts';
+import { manyJobs, test } from './with-batch.ts';
+
+const disk = mkdtempSync(join(tmpdir(), 'gateway-cli-small-'));
+const state = mkdtempSync(join(tmpdir(), 'gateway-cli-state-'));
+const canMount = mount('100k');
+const isAway = !canMount && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
+if (canMount) unmount();
+
+function mount(size: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unmount(): void {
+  execFileSync('umount', ['-l', disk], { stdio: 'ignore' });
+}
+
+/** A PNG's head, and so many bytes behind it. */
+function picture(bytes: number): { mimeType: string; data: string } {
+  const head = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ', 'base64');
+  return { mimeType: 'image/png', data: Buffer.concat([head, Buffer.alloc(bytes)]).toString('base64') };
+}
+
+const summary = (): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(disk, 'b/summary.json'), 'utf8')) as Record<string, unknown>;
+
+describe.skipIf(isAway)('faults 2e: the disk of a batch is full (needs a mountable tmpfs)', () => {
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    unmount();
+    rmSync(state, { recursive: true, force: true });
+  });
+
+  test.for(['100k', '300k'])(
+    'on %s pictures that found no room are not done, and each is kept in a file that is named',
+    async (size, { server, folder, batch }) => {
+      mount(size);
+      vi.stubEnv('XDG_STATE_HOME', state);
+      server.answer = () => ({ body: imageReply(picture(180_000)) });
+      folder.write('w.txt', 'a cat\na dog\na lighthouse\n');
+      const defaults = '{"command":"image gen"}';
+      const { code, stderr } = await batch([
+        'run',
+        '--prompts',
+        'w.txt',
+        '--defaults',
+        defaults,
+        '-o',
+        join(disk, 'b'),
+      ]);
+      expect(code).toBe(12);
+      const written = readdirSync(join(disk, 'b/images')).length;
+      const { done, unknown, pending, exitCode } = summary();
+      expect(exitCode).toBe(12);
+      expect(done as number).toBeLessThanOrEqual(written);
+      expect([unknown, pending]).toEqual([server.bodies.length - (done as number), 3 - server.bodies.length]);
+      const named = [...stderr.matchAll(/gateway-cli recover (\S+\.json)/g)].map(([, path]) => path as string);
+      expect(named).toHaveLength(server.bodies.length - written);
+      for (const path of named) expect(existsSync(path)).toBe(true);
+    },
+  );
+
+  test('a journal that grows no more ends the batch; what was paid for is kept, and the next run goes on', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    mount('40k');
+    vi.stubEnv('XDG_STATE_HOME', state);
+    folder.jobs(...manyJobs(400));
+    const argv = ['jobs.jsonl', '-o', join(disk, 'b'), '--concurrency', '2'];
+    const { code, stderr } = await batch(argv);
+    expect(code).toBe(12);
+    expect(stderr).toMatch(/cannot write \S+\.jsonl: the disk is full/);
+    const sent = server.bodies.length;
+    expect(sent).toBeLessThan(400);
+    execFileSync('mount', ['-o', 'remount,size=4m', disk]);
+    expect([0, 13]).toContain((await batch(argv)).code);
+    expect([...server.counts.values()].every((count) => count === 1)).toBe(true);
+    expect(server.counts.size).toBeGreaterThanOrEqual(398);
+    expect(summary()).toMatchObject({ failed: 0, pending: 0 });
+  });
+});

@@ -1,0 +1,181 @@
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../src/batch/digest.ts';
+import { readJournal } from '../../src/batch/journal.ts';
+import { readLines } from '../../src/batch/read-lines.ts';
+import { SyncedFile } from '../../src/batch/synced-file.ts';
+
+const folder = () => mkdtempSync(join(tmpdir(), 'gateway-cli-batch-'));
+
+async function linesOf(content: string | Uint8Array) {
+  const path = join(folder(), 'lines');
+  writeFileSync(path, content);
+  const handle = await open(path);
+  const lines = [];
+  for await (const line of readLines(handle)) lines.push(line);
+  await handle.close();
+  return lines;
+}
+
+describe('lines of a file', () => {
+  test('come with number and place, CRLF or LF, the last one torn', async () => {
+    expect(await linesOf('a\r\n\nbä\nlast')).toEqual([
+      { number: 1, text: 'a', whole: true, offset: 0, bytes: 3 },
+      { number: 2, text: '', whole: true, offset: 3, bytes: 1 },
+      { number: 3, text: 'bä', whole: true, offset: 4, bytes: 4 },
+      { number: 4, text: 'last', whole: false, offset: 8, bytes: 4 },
+    ]);
+  });
+
+  test.each([255, 256, 257, 511, 512, 513])('cross the border of a block: lines of %d KiB', async (kib) => {
+    const texts = ['x', 'y', 'z'].map((char) => char.repeat(kib * 1024 - 1));
+    expect((await linesOf(`${texts.join('\n')}\n`)).map(({ text }) => text)).toEqual(texts);
+  });
+
+  test('an empty file has none', async () => {
+    expect(await linesOf('')).toEqual([]);
+  });
+});
+
+describe('a file of lines that only grows', () => {
+  test('is created, and goes on where it ended', async () => {
+    const path = join(folder(), 'f');
+    for (const line of ['one', 'two']) {
+      const file = await SyncedFile.open(path);
+      file.append(line);
+      await file.sync();
+      await file.close();
+    }
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
+  });
+
+  test.each([
+    ['a torn line', 'one\ntw', 'one\n'],
+    ['nothing but a torn line', 'on', ''],
+    ['a torn line of 200 KiB', `one\n${'x'.repeat(200 * 1024)}`, 'one\n'],
+  ])('cuts off %s', async (_, before, after) => {
+    const path = join(folder(), 'f');
+    writeFileSync(path, before);
+    await (await SyncedFile.open(path)).close();
+    expect(readFileSync(path, 'utf8')).toBe(after);
+  });
+
+  test('many that wait share a sync, and each sees its line on the disk', async () => {
+    const path = join(folder(), 'f');
+    const file = await SyncedFile.open(path);
+    const waits = Array.from({ length: 200 }, async (_, i) => {
+      file.append(`line ${i}`);
+      await file.sync(i % 3 === 0 ? 5 : 0);
+      expect(readFileSync(path, 'utf8')).toContain(`line ${i}\n`);
+    });
+    await Promise.all(waits);
+    await file.close();
+    expect(readFileSync(path, 'utf8').trimEnd().split('\n')).toHaveLength(200);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('tells that the disk is full as code 12', async () => {
+    const path = join(folder(), 'f');
+    symlinkSync('/dev/full', path);
+    const file = await SyncedFile.open(path);
+    expect(() => file.append('x')).toThrow('the disk is full');
+    await file.close();
+  });
+
+  test('a folder in its place is code 12', async () => {
+    await expect(SyncedFile.open(folder())).rejects.toMatchObject({ class: 'not-written' });
+  });
+});
+
+describe('the journal', () => {
+  const run = {
+    type: 'run',
+    schema: 'gateway-cli/journal@1',
+    tool: 't',
+    origin: 'o',
+    jobs: 3,
+    total: 3,
+    list: 'x',
+    at: 5,
+  };
+  const record = (type: string, id: string, more: object = {}) => ({
+    type,
+    id,
+    request: '00000000000000aa',
+    at: 9,
+    ...more,
+  });
+  const write = (records: readonly object[], tail = '') => {
+    const path = folder();
+    writeFileSync(join(path, 'journal.jsonl'), records.map((one) => `${JSON.stringify(one)}\n`).join('') + tail);
+    return path;
+  };
+  const stateOf = async (path: string, id: string) => {
+    const { table } = await readJournal(path);
+    const slot = table.find(keyOf(id));
+    return slot < 0 ? undefined : table.stateOf(slot);
+  };
+
+  test('the last record of an id counts', async () => {
+    const path = write([
+      run,
+      record('sent', 'a'),
+      record('done', 'a'),
+      record('sent', 'b'),
+      record('sent', 'c'),
+      record('unsent', 'c'),
+    ]);
+    expect([
+      await stateOf(path, 'a'),
+      await stateOf(path, 'b'),
+      await stateOf(path, 'c'),
+      await stateOf(path, 'd'),
+    ]).toEqual(['done', 'sent', 'new', undefined]);
+  });
+
+  test('a torn last line is ignored (faults 2e: crash)', async () => {
+    const path = write([run, record('sent', 'a')], JSON.stringify(record('done', 'a')).slice(0, -3));
+    expect(await stateOf(path, 'a')).toBe('sent');
+    // Whole but for its line feed: it may have been torn all the same.
+    appendFileSync(join(path, 'journal.jsonl'), '9}');
+    expect(await stateOf(path, 'a')).toBe('sent');
+  });
+
+  test('adds usage up and keeps the failures that stand', async () => {
+    const error = { class: 'quota', message: 'm' };
+    const path = write([
+      run,
+      record('failed', 'a', { error, usage: { totalTokens: 2 } }),
+      record('failed', 'b', { error }),
+      record('done', 'b', { usage: { totalTokens: 3 } }),
+    ]);
+    const state = await readJournal(path);
+    expect(state.usage).toEqual({ totalTokens: 5 });
+    expect([...state.failures]).toEqual([['a', error]]);
+    expect(state).toMatchObject({ run: { jobs: 3 }, lastAt: 9 });
+  });
+
+  test.each([
+    ['a line that is no JSON', 'hello\n'],
+    ['a record of another version', `${JSON.stringify({ ...run, schema: 'gateway-cli/journal@2' })}\n`],
+    ['a record of no known type', `${JSON.stringify(record('maybe', 'a'))}\n`],
+    ['a record without id', '{"type":"done"}\n'],
+  ])('%s is code 14', async (_, text) => {
+    await expect(readJournal(write([run], text))).rejects.toMatchObject({ class: 'batch-locked' });
+  });
+
+  test('no folder, no journal: everything is new', async () => {
+    const state = await readJournal(join(folder(), 'missing'));
+    expect(state.run).toBeUndefined();
+    expect(state.table.size).toBe(0);
+  });
+
+  test('opening does not change the modes or the size of what is whole', async () => {
+    const path = write([run]);
+    const before = statSync(join(path, 'journal.jsonl')).size;
+    await (await SyncedFile.open(join(path, 'journal.jsonl'))).close();
+    expect(statSync(join(path, 'journal.jsonl')).size).toBe(before);
+  });
+});

@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { decode } from 'fast-png';
+import { describe, expect, test as plain } from 'vitest';
+import { escapeHtml, galleryCard, galleryHead } from '../../src/batch/gallery-html.ts';
+import { run } from '../helpers/run.ts';
+import { manyJobs, test } from './with-batch.ts';
+
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
+const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
+const counts = { jobs: 1, done: 1, failed: 0, unknown: 0, pending: 0 };
+
+/** Texts that would do something if a browser took them for more than text. */
+const hostile = [
+  '<script>document.title="owned"</script>',
+  '"><img src=x onerror=document.title="owned">',
+  "' onmouseover='document.title=1",
+  '</style></script><svg onload=document.title="owned">',
+  'javascript:document.title="owned"',
+  '\u202eevil\u0000\u001b[2J',
+];
+
+describe('the page', () => {
+  plain.each(hostile)('takes %j for text', (text) => {
+    const card = galleryCard({
+      id: text,
+      state: 'failed',
+      prompt: text,
+      model: text,
+      text,
+      command: text,
+      error: { class: text, message: text },
+      pictures: [{ path: `images/${text}`, mimeType: text, bytes: 1, thumbnail: undefined }],
+    });
+    const tags = [...card.matchAll(/<\/?([a-z]+)([^>]*)>/g)].map(([, name, attributes]) => `${name}${attributes}`);
+    const known =
+      /^(article class="failed"|article|figure|figcaption|a href="\.\/images\/[^"'<>]*"|a|span class="none"|span|div class="(body|text)"|div|strong|bdi|p class="(error|facts)"|p)$/;
+    expect(tags.filter((tag) => !known.test(tag))).toEqual([]);
+    expect(card).not.toContain('\u0000');
+    expect(card).not.toContain('\u001b');
+  });
+
+  plain('links go nowhere but into its folder', () => {
+    const card = (path: string) =>
+      galleryCard({ id: 'x', state: 'done', pictures: [{ path, mimeType: 'image/png', bytes: 1 }] });
+    expect(card('../../etc/passwd')).toContain('href="./etc/passwd"');
+    expect(card('//evil.example/x')).toContain('href="./evil.example/x"');
+    expect(card('javascript:alert(1)')).toContain('href="./javascript%3Aalert(1)"');
+    expect(card('images/a b#?.png')).toContain('href="./images/a%20b%23%3F.png"');
+  });
+
+  plain('allows no network, no frame, and no script but its own', () => {
+    const head = galleryHead({ title: 'out', counts, usage: {} });
+    const policy = /content="(default-src[^"]*)"/.exec(head)?.[1] ?? '';
+    expect(policy).toMatch(
+      /^default-src 'none'; img-src data:; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'$/,
+    );
+    expect(head).not.toMatch(/https?:/);
+  });
+
+  plain('escapes what HTML gives a meaning to', () => {
+    expect(escapeHtml(`a<b>&"'\``)).toBe('a&#60;b&#62;&#38;&#34;&#39;&#96;');
+    expect(escapeHtml('tab\tline\nä€😀')).toBe('tab\tline\nä€😀');
+  });
+});
+
+describe('batch gallery', () => {
+  async function makeBatch(cwd: string) {
+    const jobs = hostile.map((prompt, i) => ({ id: `t${i}`, prompt }));
+    const { writeFileSync } = await import('node:fs');
+    const lines = [
+      ...jobs,
+      { id: 'lighthouse', command: 'image gen', prompt: 'a lighthouse at dusk', aspect: '16:9' },
+      { id: 'blocked', command: 'image gen', prompt: 'x', model: 'fault-blocked' },
+    ];
+    writeFileSync(join(cwd, 'jobs.jsonl'), lines.map((job) => JSON.stringify(job)).join('\n'));
+    await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--retries', '0'], { cwd });
+    return run(['batch', 'gallery', 'out'], { cwd });
+  }
+
+  test('holds everything in one file', async ({ folder }) => {
+    const made = await makeBatch(folder.cwd);
+    expect(made).toMatchObject({ code: 0, stdout: `${join('out', 'index.html')}\n` });
+    const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
+    expect(page.match(/<article/g)).toHaveLength(hostile.length + 2);
+    expect(page).toContain('<img src="data:image/jpeg;base64,');
+    expect(page).toContain('1344×768');
+    expect(page).toContain('a lighthouse at dusk');
+    expect(page).toContain('no-result: no image came');
+    expect(page).not.toMatch(/(src|href)="(?!data:image\/jpeg|\.\/images\/)/);
+    expect(statSync(join(folder.cwd, 'out/index.html')).size).toBeLessThan(100_000);
+  });
+
+  test('shows jobs that were sent and have no answer', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(2));
+    await batch();
+    const done = folder.lines('journal.jsonl').filter(({ type, id }) => type !== 'done' || id !== 'p2');
+    folder.write('out/journal.jsonl', done.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    folder.write(
+      'out/results.jsonl',
+      folder
+        .lines('results.jsonl')
+        .filter(({ id }) => id !== 'p2')
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(''),
+    );
+    await batch(['gallery', 'out']);
+    const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
+    expect(page).toContain('<article class="unknown">');
+    expect(page).toContain('it may have been billed');
+  });
+
+  plain.skipIf(chromium === undefined && !isFull)(
+    'is drawn by Chromium, and hostile text does nothing there',
+    async () => {
+      const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-gallery-'));
+      await makeBatch(cwd);
+      const url = `file://${join(cwd, 'out/index.html')}`;
+      const browse = (...flags: string[]) =>
+        execFileSync(
+          chromium ?? 'chromium',
+          [
+            '--headless',
+            '--no-sandbox',
+            '--disable-gpu',
+            `--user-data-dir=${cwd}/profile`,
+            '--virtual-time-budget=2000',
+            ...flags,
+            url,
+          ],
+          { stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000 },
+        ).toString();
+      const dom = browse('--dump-dom');
+      expect(dom).toContain('<title>out</title>');
+      // The page's own script ran: it counted the cards.
+      expect(dom).toContain(`<output id="shown">${hostile.length + 2} of ${hostile.length + 2}</output>`);
+      const shot = join(cwd, 'shot.png');
+      browse(`--screenshot=${shot}`, '--window-size=1200,800');
+      const { width, height, data, channels } = decode(readFileSync(shot));
+      expect([width, height]).toEqual([1200, 800]);
+      const colors = new Set<number>();
+      for (let at = 0; at < data.length; at += channels * 97)
+        colors.add(((data[at] ?? 0) << 16) | ((data[at + 1] ?? 0) << 8) | (data[at + 2] ?? 0));
+      // A blank or an error page has a handful of colours; the lighthouse at dusk alone has thousands.
+      expect(colors.size).toBeGreaterThan(200);
+    },
+    150_000,
+  );
+});

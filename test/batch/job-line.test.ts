@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../src/batch/job-line.ts';
+import { jobKeys } from '../../src/commands/batch-keys.ts';
+
+const rules: JobRules = { tables: jobKeys, defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
+const read = (job: unknown, line = 3) => readJobLine(JSON.stringify(job), line, rules);
+
+describe('a line becomes a job', () => {
+  test.each([
+    ['a text by default', { prompt: 'hi' }, { id: '3', command: 'text', values: { prompt: 'hi' } }],
+    ['an id of its own', { id: 'a b', prompt: 'hi' }, { id: 'a b' }],
+    ['a number as id', { id: 7, prompt: 'hi' }, { id: '7' }],
+    [
+      'numbers as numbers',
+      { prompt: 'hi', temperature: 0.5, maxTokens: 9 },
+      { values: { prompt: 'hi', temperature: 0.5, maxTokens: 9 } },
+    ],
+    ['numbers as text', { prompt: 'hi', maxTokens: '9' }, { values: { prompt: 'hi', maxTokens: 9 } }],
+    ['lists as arrays', { prompt: 'hi', stop: ['a', 'b'] }, { values: { prompt: 'hi', stop: ['a', 'b'] } }],
+    ['one value where a list may be', { prompt: 'hi', stop: 'a' }, { values: { prompt: 'hi', stop: ['a'] } }],
+    [
+      'JSON where a file may be',
+      { command: 'chat', messages: [{ role: 'user', content: 'x' }] },
+      { values: { messages: [{ role: 'user', content: 'x' }] } },
+    ],
+    ['a file where JSON may be', { prompt: 'hi', schema: 's.json' }, { values: { prompt: 'hi', schema: 's.json' } }],
+    [
+      'objects where a flag takes JSON',
+      { command: 'chat', prompt: 'x', metadata: { user_id: 'ci' } },
+      { values: { prompt: 'x', metadata: [{ user_id: 'ci' }] } },
+    ],
+    ['a switch', { command: 'chat', prompt: 'x', stream: false }, { values: { prompt: 'x', stream: false } }],
+    ['settings', { prompt: 'x', set: ['a.b=1'] }, { values: { prompt: 'x', set: [{ path: ['a', 'b'], value: 1 }] } }],
+    ['a model', { prompt: 'x', model: 'other' }, { values: { prompt: 'x', model: 'other' } }],
+    ['a name for its pictures', { command: 'image gen', prompt: 'x', name: 'Über Katze-7' }, { name: 'Über Katze-7' }],
+    [
+      'the edit of the README',
+      { id: '7', command: 'image edit', prompt: 'x', image: ['in/7.png'], aspect: '1:1' },
+      { values: { prompt: 'x', image: ['in/7.png'], aspect: '1:1' } },
+    ],
+  ])('%s', (_, job, expected) => {
+    expect(read(job)).toMatchObject(expected);
+  });
+
+  test('an empty line is none', () => {
+    expect(readJobLine('  \t', 1, rules)).toBeUndefined();
+  });
+
+  test('a byte order mark does not matter', () => {
+    expect(readJobLine('\uFEFF{"prompt":"x"}', 1, rules)?.values).toEqual({ prompt: 'x' });
+  });
+
+  test('a line of --prompts is its prompt as it is', () => {
+    expect(readPromptLine('{"not":"json"} at all', 2, rules)).toMatchObject({
+      id: '2',
+      values: { prompt: '{"not":"json"} at all' },
+    });
+  });
+});
+
+describe('a mistake names file and line', () => {
+  test.each([
+    ['no JSON', '{"prompt":', 'jobs.jsonl:3: '],
+    ['no object', '["hi"]', 'jobs.jsonl:3: a job is a JSON object'],
+    ['null', 'null', 'a job is a JSON object'],
+    ['an unknown key', '{"promt":"x"}', 'jobs.jsonl:3: "promt" is no key of a job of text'],
+    ['a key of another command', '{"prompt":"x","aspect":"1:1"}', '"aspect" is no key of a job of text'],
+    ['a connection key', '{"prompt":"x","baseUrl":"http://evil"}', '"baseUrl" is no key'],
+    ['a secret key', '{"prompt":"x","apiKeyFile":"k"}', '"apiKeyFile" is no key'],
+    ['an output key', '{"command":"image gen","prompt":"x","output":"../../x"}', '"output" is no key'],
+    ['a record key', '{"prompt":"x","record":"dir"}', '"record" is no key'],
+    ['requests a job', '{"command":"image gen","prompt":"x","count":4}', '"count" is no key'],
+    ['the name of a prototype', '{"prompt":"x","__proto__":{"polluted":1}}', '"__proto__" is no key'],
+    ['a constructor', '{"prompt":"x","constructor":1}', '"constructor" is no key'],
+    [
+      'an unknown command',
+      '{"command":"video","prompt":"x"}',
+      '"command" is text, image gen, image edit, chat, not "video"',
+    ],
+    ['a value that the flag refuses', '{"prompt":"x","maxTokens":1.5}', '--max-tokens takes a whole number'],
+    ['a shape that is none', '{"command":"image gen","prompt":"x","aspect":"wide"}', '--aspect takes width:height'],
+    ['null as a value', '{"prompt":null}', '"prompt" is null'],
+    ['a list where one is wanted', '{"prompt":["a","b"]}', '"prompt" is text or a number'],
+    ['a word where a switch is', '{"command":"chat","prompt":"x","stream":"no"}', '"stream" is true or false'],
+    ['an empty id', '{"id":"","prompt":"x"}', '"id" is text'],
+    ['an id with a control', '{"id":"a\\u001bb","prompt":"x"}', '"id" is text'],
+    ['an id that is too long', `{"id":"${'x'.repeat(600)}","prompt":"x"}`, '"id" is text'],
+    ['a fraction as id', '{"id":1.5,"prompt":"x"}', '"id" is text'],
+    ['a name that leaves the folder', '{"prompt":"x","name":"../x"}', '"name" is a file name without folder'],
+    ['a name in a folder', '{"prompt":"x","name":"a/b"}', '"name" is a file name without folder'],
+    ['a hidden name', '{"prompt":"x","name":".x"}', '"name" is a file name without folder'],
+    ['a template as name', '{"prompt":"x","name":"{n}"}', '"name" is a file name without folder'],
+  ])('%s', (_, text, message) => {
+    expect(() => readJobLine(text, 3, rules)).toThrow(message);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+});
+
+describe('--defaults', () => {
+  const withDefaults = (defaults: Record<string, never>) => ({ ...rules, defaults: readDefaults(defaults, jobKeys) });
+
+  test('hold where a job does not say otherwise, and only where its command knows them', () => {
+    const some = withDefaults({ command: 'image gen', aspect: '1:1', temperature: 0.1 } as never);
+    expect(readJobLine('{"prompt":"x"}', 1, some)).toMatchObject({
+      command: 'image gen',
+      values: { prompt: 'x', aspect: '1:1', temperature: 0.1 },
+    });
+    expect(readJobLine('{"prompt":"x","aspect":"2:1"}', 1, some)?.values).toMatchObject({ aspect: '2:1' });
+    expect(readJobLine('{"prompt":"x","command":"text"}', 1, some)?.values).toEqual({ prompt: 'x', temperature: 0.1 });
+  });
+
+  test('a prompt file of a job replaces the prompt of the defaults', () => {
+    const some = withDefaults({ prompt: 'for all' } as never);
+    expect(readJobLine('{"promptFile":"p.txt"}', 1, some)?.values).toEqual({ promptFile: 'p.txt' });
+  });
+
+  test('refuse what no job may have', () => {
+    expect(() => readDefaults({ baseUrl: 'x' }, jobKeys)).toThrow('--defaults: "baseUrl" is no key');
+    expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never, jobKeys)).toThrow('is no key');
+    expect(() => readDefaults({ temperature: 'hot' }, jobKeys)).toThrow('--temperature takes a number');
+  });
+});

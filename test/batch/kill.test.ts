@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { beforeAll, describe, expect } from 'vitest';
+import type { CountingServer } from './counting-server.ts';
+import { type BatchFolder, createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
+
+const jobCount = 12;
+const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
+const root = join(import.meta.dirname, '../..');
+let program = '';
+
+beforeAll(async () => {
+  program = join(createFolder().cwd, 'child.mjs');
+  // CommonJS packages inside the bundle ask for Node's own modules by require.
+  const banner =
+    "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
+  await build({
+    entryPoints: [join(root, 'test/batch/kill-child.ts')],
+    outfile: program,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    banner: { js: banner },
+    logLevel: 'error',
+  });
+});
+
+interface Child {
+  ended: Promise<NodeJS.Signals | number | null>;
+  kill(): void;
+}
+
+function start(folder: BatchFolder, server: CountingServer, ...argv: string[]): Child {
+  const env = { PATH: process.env['PATH'], GATEWAY_CONFIG: join(folder.cwd, 'none.json'), ...environmentFor(server) };
+  const child = spawn(process.execPath, [program, ...argv], { cwd: folder.cwd, env, stdio: 'ignore' });
+  return {
+    kill: () => void child.kill('SIGKILL'),
+    ended: once(child, 'exit').then(([code, signal]) => (signal ?? code) as NodeJS.Signals | number | null),
+  };
+}
+
+/** What the journal says after the last run, by id. */
+function states(folder: BatchFolder): Map<string, string> {
+  const records = folder.lines('journal.jsonl').filter(({ type }) => type !== 'run');
+  return new Map(records.map(({ id, type }) => [id as string, type as string]));
+}
+
+/** The promise: every job is done or told to be maybe billed, and none that is done was asked for twice. */
+function expectPaidOnce(server: CountingServer, folder: BatchFolder, summary: Record<string, unknown>): void {
+  const ended = states(folder);
+  expect(summary).toMatchObject({ jobs: jobCount, failed: 0, pending: 0 });
+  const done = [...ended].filter(([, state]) => state === 'done').map(([id]) => id);
+  expect(done.length).toBe(summary['done']);
+  expect(done.length + (summary['unknown'] as number)).toBe(jobCount);
+  for (const id of done) expect([id, server.counts.get(id)]).toEqual([id, 1]);
+  for (const count of server.counts.values()) expect(count).toBe(1);
+  const results = folder.lines('results.jsonl').map(({ id }) => id);
+  expect(results.toSorted()).toEqual(done.toSorted());
+}
+
+const steps = [
+  'taken',
+  'sent-written',
+  'sent-synced',
+  'answered',
+  'result-written',
+  'result-synced',
+  'ended-written',
+  'ended-synced',
+];
+
+describe('kill -9 at every step of the journal (faults 2e: crash or kill anywhere)', () => {
+  test.for(
+    steps.flatMap(
+      (step) =>
+        [
+          [step, '1'],
+          [step, '6'],
+        ] as const,
+    ),
+  )(
+    '%s, time %s: the next run pays for nothing twice',
+    { timeout: 30_000 },
+    async ([step, nth], { server, folder, batch }) => {
+      folder.jobs(...manyJobs(jobCount));
+      expect(await start(folder, server, step, nth).ended).toBe('SIGKILL');
+      const { stdout } = await batch(['--json']);
+      const summary = JSON.parse(stdout) as Record<string, unknown>;
+      expectPaidOnce(server, folder, summary);
+      // Only those under way at that moment can be unknown.
+      expect(summary['unknown']).toBeLessThanOrEqual(4);
+      const again = await batch(['--json', '--retry-unknown']);
+      expect(JSON.parse(again.stdout)).toMatchObject({ done: jobCount, unknown: 0, exitCode: 0 });
+    },
+  );
+});
+
+describe('kill -9 at random moments', () => {
+  const rounds = isFull ? 50 : 8;
+  test(`${rounds} times, and each time the next run goes on`, async ({ server }) => {
+    for (let round = 0; round < rounds; round++) {
+      const folder = createFolder();
+      folder.jobs(...manyJobs(jobCount));
+      server.counts.clear();
+      const before = server.bodies.length;
+      // The moment is given by the server: somewhere between two of its requests, or while it answers one.
+      const at = 1 + (round % jobCount);
+      const child = start(folder, server, 'none');
+      await server.received(before + at);
+      for (let i = 0; i < round % 7; i++) await new Promise((resolve) => setImmediate(resolve));
+      child.kill();
+      await child.ended;
+      // A second process of the same kind goes on, and its word is the journal.
+      const next = start(folder, server, 'none');
+      await next.ended;
+      const ended = [...states(folder).values()];
+      const unknown = ended.filter((state) => state === 'sent').length;
+      const done = ended.filter((state) => state === 'done').length;
+      expectPaidOnce(server, folder, { jobs: jobCount, failed: 0, pending: 0, done, unknown });
+    }
+  }, 300_000);
+});
+
+test('a run that was killed leaves a lock that the next one takes over; a living one keeps it (faults 2e: two runs at once)', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  server.answer = () => ({ after: released });
+  folder.jobs(...manyJobs(jobCount));
+  const first = start(folder, server, 'none');
+  await server.received(4);
+  const second = await batch();
+  expect(second.code).toBe(14);
+  expect(second.stderr).toContain('works in this folder');
+  expect(server.bodies).toHaveLength(4);
+  first.kill();
+  expect(await first.ended).toBe('SIGKILL');
+  release();
+  const third = await batch();
+  expect(third.stderr).toMatch(/took over from process \d+ on .*, which is dead/);
+  expect(third.stderr).toContain('8 done, 4 unknown (maybe billed)');
+  expect(Math.max(...server.counts.values())).toBe(1);
+});

@@ -1,0 +1,205 @@
+import { expect, test } from 'vitest';
+import { type ReadyJob, runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
+import type { Job, Performed } from '../../src/batch/types.ts';
+import { GatewayError } from '../../src/errors.ts';
+
+const done: Performed = { state: 'done', document: {}, usage: { totalTokens: 10 } };
+const failed: Performed = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
+
+interface Setup {
+  jobs?: number;
+  perform?: (id: number, signal: AbortSignal) => Promise<Performed>;
+  options?: Partial<RunnerOptions>;
+}
+
+/** A run whose jobs do what the test says, with the order in which everything happened. */
+async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
+  const log: string[] = [];
+  const state = { running: 0, most: 0 };
+  async function* source(): AsyncGenerator<Job, void> {
+    for (let line = 1; line <= jobs; line++)
+      yield { id: String(line), line, command: 'text', name: undefined, values: {} };
+  }
+  const ended = runJobs({
+    jobs: source(),
+    prepare: async ({ id }): Promise<ReadyJob> => ({
+      request: 'r',
+      async perform(signal) {
+        log.push(`perform ${id}`);
+        state.most = Math.max(state.most, ++state.running);
+        return perform(Number(id), signal).finally(() => state.running--);
+      },
+    }),
+    recorder: {
+      sent: async ({ id }) => void log.push(`sent ${id}`),
+      ended: async ({ id }, _, { state: how }) => void log.push(`${how} ${id}`),
+      close: async () => undefined,
+    },
+    concurrency: 2,
+    gate: {
+      enter: async () => undefined,
+      close: () => undefined,
+      allowRetry: () => true,
+      succeeded: () => undefined,
+      waitMs: 0,
+    },
+    pace: async () => undefined,
+    signal: new AbortController().signal,
+    graceMs: 10_000,
+    maxFailures: Number.POSITIVE_INFINITY,
+    maxTokens: Number.POSITIVE_INFINITY,
+    usedTokens: 0,
+    onEnded: () => undefined,
+    onLost: () => undefined,
+    ...options,
+  });
+  return { log, state, ended };
+}
+
+const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
+
+test('each job is written down, sent, and written down again', async () => {
+  const { log, ended } = await start({ jobs: 2, options: { concurrency: 1 } });
+  expect(await ended).toBeUndefined();
+  expect(log).toEqual(['sent 1', 'perform 1', 'done 1', 'sent 2', 'perform 2', 'done 2']);
+});
+
+test('never more than asked for are under way', async () => {
+  const { state, ended } = await start({
+    jobs: 50,
+    perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
+    options: { concurrency: 7 },
+  });
+  await ended;
+  expect(state.most).toBe(7);
+});
+
+test('a failure is one of its job alone', async () => {
+  const { log, ended } = await start({ perform: async (id) => (id % 2 === 0 ? failed : done) });
+  expect(await ended).toBeUndefined();
+  expect([count(log, 'done'), count(log, 'failed')]).toEqual([5, 5]);
+});
+
+test.each([
+  ['the first failure', 1, 2],
+  ['the third', 3, 4],
+])('ends after %s, with what is under way', async (_, maxFailures, most) => {
+  const { log, ended } = await start({ perform: async () => failed, options: { maxFailures } });
+  expect(await ended).toBe('failures');
+  expect(count(log, 'failed')).toBeGreaterThanOrEqual(maxFailures);
+  expect(count(log, 'failed')).toBeLessThanOrEqual(most);
+});
+
+test('ends before the next request once the tokens are used', async () => {
+  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30 } });
+  expect(await ended).toBe('tokens');
+  expect(count(log, 'perform')).toBe(3);
+});
+
+test('counts the tokens of earlier runs', async () => {
+  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30, usedTokens: 30 } });
+  expect(await ended).toBe('tokens');
+  expect(log).toEqual([]);
+});
+
+test('after the signal those under way go on to their end (faults 2e: Ctrl-C)', async () => {
+  const stop = new AbortController();
+  const release: (() => void)[] = [];
+  const { log, ended } = await start({
+    perform: (id) =>
+      new Promise((resolve) => {
+        release.push(() => resolve(done));
+        if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+        if (id === 2) setImmediate(() => release.forEach((one) => one()));
+      }),
+    options: { signal: stop.signal },
+  });
+  expect(await ended).toBe('signal');
+  expect([count(log, 'perform'), count(log, 'done')]).toEqual([2, 2]);
+});
+
+test('when their time is over they are ended, and written down as what they are', async () => {
+  const stop = new AbortController();
+  const { log, ended } = await start({
+    perform: (id, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () =>
+          resolve(id === 1 ? { state: 'unknown', document: {} } : { state: 'unsent' }),
+        );
+        if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+      }),
+    options: { signal: stop.signal, graceMs: 0 },
+  });
+  expect(await ended).toBe('signal');
+  expect(log.slice(-2).toSorted()).toEqual(['unknown 1', 'unsent 2']);
+});
+
+test('a signal that came before ends it before the first job', async () => {
+  const { log, ended } = await start({ options: { signal: AbortSignal.abort(new Error('x')) } });
+  expect(await ended).toBe('signal');
+  expect(log).toEqual([]);
+});
+
+test('a signal ends the wait of a closed gate', async () => {
+  const stop = new AbortController();
+  const { ended } = await start({
+    options: {
+      signal: stop.signal,
+      gate: {
+        enter: (signal) =>
+          new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+            setImmediate(() => stop.abort(new Error('x')));
+          }),
+        close: () => undefined,
+        allowRetry: () => true,
+        succeeded: () => undefined,
+        waitMs: 1,
+      },
+    },
+  });
+  expect(await ended).toBe('signal');
+});
+
+test('a journal that cannot be written stops before the next request (faults 2e: disk full on the journal)', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  let sent = 0;
+  const { log, ended } = await start({
+    options: {
+      concurrency: 1,
+      recorder: {
+        async sent() {
+          if (++sent === 3) throw full;
+        },
+        ended: async () => undefined,
+        close: async () => undefined,
+      },
+    },
+  });
+  await expect(ended).rejects.toBe(full);
+  expect(count(log, 'perform')).toBe(2);
+});
+
+test('an end that cannot be written down ends the run too', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  const { log, ended } = await start({
+    jobs: 100,
+    perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
+    options: {
+      recorder: { sent: async () => undefined, ended: () => Promise.reject(full), close: async () => undefined },
+    },
+  });
+  await expect(ended).rejects.toBe(full);
+  expect(count(log, 'perform')).toBeLessThan(10);
+});
+
+test('a bug in one job ends the run, and those under way are waited for', async () => {
+  const bug = new TypeError('bug');
+  let late = false;
+  const { ended } = await start({
+    perform: (id) =>
+      id === 1 ? Promise.reject(bug) : new Promise((resolve) => setImmediate(() => ((late = true), resolve(done)))),
+  });
+  await expect(ended).rejects.toBe(bug);
+  expect(late).toBe(true);
+});

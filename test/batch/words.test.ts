@@ -1,0 +1,91 @@
+import { describe, expect } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { manyJobs, test } from './with-batch.ts';
+
+describe('what a batch says', () => {
+  test('the first five failures are told with their reasons, and where the others are', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    server.answer = () => ({ status: 400, body: { error: { message: 'no cats' } } });
+    folder.jobs(...manyJobs(7));
+    const { code, stderr } = await batch(['--concurrency', '1']);
+    expect(code).toBe(13);
+    const told = stderr.split('\n').filter((line) => /^p\d: rejected: .*no cats/.test(line));
+    expect(told.map((line) => line.slice(0, 2))).toEqual(['p1', 'p2', 'p3', 'p4', 'p5']);
+    expect(stderr).toContain('and 2 more; all of them: gateway-cli batch status out\n');
+    expect((await batch(['--quiet'])).stderr).not.toContain('p1: rejected');
+  });
+
+  test('everything that is wrong with a job file is told at once, ten lines of it', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs({ prompt: 'x' }, '{', { promt: 'x' }, { id: '1', prompt: 'y' }, {}, { prompt: 'z' });
+    const { code, stderr } = await batch();
+    expect(code).toBe(2);
+    const places = [...stderr.matchAll(/^ +(jobs\.jsonl:\d+: .{6})/gm)].map(([, place]) => place?.slice(0, 12));
+    expect(places).toEqual(['jobs.jsonl:2', 'jobs.jsonl:3', 'jobs.jsonl:4', 'jobs.jsonl:5']);
+    expect(stderr).toContain('4 lines of jobs.jsonl');
+    expect(stderr).not.toContain('more');
+    folder.jobs(...Array.from({ length: 13 }, () => ({ id: 'same', prompt: 'x' })));
+    const many = (await batch()).stderr;
+    expect(many.match(/jobs\.jsonl:\d+: the id "same" stands in line 1/g)).toHaveLength(10);
+    expect(many).toContain('and 2 more');
+    expect(server.bodies).toEqual([]);
+    expect(folder.ls('.')).toEqual(['jobs.jsonl']);
+  });
+
+  test('a mistyped command is not taken for a job file', async ({ folder, batch }) => {
+    const { code, stderr } = await batch(['staus', 'out']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('did you mean: gateway-cli batch status out');
+    folder.write('staus', '{"prompt":"x"}');
+    expect((await batch(['staus', '-o', 'out'])).code).toBe(0);
+  });
+
+  test('the help of the group is that of its default command', async ({ batch }) => {
+    const { stdout } = await batch(['-h']);
+    for (const part of ['gateway-cli batch jobs.jsonl -o out', '--concurrency', 'gallery', 'Ctrl-C takes no further'])
+      expect(stdout).toContain(part);
+    expect(stdout).toContain('Usage: gateway-cli batch <jobs.jsonl|-> -o <dir> [flags]');
+  });
+
+  test('after Ctrl-C it says what it waits for', async ({ server, folder, batch }) => {
+    const stop = new AbortController();
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    server.answer = () => ({ after: released });
+    folder.jobs(...manyJobs(5));
+    const running = batch(['--concurrency', '2'], { signal: stop.signal });
+    await server.received(2);
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    release();
+    expect((await running).stderr).toContain('waiting for 2 requests, 10 s at most; Ctrl-C again stops\n');
+  });
+
+  test('one is one, and many are many', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(1));
+    expect((await batch(['--dry-run'])).stdout).toBe('1 job checked, 1 to send, 0 sent before\n');
+    await batch();
+    expect((await batch(['status', 'out'])).stdout).toBe('1 job: 1 done\n');
+    server.answer = () => ({ status: 400, body: {} });
+    folder.jobs(...manyJobs(4));
+    const { stderr } = await batch(['--max-failures', '2', '--concurrency', '1']);
+    expect(stderr).toContain('1 of 4 jobs was sent before; 3 are sent now');
+    expect(stderr).toContain('stopped after 2 failures: 1 done, 2 failed, 1 not sent yet');
+    folder.jobs(...manyJobs(4).map((job) => ({ ...job, prompt: 'edited' })));
+    expect((await batch()).stderr).toContain('3 jobs were edited since an earlier run sent them: p1, p2, p3');
+  });
+
+  test('of a merge with failures the document says what the process does', async ({ server, folder, batch }) => {
+    server.answer = () => ({ status: 400, body: {} });
+    folder.jobs(...manyJobs(2));
+    await batch(['jobs.jsonl', '-o', 'one', '--shard', '1/1']);
+    const { code, stdout } = await batch(['merge', 'one', '-o', 'all', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, exitCode: code, failed: 2 });
+    expect(folder.lines('summary.json', 'all')[0]).toMatchObject({ ok: false, exitCode: 13 });
+  });
+});

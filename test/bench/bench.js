@@ -1,0 +1,114 @@
+// npm run bench: prints the table of design.md section 7. Exit 1 where a row falls short.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { experiments } from './experiments/all.js';
+import { openLab } from './lab.js';
+import { measure } from './measure.js';
+import { profile } from './profile.js';
+import { json, table } from './report.js';
+import { rows } from './rows.js';
+import { measuresMemory } from './run-child.js';
+
+const here = import.meta.dirname;
+const usage = `Usage: npm run bench -- [--only <row,…>] [--rounds <n>] [--json] [--bin <file>] [--profile <row>]
+Rows: ${rows.map((row) => row.id).join(' ')}
+`;
+
+const { values: flags } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    json: { type: 'boolean' },
+    bin: { type: 'string', default: join(here, '../../bin/gateway-cli.js') },
+    profile: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  },
+});
+
+/** @param {string | undefined} list */
+function chooseRows(list) {
+  const ids = list?.split(',') ?? rows.map((row) => row.id);
+  const unknown = ids.filter((id) => rows.every((row) => row.id !== id));
+  if (unknown.length > 0) throw new Error(`no such row: ${unknown.join(', ')}\n${usage}`);
+  return rows.filter((row) => ids.includes(row.id));
+}
+
+function installRivals() {
+  if (existsSync(join(here, 'node_modules/@google/genai'))) return;
+  process.stderr.write('installing the rivals into test/bench/node_modules\n');
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: here, stdio: ['ignore', 2, 2] });
+}
+
+/**
+ * Why an experiment cannot be run here, if it cannot.
+ * @param {import('./experiments/experiment.js').Experiment} experiment
+ * @param {import('./lab.js').Lab} lab
+ */
+async function obstacle({ command, memory, tools = [] }, lab) {
+  if (memory && !measuresMemory) return 'GNU time is not installed';
+  const paths = (process.env['PATH'] ?? '').split(':');
+  const missing = tools.filter((tool) => !paths.some((path) => existsSync(join(path, tool))));
+  if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
+  if (command === undefined) return undefined;
+  const { stdout } = await lab.product(['--help']);
+  return new RegExp(`^ +${command}\\b`, 'm').test(stdout) ? undefined : `the command \`${command}\` does not exist yet`;
+}
+
+/** @param {import('./rows.js').Row[]} chosen @param {import('./lab.js').Lab} lab */
+async function measureRows(chosen, lab) {
+  /** @type {import('./measure.js').Medians} */
+  const medians = {};
+  /** @type {Map<string, string>} */
+  const skipped = new Map();
+  for (const name of new Set(chosen.flatMap((row) => row.needs))) {
+    const experiment = experiments[name];
+    if (!experiment) throw new Error(`no experiment ${name}`);
+    const why = await obstacle(experiment, lab);
+    process.stderr.write(why === undefined ? `measuring ${name}\n` : `skipping ${name}: ${why}\n`);
+    if (why === undefined)
+      medians[name] = await measure(experiment, lab, flags.rounds === undefined ? undefined : Number(flags.rounds));
+    else skipped.set(name, why);
+  }
+  return chosen.map((row) => judge(row, medians, skipped));
+}
+
+/**
+ * @param {import('./rows.js').Row} row
+ * @param {import('./measure.js').Medians} medians
+ * @param {Map<string, string>} skipped
+ * @returns {import('./report.js').Outcome}
+ */
+function judge(row, medians, skipped) {
+  const why = row.needs.map((name) => skipped.get(name)).find((reason) => reason !== undefined);
+  if (why !== undefined) return { row, verdict: 'skipped', why };
+  const figures = row.read(medians);
+  return { row, figures, verdict: figures.value <= row.atMost ? 'hold' : 'short' };
+}
+
+/** @param {import('./lab.js').Lab} lab */
+async function main(lab) {
+  if (flags.profile !== undefined) {
+    for (const row of chooseRows(flags.profile)) {
+      const experiment = experiments[row.needs.at(-1) ?? ''];
+      if (experiment) process.stdout.write(await profile(experiment, lab));
+    }
+    return;
+  }
+  const outcomes = await measureRows(chooseRows(flags.only), lab);
+  process.stdout.write(flags.json ? json(outcomes) : table(outcomes));
+  if (outcomes.some(({ verdict }) => verdict === 'short')) process.exitCode = 1;
+}
+
+if (flags.help) {
+  process.stdout.write(usage);
+} else {
+  installRivals();
+  const lab = await openLab(flags.bin);
+  try {
+    await main(lab);
+  } finally {
+    lab.close();
+  }
+}

@@ -1,0 +1,23 @@
+import { batchOf } from './batches.js';
+import { tarball } from './packed.js';
+import { bigEdit, fourPictures, pictures } from './pictures.js';
+import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
+
+/** All experiments, by the names that rows know them by. @type {Record<string, import('./experiment.js').Experiment>} */
+export const experiments = {
+  version: startOf('--version'),
+  help: startOf('--help'),
+  text: oneText,
+  first: firstDelta,
+  deltas: manyDeltas,
+  'delay-2000': delayAt(2000),
+  'delay-10000': delayAt(10_000),
+  'images-1': pictures(1, 3),
+  'images-4': fourPictures,
+  'images-8': pictures(8, 3),
+  edit: bigEdit,
+  'batch-1': batchOf(1, 5),
+  'batch-2000': batchOf(2000, 3),
+  'batch-20000': batchOf(20_000, 1),
+  tarball,
+};

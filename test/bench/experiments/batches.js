@@ -1,0 +1,48 @@
+// Many small requests at 32 at once, against a server that takes 20 ms for each.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sampleOf } from './experiment.js';
+
+/** @typedef {import('./experiment.js').Experiment} Experiment */
+/** @typedef {import('./experiment.js').Lab} Lab */
+/** @typedef {import('./experiment.js').Run} Run */
+
+/** @param {number} jobs @param {number} rounds @returns {Experiment} */
+export function batchOf(jobs, rounds) {
+  const extras = { scene: 'batch', memory: true };
+  return {
+    rounds,
+    command: 'batch',
+    memory: true,
+    sides: {
+      product: (lab) =>
+        withJobs(lab, jobs, (file, folder) =>
+          lab.product(['batch', file, '-o', folder, '--concurrency', '32'], extras),
+        ),
+      sdk: (lab) =>
+        withJobs(lab, jobs, (file, folder) =>
+          lab.script('rivals/sdk-batch.js', [file, join(folder, 'results.jsonl')], extras),
+        ),
+    },
+  };
+}
+
+/** @param {Lab} lab @param {number} jobs @param {(file: string, folder: string) => Promise<Run>} run */
+async function withJobs(lab, jobs, run) {
+  const folder = lab.folder();
+  const results = lab.folder();
+  try {
+    const file = join(folder, 'jobs.jsonl');
+    const lines = Array.from({ length: jobs }, (_, index) =>
+      JSON.stringify({ id: `job-${index}`, prompt: `number ${index}` }),
+    );
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const sample = sampleOf(await run(file, results));
+    const done = readFileSync(join(results, 'results.jsonl'), 'utf8').trimEnd().split('\n').length;
+    if (done !== jobs) throw new Error(`${done} results of ${jobs} jobs`);
+    return sample;
+  } finally {
+    lab.drop(folder);
+    lab.drop(results);
+  }
+}

@@ -1,0 +1,2 @@
+// The least an ES module can cost.
+process.stdout.write('0.0.0\n');

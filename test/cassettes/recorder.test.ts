@@ -1,0 +1,204 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createMasker } from '../../src/settings/redact.ts';
+import { Secret } from '../../src/settings/secret.ts';
+import {
+  answers,
+  base,
+  type BodyStep,
+  calm,
+  cassettesIn,
+  createClock,
+  messagesRequest,
+  readBody,
+  recorderFor,
+} from './exchange-under-test.ts';
+
+const failure = (code: string): Error => Object.assign(new Error('gone'), { code });
+
+test('writes the request, the head without secrets, every chunk with its delay, and the end', async () => {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const exchange = recorder.record(answers(pass, ['a', 5.4, 'b\n', 5.4, Buffer.from([0xff]), 3]), base);
+  expect(await readBody(await exchange(messagesRequest(), calm))).toEqual({
+    chunks: ['a', 'b\n', 'ÿ'],
+    error: undefined,
+  });
+  const [name = ''] = readdirSync(folder);
+  expect(name).toMatch(/^messages-m-[0-9a-f]{16}-1\.jsonl$/);
+  expect(readFileSync(join(folder, name), 'utf8').replace(/"hash":"[0-9a-f]{64}"/, '"hash":"H"')).toBe(
+    [
+      '{"cassette":1,"hash":"H","request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
+      '{"status":200,"headers":{"content-type":"text/plain"},"delay":7}',
+      '{"delay":0,"text":"a"}',
+      String.raw`{"delay":6,"text":"b\n"}`,
+      '{"delay":5,"base64":"/w=="}',
+      '{"ended":"end","delay":3}',
+      '',
+    ].join('\n'),
+  );
+});
+
+test.skipIf(process.platform === 'win32')('lets nobody else read what it wrote', async () => {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  await readBody(await recorder.record(answers(pass, ['a']), base)(messagesRequest(), calm));
+  expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
+});
+
+test.each<[string, BodyStep[], string]>([
+  ['an early end as cut', ['a', failure('UND_ERR_SOCKET')], 'cut'],
+  ['a reset as reset', ['a', failure('ECONNRESET')], 'reset'],
+  ['nothing at all as an end', [], 'end'],
+])('tells %s', async (_name, steps, ended) => {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  await readBody(await recorder.record(answers(pass, steps), base)(messagesRequest(), calm));
+  expect(cassettesIn(folder)[0]?.lines.at(-1)).toEqual({ ended, delay: 0 });
+});
+
+test('tells that the reader left, also when it never came', async () => {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const exchange = recorder.record(answers(pass, ['a', 'b'], ['c']), base);
+  const { body } = await exchange(messagesRequest('{"n":1}'), calm);
+  const reader = body[Symbol.asyncIterator]();
+  await reader.next();
+  await reader.return?.();
+  await exchange(messagesRequest('{"n":2}'), calm);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
+  await recorder.close();
+  const kept = cassettesIn(folder).map(({ lines }) => lines.slice(2));
+  expect(kept).toHaveLength(2);
+  expect(kept).toContainEqual([
+    { delay: 0, text: 'a' },
+    { ended: 'left', delay: 0 },
+  ]);
+  expect(kept).toContainEqual([{ ended: 'left', delay: 0 }]);
+});
+
+test('tells of an abort that the reader left', async () => {
+  const { elapsed } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const stop = new AbortController();
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a');
+    stop.abort(new Error('Ctrl-C'));
+    throw stop.signal.reason;
+  }
+  const exchange = recorder.record(async () => ({ status: 200, headers: {}, body: body() }), base);
+  const { error } = await readBody(await exchange(messagesRequest(), stop));
+  expect(error).toBe(stop.signal.reason);
+  expect(cassettesIn(folder)[0]?.lines.at(-1)).toMatchObject({ ended: 'left' });
+});
+
+test('numbers equal requests as they were sent, behind those that are there', async () => {
+  const { elapsed, pass } = createClock();
+  const first = await recorderFor({ elapsed });
+  const again = (recorder: typeof first.recorder) => recorder.record(answers(pass, ['a'], ['b']), base);
+  const exchange = again(first.recorder);
+  const one = await exchange(messagesRequest('{"a":1,"b":2}'), calm);
+  const two = await exchange(messagesRequest('{"b":2,"a":1}'), calm);
+  await readBody(two);
+  await readBody(one);
+  const second = again((await recorderFor({ elapsed, folder: first.folder })).recorder);
+  const three = await second(messagesRequest('{"a":1,"b":2}'), calm);
+  await readBody(await second(messagesRequest('{"a":1,"b":2}'), calm));
+  await readBody(three);
+  const kept = cassettesIn(first.folder);
+  expect(kept.map(({ name }) => name.slice(-8))).toEqual(['-1.jsonl', '-2.jsonl', '-3.jsonl', '-4.jsonl']);
+  expect(kept.map(({ lines }) => lines[2])).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'a' }, { text: 'b' }]);
+});
+
+test('never replaces what another process has written meanwhile', async () => {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const probe = await recorderFor({ elapsed });
+  await readBody(await probe.recorder.record(answers(pass, ['p']), base)(messagesRequest(), calm));
+  const [taken = ''] = readdirSync(probe.folder);
+  const reply = await recorder.record(answers(pass, ['mine']), base)(messagesRequest(), calm);
+  writeFileSync(join(folder, taken), 'theirs');
+  await readBody(reply);
+  expect(readFileSync(join(folder, taken), 'utf8')).toBe('theirs');
+  expect(readdirSync(folder).toSorted()).toEqual([taken, taken.replace('-1.jsonl', '-2.jsonl')]);
+});
+
+test('keeps keys out of requests, heads and chunks', async () => {
+  const key = 'canary-7f3a9c51-secret';
+  const { elapsed } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed, mask: createMasker([new Secret(key)]) });
+  async function* body(): AsyncGenerator<Uint8Array> {
+    for (const part of ['{"error":"bad key canary-7f', '3a9c51-sec', 'ret"}', btoa(`x${key}`), encodeURI(key)])
+      yield Buffer.from(part);
+  }
+  const headers = {
+    connection: 'x-hop',
+    'x-hop': '1',
+    'x-echo': `Bearer ${key}`,
+    'set-cookie': 'a=1',
+    'www-authenticate': 'x',
+    date: 'today',
+  };
+  const exchange = recorder.record(async () => ({ status: 401, headers, body: body() }), base);
+  await readBody(await exchange(messagesRequest({ model: 'm', text: `my key is ${key}` }), calm));
+  const [name = ''] = readdirSync(folder);
+  const text = readFileSync(join(folder, name), 'utf8');
+  expect(text).not.toContain('canary');
+  expect(text).not.toContain('Y2FuYXJ5'.slice(1, -1));
+  expect(text).not.toContain('not-kept');
+  const lines = cassettesIn(folder)[0]?.lines ?? [];
+  expect(lines[1]).toMatchObject({ status: 401, headers: { 'x-echo': `Bearer ${'*'.repeat(22)}`, date: 'today' } });
+  expect(lines[1]).not.toHaveProperty(['headers', 'set-cookie']);
+  expect(lines[1]).not.toHaveProperty(['headers', 'www-authenticate']);
+  expect(lines[1]).not.toHaveProperty(['headers', 'x-hop']);
+  expect(lines[3]).toEqual({ delay: 0, text: '*'.repeat(10) });
+});
+
+test('goes on without a cassette when it cannot be written, and says so', async () => {
+  const { elapsed, pass } = createClock();
+  const failures: unknown[] = [];
+  const { recorder, folder } = await recorderFor({ elapsed, onFailure: (error) => void failures.push(error) });
+  rmSync(folder, { recursive: true });
+  const reply = await recorder.record(answers(pass, ['a', 'b']), base)(messagesRequest(), calm);
+  // The body is read late: that the file could not be opened is known long before.
+  for (let i = 0; i < 5; i++) await readdir(tmpdir());
+  expect(await readBody(reply)).toEqual({ chunks: ['a', 'b'], error: undefined });
+  expect(failures).toMatchObject([{ code: 'ENOENT' }]);
+});
+
+test('is closed in the middle of a chunk without harm to what is written', async () => {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const long = 'x'.repeat(200_000);
+  const { body } = await recorder.record(answers(pass, ['a', long, 'b']), base)(messagesRequest(), calm);
+  const reader = body[Symbol.asyncIterator]();
+  await reader.next();
+  const reading = reader.next();
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+  await recorder.close();
+  await reading;
+  expect(cassettesIn(folder)[0]?.lines.slice(2)).toEqual([
+    { delay: 0, text: 'a' },
+    { delay: 0, text: long },
+    { ended: 'left', delay: 0 },
+  ]);
+});
+
+test('an exchange without a reply leaves nothing', async () => {
+  const { elapsed } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const exchange = recorder.record(() => Promise.reject(failure('ECONNREFUSED')), base);
+  await expect(exchange(messagesRequest(), calm)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  await recorder.close();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('refuses a folder that cannot be made, before anything is sent', async () => {
+  await expect(recorderFor({ elapsed: () => 0, folder: '/dev/null/cassettes' })).rejects.toMatchObject({
+    class: 'usage',
+    message: expect.stringContaining("--record '/dev/null/cassettes'"),
+  });
+});

@@ -1,0 +1,62 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createApp, type AppOptions } from '../../src/gateway/app.ts';
+import { listen } from '../../src/gateway/listen.ts';
+import { run, type Ran } from '../helpers/run.ts';
+
+export const upstreamKey = 'canary-7f3a9c51-secret';
+
+/** A folder with a config whose profile `work` points at a second local gateway, which is closed after the test. */
+export async function startWork(options: AppOptions = {}): Promise<{ cwd: string; config: string; url: string }> {
+  const upstream = await listen(createApp({ key: upstreamKey, faultDelay: 5, ...options }));
+  onTestFinished(() => upstream.close(0));
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-served-'));
+  const config = writeConfig(cwd, {
+    work: { baseUrl: upstream.url, apiKey: upstreamKey, models: { text: 'local-text', image: 'local-image' } },
+  });
+  return { cwd, config, url: upstream.url };
+}
+
+/** Writes a config with these profiles, and returns its path. */
+export function writeConfig(cwd: string, profiles: object): string {
+  const config = join(cwd, 'config.json');
+  writeFileSync(config, JSON.stringify({ profiles }), { mode: 0o600 });
+  return config;
+}
+
+export interface Served {
+  url: string;
+  port: number;
+  key: string;
+  env: Record<string, string>;
+  /** Ends it as Ctrl-C would. */
+  stop(): Promise<Ran>;
+}
+
+/** `gateway-cli serve <flags>` inside this process, ready to be asked. */
+export async function startServe(
+  flags: readonly string[],
+  { cwd, config, env = {} }: { cwd: string; config: string; env?: Record<string, string> },
+): Promise<Served> {
+  const control = new AbortController();
+  let ran: Promise<Ran> | undefined;
+  const printed = new Promise<string>((resolve) => {
+    ran = run(['serve', '--port', '0', '--json', ...flags], {
+      cwd,
+      env: { GATEWAY_CONFIG: config, ...env },
+      signal: control.signal,
+      onStdout: resolve,
+    });
+  });
+  const early = await Promise.race([printed, ran as Promise<Ran>]);
+  if (typeof early !== 'string') throw new Error(`serve ended: ${early.stderr}`);
+  const { url, port, apiKey, env: shown } = JSON.parse(early) as Served & { apiKey: string };
+  const stop = (): Promise<Ran> => {
+    control.abort(new Error('enough'));
+    return ran as Promise<Ran>;
+  };
+  onTestFinished(async () => void (await stop()));
+  return { url, port, key: apiKey, env: shown, stop };
+}

@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest';
+import { exportMarkdown } from '../../src/chat/markdown.ts';
+import { lastTurnStart, type SessionMessage, wholeTurns } from '../../src/chat/message.ts';
+import { storable } from '../../src/chat/stored-content.ts';
+import { withOpenCalls } from '../../src/chat/tool-results.ts';
+import { createUpload } from '../../src/upload.ts';
+
+const call: SessionMessage = {
+  role: 'assistant',
+  content: [
+    { type: 'text', text: 'I look.' },
+    { type: 'tool_use', id: 't1', name: 'get_weather', input: { city: 'Rome' } },
+  ],
+  model: 'm-1',
+};
+const result: SessionMessage = {
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 't1', content: 'rain ```', is_error: true }],
+};
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+const talk: SessionMessage[] = [
+  { role: 'user', content: [image, { type: 'text', text: 'what is it?' }], system: 'terse' },
+  {
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'hm' },
+      { type: 'text', text: '# A dot' },
+    ],
+    model: 'm-1',
+  },
+  { role: 'user', content: 'rain?', system: 'terse' },
+  call,
+  result,
+  { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], model: 'm-1' },
+];
+
+test('a turn begins with a prompt and is whole when no call is open', () => {
+  expect(lastTurnStart(talk)).toBe(2);
+  expect([6, 5, 4, 3, 2, 1, 0].map((count) => wholeTurns(talk.slice(0, count)))).toEqual([6, 2, 2, 2, 2, 0, 0]);
+});
+
+test('Markdown keeps texts as they are and puts the rest between them', () => {
+  expect(exportMarkdown('trip', talk)).toBe(`# trip
+
+> System: terse
+
+## You
+
+*image image/png, 3 bytes*
+
+what is it?
+
+## Answer (m-1)
+
+# A dot
+
+## You
+
+rain?
+
+## Answer (m-1)
+
+I look.
+
+Call of \`get_weather\`:
+
+\`\`\`json
+{
+  "city": "Rome"
+}
+\`\`\`
+
+## Tools
+
+Error:
+
+\`\`\`\`
+rain \`\`\`
+\`\`\`\`
+
+## Answer (m-1)
+
+Yes.
+`);
+});
+
+test('calls that nobody answered are answered before the next prompt', () => {
+  const missing = { type: 'tool_result', tool_use_id: 't1', content: 'the call was not run', is_error: true };
+  expect(withOpenCalls('go on', call)).toEqual([missing, { type: 'text', text: 'go on' }]);
+  expect(withOpenCalls([image], call)).toEqual([missing, image]);
+  expect(withOpenCalls([{ type: 'tool_result', tool_use_id: 't1' }], call)).toEqual([
+    { type: 'tool_result', tool_use_id: 't1' },
+  ]);
+  expect(withOpenCalls('go on', talk[1])).toBe('go on');
+  expect(withOpenCalls('go on', undefined)).toBe('go on');
+});
+
+test('uploads are kept as the Base64 that was sent', async () => {
+  const data = createUpload(Buffer.from('abc'));
+  expect(await storable([{ source: { data, n: 1 }, flags: [true, null] }])).toEqual([
+    { source: { data: 'YWJj', n: 1 }, flags: [true, null] },
+  ]);
+});

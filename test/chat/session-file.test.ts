@@ -1,0 +1,107 @@
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openSession, readSession } from '../../src/chat/session-file.ts';
+
+const turn = (n: number) => [
+  { role: 'user' as const, content: `q${n}` },
+  { role: 'assistant' as const, content: [{ type: 'text', text: `a${n}` }] },
+];
+const lines = (...turns: number[]): string =>
+  turns.flatMap((n) => turn(n).map((message) => `${JSON.stringify(message)}\n`)).join('');
+
+function place(content?: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'gateway-session-')), 'talk.jsonl');
+  if (content !== undefined) writeFileSync(path, content);
+  return path;
+}
+
+test('appends whole turns to a file that only its owner may read', async () => {
+  const path = place();
+  const session = await openSession(path);
+  expect(existsSync(path)).toBe(false);
+  await session.append(turn(1));
+  await session.append(turn(2));
+  await session.close();
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(existsSync(`${path}.lock`)).toBe(false);
+});
+
+test('a file that was cut at any byte is read as its whole turns, and goes on behind them', async () => {
+  const whole = lines(1, 2);
+  for (let cut = 0; cut <= whole.length; cut++) {
+    const path = place(whole.slice(0, cut));
+    const { messages } = await readSession(path);
+    // A last line without its line break may be whole all the same.
+    const turns = whole.slice(0, cut + 1).split(']}\n').length - 1;
+    expect(messages).toEqual([1, 2].slice(0, turns).flatMap(turn));
+    const session = await openSession(path);
+    await session.append(turn(3));
+    await session.close();
+    expect(readFileSync(path, 'utf8')).toBe(lines(...[1, 2].slice(0, turns), 3));
+  }
+});
+
+test('a torn last line takes the turn that it was of with it', async () => {
+  const path = place(`${lines(1)}{"role":"user","content":"q2"}\n{"role":"assistant","con`);
+  expect((await readSession(path)).messages).toEqual(turn(1));
+  const session = await openSession(path);
+  expect(session.torn).toBe(true);
+  await session.append(turn(3));
+  await session.close();
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 3));
+});
+
+test('calls of tools whose results were torn away are no whole turn', async () => {
+  const call = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'f', input: {} }] };
+  const path = place(`${lines(1)}{"role":"user","content":"q"}\n${JSON.stringify(call)}\n{"role":"us`);
+  expect((await readSession(path)).messages).toEqual(turn(1));
+});
+
+test.each([
+  ['a BOM and CRLF', `\uFEFF${lines(1).replaceAll('\n', '\r\n')}`],
+  ['empty lines', `\n${lines(1)}\n\n`],
+  ['no line break at the end', lines(1).trimEnd()],
+])('reads a file with %s', async (_name, content) => {
+  expect((await readSession(place(content))).messages).toEqual(turn(1));
+});
+
+test.each([
+  ['no JSON', 'hello\n'],
+  ['another role', '{"role":"system","content":"x"}\n'],
+  ['no content', '{"role":"user"}\n'],
+])('refuses a line in the middle with %s, by its number', async (_name, line) => {
+  const path = place(`${lines(1)}${line}${lines(2)}`);
+  await expect(readSession(path)).rejects.toMatchObject({ class: 'usage', message: expect.stringContaining('line 3') });
+});
+
+test('replaces the last turn and nothing else', async () => {
+  const path = place(lines(1, 2));
+  const session = await openSession(path);
+  await session.replaceLast(turn(9));
+  await session.append(turn(3));
+  await session.close();
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 9, 3));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('does not write over what another program added meanwhile', async () => {
+  const path = place(lines(1));
+  const session = await openSession(path);
+  writeFileSync(path, lines(1, 2));
+  await expect(session.append(turn(3))).rejects.toMatchObject({ class: 'not-written' });
+  await session.close();
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
+});
+
+test('a folder that is not there, or may not be written, is found before anything is paid for', async () => {
+  await expect(openSession(join(place(), 'none', 'talk.jsonl'))).rejects.toMatchObject({ class: 'usage' });
+});
+
+test('what cannot be read is a mistake of usage, and the lock is given back', async () => {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-session-'));
+  await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
+  expect(existsSync(`${path}.lock`)).toBe(false);
+});

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { lockSession } from '../../src/chat/session-lock.ts';
+
+const place = (): string => join(mkdtempSync(join(tmpdir(), 'gateway-lock-')), 'talk.jsonl');
+
+test('only one writer has a session, and the next gets it after the release', async () => {
+  const path = place();
+  const lock = await lockSession(path);
+  await expect(lockSession(path)).rejects.toMatchObject({
+    class: 'usage',
+    message: expect.stringContaining(`process ${process.pid}`),
+    details: { hint: expect.stringContaining(`rm ${path}.lock`) },
+  });
+  await lock.release();
+  const next = await lockSession(path);
+  await lock.release();
+  expect(existsSync(`${path}.lock`)).toBe(true);
+  await next.release();
+  expect(existsSync(`${path}.lock`)).toBe(false);
+});
+
+test('takes over the lock of a process that has gone', async () => {
+  const path = place();
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  writeFileSync(`${path}.lock`, JSON.stringify({ pid: child.pid, host: hostname() }));
+  const lock = await lockSession(path);
+  expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject({ pid: process.pid });
+  await lock.release();
+});
+
+test('of many who find a stale lock one gets it', async () => {
+  const path = place();
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  writeFileSync(`${path}.lock`, JSON.stringify({ pid: child.pid, host: hostname() }));
+  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockSession(path)));
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+});
+
+test.each([
+  ['of another machine', JSON.stringify({ pid: 1, host: 'elsewhere' })],
+  ['that is being written', ''],
+  ['that is no lock of ours', '[]'],
+])('leaves a lock %s alone', async (_name, content) => {
+  const path = place();
+  writeFileSync(`${path}.lock`, content);
+  await expect(lockSession(path)).rejects.toMatchObject({ class: 'usage' });
+  expect(readFileSync(`${path}.lock`, 'utf8')).toBe(content);
+});

@@ -1,0 +1,73 @@
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkProgram, runTool } from '../../src/chat/tool-run.ts';
+
+const cwd = mkdtempSync(join(tmpdir(), 'gateway-tool-'));
+const node = (script: string): { name: string; argv: string[] } => ({
+  name: 'f',
+  argv: [process.execPath, '-e', script],
+});
+const place = { cwd, env: process.env, signal: new AbortController().signal };
+const echo = "process.stdin.on('data', (d) => process.stdout.write(d))";
+
+test('gives the input as JSON on stdin, and stdout is the result', async () => {
+  const input = { city: 'Pa"ris\n', '; rm -rf /': ['$(x)'] };
+  expect(await runTool(node(echo), input, place)).toEqual({ content: JSON.stringify(input), isError: false });
+});
+
+test('a status that is not 0 is an error with what stderr says', async () => {
+  const failing = node("console.log('half'); console.error('no such city'); process.exitCode = 3");
+  expect(await runTool(failing, {}, place)).toEqual({ content: 'exit status 3\nno such city\nhalf', isError: true });
+});
+
+test('death by a signal is an error too', async () => {
+  const outcome = await runTool(node("process.kill(process.pid, 'SIGKILL')"), {}, place);
+  expect(outcome).toEqual({ content: 'ended by SIGKILL', isError: true });
+});
+
+test('a command that does not read a large input still gives its result', async () => {
+  const outcome = await runTool(node("console.log('done')"), { text: 'x'.repeat(4_000_000) }, place);
+  expect(outcome).toEqual({ content: 'done\n', isError: false });
+});
+
+test('more than 1 MiB of output is an error, not a request that is too large', async () => {
+  const endless = node("const go = () => process.stdout.write('x'.repeat(65536), go); go()");
+  expect(await runTool(endless, {}, place)).toEqual({
+    content: 'the output is larger than 1048576 bytes',
+    isError: true,
+  });
+});
+
+test('the key is not in the environment of a tool', async () => {
+  const env = { ...process.env, GATEWAY_API_KEY: 'secret', OTHER: 'kept' };
+  const shown = node('console.log(process.env.GATEWAY_API_KEY, process.env.OTHER)');
+  expect((await runTool(shown, {}, { ...place, env })).content).toBe('undefined kept\n');
+});
+
+test('an abort kills the command and rejects with its reason', async () => {
+  const abort = new AbortController();
+  const running = runTool(
+    node("setInterval(() => {}, 1000); console.log('up')"),
+    {},
+    { ...place, signal: abort.signal },
+  );
+  abort.abort(new Error('enough'));
+  await expect(running).rejects.toThrow('enough');
+});
+
+test('a program that is not there is found before anything is sent', async () => {
+  const env = { PATH: cwd };
+  await expect(checkProgram({ name: 'f', argv: ['no-such'] }, { cwd, env })).rejects.toMatchObject({ class: 'usage' });
+  await expect(checkProgram({ name: 'f', argv: ['./no-such'] }, { cwd, env })).rejects.toMatchObject({
+    class: 'usage',
+  });
+  writeFileSync(join(cwd, 'there'), '#!/bin/sh\n');
+  await expect(checkProgram({ name: 'f', argv: ['./there'] }, { cwd, env })).rejects.toMatchObject({
+    details: { hint: expect.stringContaining('chmod +x') },
+  });
+  chmodSync(join(cwd, 'there'), 0o755);
+  await checkProgram({ name: 'f', argv: ['./there'] }, { cwd, env });
+  await checkProgram({ name: 'f', argv: ['there'] }, { cwd, env });
+});

@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { run } from '../helpers/run.ts';
+
+let folder: string;
+beforeEach(() => {
+  const state = mkdtempSync(join(tmpdir(), 'gateway-state-'));
+  vi.stubEnv('XDG_STATE_HOME', state);
+  vi.stubEnv('TZ', 'UTC');
+  folder = join(state, 'gateway-cli', 'sessions');
+  mkdirSync(folder, { recursive: true });
+});
+
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+
+/** Two sessions: trip is newer than old. */
+function twoSessions(): void {
+  const put = (name: string, seconds: number, ...messages: object[]) => {
+    const path = join(folder, `${name}.jsonl`);
+    writeFileSync(path, messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+    utimesSync(path, seconds, seconds);
+  };
+  put('old', 1_700_000_000, { role: 'user', content: 'first\nprompt' }, { role: 'assistant', content: 'yes' });
+  put(
+    'trip',
+    1_700_000_060,
+    { role: 'user', content: [image, { type: 'text', text: 'what \u001b[31mis it?' }], system: 'terse' },
+    { role: 'assistant', content: [{ type: 'text', text: 'a dot' }], model: 'm-1' },
+  );
+}
+
+test('list prints the newest first', async () => {
+  twoSessions();
+  const ran = await run(['sessions', 'list']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toBe(
+    'trip  2023-11-14 22:14     2  what ^[[31mis it?\nold   2023-11-14 22:13     2  first prompt\n',
+  );
+});
+
+test('list --json prints one document, with what cannot be read', async () => {
+  twoSessions();
+  writeFileSync(join(folder, 'bad.jsonl'), 'x\ny\n');
+  const ran = await run(['sessions', 'list', '--json']);
+  const document = JSON.parse(ran.stdout) as { schema: string; sessions: { name: string; error?: string }[] };
+  expect(document.schema).toBe('gateway-cli/sessions@1');
+  expect(document.sessions.map(({ name }) => name)).toEqual(['bad', 'trip', 'old']);
+  expect(document.sessions[0]?.error).toContain('line 1');
+});
+
+test('without a session the list is empty', async () => {
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'none'));
+  expect(await run(['sessions', 'list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
+test('show prints the conversation, pictures by their size; escaped on a terminal', async () => {
+  twoSessions();
+  const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-1:\na dot\n';
+  expect(await run(['sessions', 'show', 'trip'])).toMatchObject({ code: 0, stdout: text, stderr: '' });
+  const shown = await run(['sessions', 'show', 'trip'], { tty: { stdout: true } });
+  expect(shown.stdout).toBe(text.replace('\u001b', '^['));
+});
+
+test('show --json shortens pictures, export --json does not', async () => {
+  twoSessions();
+  const show = await run(['sessions', 'show', 'trip', '--json']);
+  expect(JSON.parse(show.stdout)).toMatchObject({ name: 'trip', messages: [{ system: 'terse' }, { model: 'm-1' }] });
+  expect(show.stdout).not.toContain('AAAA');
+  const exported = JSON.parse((await run(['sessions', 'export', 'trip', '--json'])).stdout) as { messages: unknown };
+  expect(exported.messages).toEqual([
+    { role: 'user', content: [image, { type: 'text', text: 'what \u001b[31mis it?' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'a dot' }] },
+  ]);
+});
+
+test('what export --json prints, chat --messages takes', async () => {
+  twoSessions();
+  const { stdout, cwd } = await run(['sessions', 'export', 'old', '--json']);
+  writeFileSync(join(cwd, 'earlier.json'), stdout);
+  const argv = ['chat', '--offline', '--dry-run', '--json', '--messages', 'earlier.json', 'go on'];
+  const ran = await run(argv, { cwd });
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    body: { messages: [{ content: 'first\nprompt' }, { content: 'yes' }, { content: 'go on' }] },
+  });
+});
+
+test('export prints Markdown, of a file too', async () => {
+  twoSessions();
+  const markdown = '# old\n\n## You\n\nfirst\nprompt\n\n## Answer\n\nyes\n';
+  expect(await run(['sessions', 'export', 'old'])).toMatchObject({ code: 0, stdout: markdown });
+  expect(await run(['sessions', 'export', join(folder, 'old.jsonl')])).toMatchObject({ code: 0, stdout: markdown });
+});
+
+test('rm removes what was named, all or nothing', async () => {
+  twoSessions();
+  const wrong = await run(['sessions', 'rm', 'trip', 'tripp']);
+  expect(wrong).toMatchObject({ code: 2, stdout: '' });
+  expect(wrong.stderr).toContain('there are: trip, old');
+  expect(existsSync(join(folder, 'trip.jsonl'))).toBe(true);
+  expect(await run(['sessions', 'rm', 'trip', 'old'])).toMatchObject({ code: 0, stdout: 'trip\nold\n', stderr: '' });
+  expect(existsSync(join(folder, 'trip.jsonl'))).toBe(false);
+});
+
+test('rm takes no paths, and leaves a session that is in use', async () => {
+  twoSessions();
+  const path = join(folder, 'trip.jsonl');
+  expect(await run(['sessions', 'rm', path])).toMatchObject({ code: 2 });
+  expect(await run(['sessions', 'rm', '../../x'])).toMatchObject({ code: 2 });
+  writeFileSync(`${path}.lock`, JSON.stringify({ pid: process.pid, host: hostname() }));
+  expect(await run(['sessions', 'rm', 'trip', '--json'])).toMatchObject({ code: 2 });
+  expect(existsSync(path)).toBe(true);
+});
+
+test.each([['show'], ['export']])('%s names the sessions that there are, and needs a name', async (command) => {
+  twoSessions();
+  const ran = await run(['sessions', command, 'nope']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('there are: trip, old');
+  expect(await run(['sessions', command])).toMatchObject({ code: 2 });
+  expect(await run(['sessions', command, './none.jsonl'])).toMatchObject({ code: 2 });
+});

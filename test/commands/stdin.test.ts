@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { createStdin } from '../../src/commands/stdin.ts';
+import { run } from '../helpers/run.ts';
+
+const dry = ['--offline', '--dry-run'];
+
+test.each([
+  ['the lone word -', ['text', '-'], 'a cat', '"a cat"'],
+  ['the lone word - of an image', ['image', 'gen', '-'], 'a cat', '"a cat"'],
+  ['- among other words', ['image', 'gen', 'a', '-', 'b'], '', '"a - b"'],
+  ['white space beside a prompt', ['text', 'hi'], '\n \n', '"hi"'],
+])('%s: the prompt is what it should be', async (_, argv, stdin, prompt) => {
+  const ran = await run([...argv, ...dry], { stdin });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toContain(`"text": ${prompt}`);
+});
+
+test.each([
+  ['white space for a prompt', ['text', ' \n'], '', 'the prompt is empty', '"a lighthouse'],
+  ['white space on stdin', ['text'], ' \n', 'the prompt is empty', '"a lighthouse'],
+  [
+    'white space behind --prompt-file -',
+    ['image', 'gen', '--prompt-file', '-'],
+    '\n',
+    'the prompt is empty',
+    'image gen',
+  ],
+  [
+    'a pipe that nobody named',
+    ['image', 'gen'],
+    'a cat',
+    'there is no prompt',
+    'gateway-cli image gen --prompt-file -',
+  ],
+])('%s is exit 2', async (_, argv, stdin, message, hint) => {
+  const ran = await run([...argv, '--offline'], { stdin });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+  expect(ran.stderr).toContain(hint);
+});
+
+const env = { GATEWAY_BASE_URL: 'https://127.0.0.1:1', GATEWAY_MODEL: 'm' };
+
+test('a key from stdin leaves stdin alone for all else, also where it is not read', async () => {
+  const argv = ['text', '--api-key-file', '-', '--dry-run'];
+  const taken = await run([...argv, '--prompt-file', '-'], { env, stdin: 'sk-canary' });
+  expect(taken).toMatchObject({ code: 2, stdout: '' });
+  expect(taken.stderr).toContain('stdin is read by --api-key-file already');
+  const shown = await run([...argv, 'hi'], { env, stdin: 'sk-canary' });
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).not.toContain('canary');
+});
+
+test('a key file - is readable beside words', async () => {
+  const ran = await run(['text', 'hi', '--api-key-file', '-', '--retries', '0'], { env, stdin: 'sk-canary' });
+  expect(ran.stderr).toMatch(/^gateway-cli: not-sent: /);
+});
+
+test('a terminal behind - is told how to end', async () => {
+  const ran = await run(['text', '--prompt-file', '-', ...dry], { stdin: 'hi', kind: 'terminal' });
+  expect(ran).toMatchObject({ code: 0, stderr: 'reading stdin; end with Ctrl-D\n' });
+});
+
+test('a silent pipe behind - is told of after 2 s', async () => {
+  const notes: string[] = [];
+  let ring = (): void => {};
+  let feed: (result: IteratorResult<Uint8Array>) => void = () => {};
+  const read = () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<Uint8Array>>((done) => (feed = done)) }),
+  });
+  const stdin = createStdin(
+    { stdin: { kind: 'pipe', read } },
+    {
+      note: (text) => notes.push(text),
+      after: (ms, act) => {
+        expect(ms).toBe(2000);
+        ring = act;
+        return () => notes.push('called off');
+      },
+    },
+  );
+  const first = stdin.claim('-i')[Symbol.asyncIterator]().next();
+  expect(notes).toEqual([]);
+  ring();
+  feed({ done: true, value: undefined });
+  await first;
+  expect(notes).toEqual(['waiting for stdin', 'called off']);
+});

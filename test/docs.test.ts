@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { buildProgram } from '../src/cli.ts';
+import { outcomes } from '../src/errors.ts';
+import { code, readme, tableRows } from './helpers/readme.ts';
+import { run } from './helpers/run.ts';
+
+const hooks = { act: async () => undefined, out: () => undefined, err: () => undefined };
+
+/** Every command with its words: `image gen`. */
+async function commandWords(): Promise<string[]> {
+  const program = await buildProgram([], hooks);
+  const shown = program.commands.filter((command) => !command.name().startsWith('__'));
+  const groups = shown.map(async (command) => {
+    const inside = (await buildProgram([command.name()], hooks)).commands.find(
+      (found) => found.name() === command.name(),
+    );
+    const names = inside?.commands.map((sub) => `${command.name()} ${sub.name()}`) ?? [];
+    return names.length > 0 ? names : [command.name()];
+  });
+  return (await Promise.all(groups)).flat();
+}
+
+test('the README has a section for every command, and for no other', async () => {
+  const sections = [...readme.matchAll(/^### `([a-z ]+?)(?: [[<-].*)?`$/gm)].map((match) => match[1]);
+  // A group may have one section for all its commands.
+  const words = await commandWords();
+  const needed = new Set(words.map((word) => (sections.includes(word) ? word : (word.split(' ')[0] ?? word))));
+  expect(sections.toSorted()).toEqual([...needed].toSorted());
+});
+
+test('every flag that the README names is one of the program', async () => {
+  const known = new Set(['--help', '--version', '--full', '--provenance']);
+  for (const words of await commandWords()) {
+    const program = await buildProgram(words.split(' '), hooks);
+    let command = program.commands.find((found) => found.name() === words.split(' ')[0]);
+    if (words.includes(' ')) command = command?.commands.find((found) => found.name() === words.split(' ')[1]);
+    for (const option of command?.options ?? []) known.add(option.long ?? '');
+  }
+  const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map((match) => match[0]));
+  expect([...named].filter((flag) => !known.has(flag))).toEqual([]);
+});
+
+test('the table of exit codes is the one of the program', () => {
+  const rows = tableRows('Code').map(([number, name, meaning, billed]) => ({
+    code: Number(number),
+    name,
+    meaning,
+    billed,
+  }));
+  expect(rows).toEqual(Object.entries(outcomes).map(([name, outcome]) => ({ name, ...outcome })));
+});
+
+test('every variable of the settings table is read by the program, and none is missing', async () => {
+  const { readdirSync, readFileSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  const src = join(import.meta.dirname, '../src');
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const text = files.map((name) => readFileSync(join(src, name), 'utf8')).join('\n');
+  const used = new Set([...text.matchAll(/'(GATEWAY_[A-Z_]+)'/g)].map((match) => match[1] as string));
+  const named = tableRows('Variable').map(([name = '']) => code(name));
+  expect([...used].filter((name) => !readme.includes(name))).toEqual([]);
+  expect(named.filter((name) => !used.has(name))).toEqual([]);
+});
+
+test('the README is under 400 lines', () => {
+  expect(readme.split('\n').length).toBeLessThan(400);
+});
+
+test('help names every command', async () => {
+  const { stdout } = await run(['--help']);
+  for (const words of await commandWords()) expect(stdout).toContain(words.split(' ')[0]);
+});

@@ -1,0 +1,169 @@
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { bin } from '../helpers/spawn.ts';
+import { imageReply } from '../helpers/with-server.ts';
+import { bash, folder, isFull, namesIn, serve, start } from './program.ts';
+
+const posix = process.platform !== 'win32';
+const head = Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex');
+const png = Buffer.concat([head, Buffer.alloc(100)]);
+const reply = { body: imageReply({ mimeType: 'image/png', data: png.toString('base64') }) };
+const nowhere = { url: 'http://127.0.0.1:1' };
+const asNobody = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
+const canBeNobody = posix && spawnSync('bash', ['-c', `${asNobody} ${process.execPath} ${bin} --version`]).status === 0;
+
+describe.skipIf(!posix)('what stands at the name already', () => {
+  const places: [string, (path: string) => void, number][] = [
+    ['a file', (path) => writeFileSync(path, 'mine'), 2],
+    ['a link to a file', (path) => (writeFileSync(`${path}.target`, 'mine'), symlinkSync(`${path}.target`, path)), 2],
+    ['a dangling link', (path) => symlinkSync(`${path}.target`, path), 2],
+    ['a folder', (path) => mkdirSync(path), 0],
+    ['a FIFO', (path) => void spawnSync('mkfifo', [path]), 2],
+  ];
+  test.each(places)('faults 2c: overwrite: %s is not replaced, and nothing is sent', async (_name, make, code) => {
+    const server = await serve();
+    const cwd = folder();
+    make(join(cwd, 'cat.png'));
+    const before = namesIn(cwd);
+    if (code === 0) server.reply(reply);
+    expect(await bash('$CLI image gen x -o cat.png', server, { cwd })).toMatchObject({ code });
+    expect(namesIn(cwd)).toEqual(before);
+    expect(server.requests).toHaveLength(code === 0 ? 1 : 0);
+  });
+
+  test('faults 2c: overwrite: --force replaces a file, and a link itself but not what it points to', async () => {
+    const server = await serve();
+    server.always(reply);
+    const cwd = folder();
+    writeFileSync(join(cwd, 'a.png'), 'old');
+    writeFileSync(join(cwd, 'target'), 'precious');
+    symlinkSync('target', join(cwd, 'b.png'));
+    await bash('$CLI image gen x -f -o a.png && $CLI image gen x -f -o b.png', server, { cwd });
+    expect(readFileSync(join(cwd, 'a.png')).equals(png)).toBe(true);
+    expect([lstatSync(join(cwd, 'b.png')).isSymbolicLink(), readFileSync(join(cwd, 'target'), 'utf8')]).toEqual([
+      false,
+      'precious',
+    ]);
+    expect(namesIn(cwd)).toEqual(['a.png', 'b.png', 'target']);
+  });
+
+  test('faults 2c: overwrite: --force never replaces a pipe that came up while the request ran', async () => {
+    const server = await serve();
+    const cwd = folder();
+    server.reply(() => (spawnSync('mkfifo', [join(cwd, 'cat.png')]), reply));
+    expect((await bash('$CLI image gen x -f -o cat.png', server, { cwd })).code).toBe(12);
+    expect(lstatSync(join(cwd, 'cat.png')).isFIFO()).toBe(true);
+  });
+
+  test.each(['/dev/null', '/dev/full'])('faults 2c: overwrite: %s is refused even with --force', async (path) => {
+    expect((await bash(`$CLI image gen x -f -o ${path}`, nowhere)).code).toBe(2);
+    expect(lstatSync(path).isCharacterDevice()).toBe(true);
+  });
+
+  test('faults 2c: overwrite: two at once never share a name', async () => {
+    const server = await serve();
+    server.always(reply);
+    const ran = await bash('for i in 1 2 3 4 5 6; do $CLI image gen x & done; wait', server);
+    expect(ran.stdout.trim().split('\n').toSorted()).toEqual([1, 2, 3, 4, 5, 6].map((n) => `image-${n}.png`));
+    expect(namesIn(ran.cwd)).toHaveLength(6);
+  });
+});
+
+test('faults 2c: cleanup deletes the wrong file: files of the user with names like ours survive every failure', async () => {
+  const server = await serve();
+  const cwd = folder();
+  const mine = ['.gateway-cli-0123456789abcdef01234567.part', 'image-1.png', 'image-1.png.json', 'image-1.part'];
+  for (const name of mine) writeFileSync(join(cwd, name), 'mine');
+  server.reply({ body: imageReply({ mimeType: 'image/png', data: `${png.toString('base64').slice(0, 50)}*` }) });
+  expect((await bash('$CLI image gen x', server, { cwd })).code).toBe(9);
+  server.reply(reply);
+  expect(await bash('$CLI image gen x', server, { cwd })).toMatchObject({ code: 0, stdout: 'image-2.png\n' });
+  for (const name of mine) expect(readFileSync(join(cwd, name), 'utf8')).toBe('mine');
+  expect(namesIn(cwd)).toEqual([...mine, 'image-2.png'].toSorted());
+});
+
+test('faults 2c: server-chosen names: nothing that the reply says of a name is used', async () => {
+  const server = await serve();
+  const named = imageReply({ mimeType: 'image/png', data: png.toString('base64') });
+  const evil = { ...named, responseId: '../../evil', modelVersion: '/etc/evil', fileName: 'evil.sh' };
+  server.always({ headers: { 'content-disposition': 'attachment; filename="/tmp/evil.sh"' }, body: evil });
+  const ran = await bash(`$CLI image gen x && $CLI image gen x -o '{id}-{n}.{ext}'`, server);
+  expect(ran.code).toBe(0);
+  const names = namesIn(ran.cwd);
+  expect(names).toHaveLength(2);
+  expect(names.filter((name) => name.includes('/') || name.startsWith('.'))).toEqual([]);
+});
+
+describe('faults 2c: output dir missing, not writable, read-only, name too long: found before sending', () => {
+  test.each([
+    ['missing', '-o no/such/a.png', 'mkdir -p no/such'],
+    ['a file instead of a folder', '-o file/a.png', 'file'],
+    ['a name of 300 characters', `-o ${'x'.repeat(300)}.png`, 'too long'],
+    ['a read-only file system', '-o /proc/a.png', ''],
+  ])('%s', async (_name, flags, message) => {
+    const cwd = folder();
+    writeFileSync(join(cwd, 'file'), '');
+    const ran = await bash(`$CLI image gen x ${flags}`, nowhere, { cwd });
+    expect([ran.code, ran.stdout, namesIn(cwd)]).toEqual([2, '', ['file']]);
+    expect(ran.stderr).toContain(message);
+  });
+
+  test.skipIf(!canBeNobody && !isFull)('not writable (needs setpriv and root)', async () => {
+    const cwd = folder();
+    chmodSync(cwd, 0o555);
+    const ran = await bash(`${asNobody} $CLI image gen x`, nowhere, { cwd });
+    expect([ran.code, ran.stdout]).toEqual([2, '']);
+    expect(ran.stderr).toContain('may not be written');
+  });
+
+  test.skipIf(!canBeNobody && !isFull)(
+    'a folder that is closed while the request runs: the picture is kept (needs setpriv and root)',
+    async () => {
+      const server = await serve();
+      const [cwd, temp] = [folder(), folder()];
+      for (const path of [cwd, temp]) chmodSync(path, 0o777);
+      server.reply(() => {
+        chmodSync(cwd, 0o555);
+        return reply;
+      });
+      const ran = await bash(`${asNobody} $CLI image gen x -o cat.png`, server, { cwd, env: { TMPDIR: temp } });
+      expect(ran.code).toBe(12);
+      const file = /gateway-cli recover (\S+)/.exec(ran.stderr)?.[1] ?? '';
+      expect(namesIn(cwd)).toEqual([]);
+      expect(await bash(`$CLI recover ${file} -o cat.png`, server)).toMatchObject({ code: 0, stdout: 'cat.png\n' });
+    },
+  );
+});
+
+test('faults 2c: SIGKILL, power cut: never a short file under a final name', async () => {
+  const large = Buffer.concat([head, randomBytes(300_000)]);
+  const hash = createHash('sha256').update(large).digest('hex');
+  const server = await serve();
+  server.always({ body: imageReply({ mimeType: 'image/png', data: large.toString('base64') }) });
+  const cwd = folder();
+  const kills = isFull ? 200 : 12;
+  let whole = 0;
+  for (let kill = 0; kill < kills; kill++) {
+    const before = server.requests.length;
+    const { child, ended } = start(['image', 'gen', 'x', '-n', '20'], server, { cwd });
+    await server.received(before + 1);
+    // Anywhere between the first request and the last file.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 120));
+    child.kill('SIGKILL');
+    await ended;
+    for (const name of readdirSync(cwd).filter((found) => !found.startsWith('.gateway-cli-'))) {
+      expect([
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(cwd, name)))
+          .digest('hex'),
+      ]).toEqual([name, hash]);
+      whole++;
+    }
+    if (kill % 20 === 19) for (const name of readdirSync(cwd)) spawnSync('rm', ['-f', join(cwd, name)]);
+  }
+  expect(whole).toBeGreaterThan(0);
+}, 180_000);

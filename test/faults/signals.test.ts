@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { ScriptedReply } from '../helpers/scripted-server.ts';
+import { eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
+import { bash, folder, namesIn, serve, start } from './program.ts';
+
+const posix = process.platform !== 'win32';
+const never = new Promise<never>(() => undefined);
+const stream = messageEvents('first words', ' and more').map((event) => eventStream(event));
+const picture = { mimeType: 'image/png', data: randomBytes(400_000).toString('base64') };
+const pictureText = JSON.stringify(imageReply(picture));
+
+const signals = [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const;
+
+interface Moment {
+  argv: string[];
+  reply: ScriptedReply;
+  /** What stands on stdout by then. */
+  shown?: string;
+  stdout?: string;
+}
+
+const moments: Record<string, Moment> = {
+  waiting: { argv: ['text', 'x'], reply: { raw: [never] } },
+  'mid-stream': {
+    argv: ['chat', 'x'],
+    reply: { chunks: [stream.slice(0, 3).join(''), never] },
+    shown: 'first words',
+    stdout: 'first words\n',
+  },
+  'mid-write': { argv: ['image', 'gen', 'x'], reply: { chunks: [pictureText.slice(0, 300_000), never] } },
+  'in a retry sleep': { argv: ['text', 'x'], reply: { status: 503, headers: { 'retry-after': '50' }, body: {} } },
+};
+const cases = Object.entries(moments).flatMap(([name, moment]) =>
+  signals.map(([signal, code]) => [signal, name, code, moment] as const),
+);
+
+describe.skipIf(!posix)('signals', () => {
+  test.each(cases)('faults 2c: SIGINT, SIGTERM, SIGHUP: %s %s', async (signal, name, code, moment) => {
+    const server = await serve();
+    server.reply(moment.reply);
+    const { child, cwd, printed, ended } = start([...moment.argv], server);
+    await server.received(1);
+    if (moment.shown !== undefined) await printed(moment.shown);
+    if (name === 'mid-write') await partAppears(cwd);
+    if (name === 'in a retry sleep') await printed('retry 1');
+    child.kill(signal);
+    const ran = await ended;
+    expect([ran.code, ran.signal, code]).toEqual([null, signal, code]);
+    expect(ran.stdout).toBe(moment.stdout ?? '');
+    expect(ran.stderr.replace(/^retry 1 .*\n/, '')).toBe('');
+    expect(namesIn(cwd)).toEqual([]);
+    await server.requests[0]?.closed;
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('faults 2c: SIGINT before connect: nothing was sent, and the document says so', async () => {
+    const server = await serve();
+    const { child, printed, ended } = start(['text', '--json'], server, { stdio: ['pipe', 'pipe', 'pipe'] });
+    await printed('waiting for stdin');
+    child.kill('SIGINT');
+    const ran = await ended;
+    expect(ran.signal).toBe('SIGINT');
+    const known = { exitCode: 130, attempts: 0, error: { class: 'interrupted', sent: 'no', billed: 'no' } };
+    expect(JSON.parse(ran.stdout)).toMatchObject(known);
+    expect(server.connections).toBe(0);
+  });
+
+  test.each(signals)('%s is %i in bash, and --json has its document', async (signal, code) => {
+    const server = await serve();
+    const cwd = folder();
+    server.reply({ raw: [never] });
+    const running = bash(`bash -c 'echo $$ > pid; exec $CLI text x --json'; echo "code $?" >&2`, server, { cwd });
+    await server.received(1);
+    process.kill(Number(readFileSync(join(cwd, 'pid'), 'utf8')), signal);
+    const ran = await running;
+    expect(ran.stderr).toContain(`code ${code}`);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      ok: false,
+      exitCode: code,
+      error: { sent: 'unknown', billed: 'unknown' },
+    });
+  });
+
+  test('a second signal ends it at once, also where a reader is stuck; the first bounds the clean-up', async () => {
+    const [one, two] = [await stuckFor(1), await stuckFor(2)];
+    expect(two).toBeLessThan(one / 2);
+  });
+});
+
+/** Milliseconds until the program is gone, whose JSON document nobody takes, after so many signals. */
+async function stuckFor(count: number): Promise<number> {
+  const server = await serve();
+  const cwd = folder();
+  server.reply({ raw: [never] });
+  const full = 'mkfifo f; sleep 60 < f > /dev/null 2>&1 & echo $! > sleeper; head -c 65536 /dev/zero > f';
+  const running = bash(`${full}; bash -c 'echo $$ > pid; exec $CLI text x --json > f'; true`, server, { cwd });
+  await server.received(1);
+  const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'));
+  const from = performance.now();
+  process.kill(pid, 'SIGINT');
+  await server.requests[0]?.closed;
+  if (count === 2) process.kill(pid, 'SIGINT');
+  await running;
+  process.kill(Number(readFileSync(join(cwd, 'sleeper'), 'utf8')));
+  return performance.now() - from;
+}
+
+/** The picture is on its way to the disk. */
+async function partAppears(cwd: string): Promise<void> {
+  while (namesIn(cwd).length === 0) await new Promise((resolve) => setImmediate(resolve));
+}

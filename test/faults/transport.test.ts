@@ -1,0 +1,235 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { cut, reset, type ScriptedReply } from '../helpers/scripted-server.ts';
+import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
+import { bash, serve } from './program.ts';
+
+const tls = join(import.meta.dirname, '../fixtures/tls');
+const pem = (name: string) => readFileSync(join(tls, name), 'utf8');
+const nowhere = { url: 'http://127.0.0.1:1' };
+const ok = { body: textReply('Hello') };
+const document = (stdout: string) => JSON.parse(stdout) as { attempts: number; error: Record<string, unknown> };
+
+test.each([
+  ['DNS fails', 'http://nope.invalid --allow-http', 'nope.invalid'],
+  ['refused', 'http://127.0.0.1:1', 'ECONNREFUSED'],
+])('faults 2a: %s: exit 7, not sent, not billed', async (_name, url, what) => {
+  const ran = await bash(`$CLI text x --json --retries 0 --base-url ${url}`, nowhere);
+  expect(ran.code).toBe(7);
+  expect(ran.stderr).toMatch(/^gateway-cli: not-sent: cannot connect to [^\n]+\n(?: {2}[^\n]+\n)*$/);
+  expect(ran.stderr).toContain(what);
+  expect(document(ran.stdout).error).toMatchObject({ class: 'not-sent', sent: 'no', billed: 'no' });
+});
+
+test('faults 2a: TLS bad cert: exit 7 with its code and what to type, one attempt; with --cacert it works', async () => {
+  const server = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
+  const ran = await bash('$CLI text x', server);
+  expect(ran).toMatchObject({ code: 7, stdout: '' });
+  expect(ran.stderr).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  expect(ran.stderr).toMatch(/--cacert .*NODE_EXTRA_CA_CERTS/);
+  expect(server.requests).toHaveLength(0);
+  server.reply(ok);
+  expect(await bash(`$CLI text x --cacert ${tls}/ca.pem`, server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
+});
+
+test('faults 2a: NODE_TLS_REJECT_UNAUTHORIZED=0 is refused but for loopback', async () => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const ran = await bash('$CLI text x --base-url https://gateway.example.invalid', nowhere, { env });
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('NODE_TLS_REJECT_UNAUTHORIZED');
+});
+
+test('faults 2a: http:// with a key: exit 2, and no name is even looked up', async () => {
+  const ran = await bash('$CLI text x --base-url http://gateway.example.invalid', nowhere);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('--allow-http');
+});
+
+test.each([301, 302, 303, 307, 308])('faults 2a: any 3xx: %i is exit 9, and the key goes nowhere', async (status) => {
+  const [server, other] = [await serve(), await serve()];
+  server.reply({ status, headers: { location: `${other.url}/elsewhere?token=x` } });
+  const ran = await bash('$CLI text x', server);
+  expect(ran).toMatchObject({ code: 9, stdout: '' });
+  expect(ran.stderr).toContain(`(${status}) to ${other.url}`);
+  expect(ran.stderr).not.toContain('token');
+  expect([server.connections, other.connections]).toEqual([1, 0]);
+});
+
+test('faults 2a: proxy 407 is exit 7, and its password stays hidden', async () => {
+  const proxy = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n'));
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const env = { https_proxy: `http://user:hunter22@127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  const ran = await bash('$CLI text x -v --retries 0 --base-url https://gateway.example.invalid', nowhere, { env });
+  expect(ran.code).toBe(7);
+  expect(ran.stderr).toContain('407');
+  expect(ran.stderr).not.toContain('hunter22');
+});
+
+test('faults 2a: proxy env for loopback: the gateway is asked directly', async () => {
+  const server = await serve();
+  server.reply(ok);
+  const env = { http_proxy: 'http://127.0.0.1:1', https_proxy: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' };
+  expect(await bash('$CLI text x', server, { env })).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
+});
+
+test('faults 2a: happy eyeballs: a name whose first address refuses is reached at its second', async () => {
+  const server = await serve();
+  server.reply(ok);
+  const lookup = `import dns from 'node:dns'; const all = [{ address: '::1', family: 6 }, { address: '127.0.0.1', family: 4 }];
+    dns.lookup = (name, options, done) => setImmediate(() => options.all ? done(null, all) : done(null, '::1', 6));`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(lookup)}` };
+  const ran = await bash(`$CLI text x --base-url http://localhost:${server.port}`, server, { env });
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
+});
+
+test('faults 2a: connect hangs: the deadline ends it, and it was not sent', async () => {
+  const ran = await bash(`$CLI text x --json --timeout 700ms --base-url http://192.0.2.1 --allow-http`, nowhere);
+  expect(ran.code).toBe(7);
+  expect(document(ran.stdout).error).toMatchObject({ sent: 'no', billed: 'no' });
+});
+
+test('faults 2a: headers never come: exit 8, perhaps billed, and not repeated', async () => {
+  const server = await serve();
+  server.reply({ raw: [new Promise(() => undefined)] });
+  const ran = await bash('$CLI text x --json --timeout 500ms', server);
+  expect(ran.code).toBe(8);
+  expect(document(ran.stdout)).toMatchObject({
+    attempts: 1,
+    error: { sent: 'yes', billed: 'unknown', retryable: false },
+  });
+  await server.requests[0]?.closed;
+});
+
+test('faults 2a: slow-loris body: bytes that drip do not outlast the deadline', async () => {
+  const server = await serve();
+  server.reply({ chunks: drip() });
+  const ran = await bash('$CLI chat x --json --timeout 800ms', server);
+  expect(ran.code).toBe(11);
+  await server.requests[0]?.closed;
+});
+
+async function* drip(): AsyncGenerator<string> {
+  yield eventStream(...messageEvents('word').slice(0, 3));
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    yield ':';
+  }
+}
+
+const begun = messageEvents('half').map((event) => eventStream(event));
+const half = JSON.stringify(textReply('Hello')).slice(0, 60);
+const long = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n';
+const lost: [string, ScriptedReply, string, number, string][] = [
+  ['RST', { chunks: [begun.slice(0, 3).join(''), reset] }, 'chat', 11, ''],
+  ['FIN without the last chunk', { chunks: [begun.slice(0, 3).join(''), cut] }, 'chat', 11, 'half\n'],
+  [
+    'FIN before Content-Length',
+    { raw: [`${long}content-length: 900\r\n\r\n`, begun.slice(0, 3).join(''), cut] },
+    'chat',
+    11,
+    'half\n',
+  ],
+  ['FIN in a JSON body', { raw: ['HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n', half, cut] }, 'text', 11, ''],
+];
+test.each(lost)(
+  'faults 2a: RST or FIN mid-body: %s is exit 11, and never repeated',
+  async (_name, reply, command, code, shown) => {
+    const server = await serve();
+    server.reply(reply);
+    const ran = await bash(`$CLI ${command} x`, server);
+    expect(ran.code).toBe(code);
+    expect(ran.stdout.startsWith(shown)).toBe(true);
+    expect(server.requests).toHaveLength(1);
+  },
+);
+
+test.each([
+  ['a stream', `${long}connection: close\r\n\r\n`, begun.slice(0, 4).join(''), 'chat', 'half\n'],
+  [
+    'a JSON body',
+    'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n',
+    JSON.stringify(textReply('Hello')).slice(0, -1),
+    'text',
+    'Hello\n',
+  ],
+])('faults 2a: clean early close: %s is exit 11, with what came', async (_name, head, body, command, stdout) => {
+  const server = await serve();
+  server.raw(head, body, cut);
+  expect(await bash(`$CLI ${command} x`, server)).toMatchObject({ code: 11, stdout });
+});
+
+test('faults 2a: keep-alive race: a socket that dies after the request was sent is exit 8', async () => {
+  const server = await serve();
+  server.reply({ raw: [cut] });
+  const ran = await bash('$CLI text x --json', server);
+  expect(ran.code).toBe(8);
+  expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'yes', billed: 'unknown' } });
+});
+
+test('faults 2a: early 413 while 50 MB go up shows what the gateway said', async () => {
+  const server = await serve();
+  const body = JSON.stringify({ error: { message: 'the image is too big' } });
+  server.reply({ raw: [`HTTP/1.1 413 Too Large\r\ncontent-length: ${body.length}\r\n\r\n${body}`, cut], early: true });
+  const make = `{ printf '\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR\\0\\0\\0\\1\\0\\0\\0\\1\\10\\6\\0\\0\\0'; head -c 50000000 /dev/zero; } > big.png`;
+  const ran = await bash(`${make}; $CLI image edit -i big.png x -q`, server);
+  expect(ran).toMatchObject({ code: 4, stdout: '' });
+  expect(ran.stderr).toContain('the image is too big');
+});
+
+test.each([
+  ['a malformed status line', 'HTTP/9.9 banana\r\n\r\n'],
+  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.9\r\n'],
+  ['a head of 70 KB', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`],
+  [
+    'Content-Length and chunked',
+    'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+  ],
+])('faults 2a: malformed head: %s is exit 9', async (_name, bytes) => {
+  const server = await serve();
+  server.raw(bytes, cut);
+  const ran = await bash('$CLI text x', server);
+  expect(ran).toMatchObject({ code: 9, stdout: '' });
+  expect(ran.stderr).toMatch(/^gateway-cli: bad-reply: /);
+});
+
+test('faults 2a: HTTP/2 is never offered: fewer ways to fail', async () => {
+  const offered: unknown[] = [];
+  let reached = false;
+  const server = createTlsServer({
+    cert: pem('server.pem'),
+    key: pem('server.key'),
+    ALPNCallback: ({ protocols }) => (offered.push(...protocols), 'http/1.1'),
+  });
+  server.on('secureConnection', (socket) => {
+    reached = true;
+    socket.on('error', () => undefined).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await bash(`$CLI text x --retries 0 --cacert ${tls}/ca.pem --base-url ${url}`, nowhere);
+  expect([reached, offered.includes('h2')]).toEqual([true, false]);
+});
+
+test("faults 2a: clock skew: a date counts from the reply's own Date", async () => {
+  const server = await serve();
+  const tomorrow = Date.now() + 86_400_000;
+  const headers = { date: new Date(tomorrow).toUTCString(), 'retry-after': new Date(tomorrow + 1000).toUTCString() };
+  const at: number[] = [];
+  const answer = (reply: ScriptedReply) => () => (at.push(performance.now()), reply);
+  server.reply(answer({ status: 503, headers, body: {} }));
+  server.reply(answer(ok));
+  expect(await bash('$CLI text x', server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
+  const waited = (at[1] ?? 0) - (at[0] ?? 0);
+  expect(waited).toBeGreaterThan(990);
+  expect(waited).toBeLessThan(60_000);
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { failureOf } from '../../src/formats/failure.ts';
+import type { FailedReply } from '../../src/formats/failure.ts';
+
+const error = (value: object) => JSON.stringify({ error: { message: 'm', ...value } });
+
+function hintOf(reply: Partial<FailedReply>): string | undefined {
+  return failureOf({ status: 400, headers: {}, body: '', format: 'content', ...reply }).details.hint;
+}
+
+describe('the hint of a failure', () => {
+  test.each<[string, Partial<FailedReply>, string]>([
+    ['401 after an api key', { status: 401, authForm: 'api-key' }, '--auth bearer'],
+    ['403 after a bearer token', { status: 403, authForm: 'bearer' }, '--auth api-key'],
+    ['401 after an unknown form', { status: 401 }, '--auth bearer or --auth api-key'],
+    ['an invalid key', { body: error({ details: [{ reason: 'API_KEY_INVALID' }] }) }, 'GATEWAY_API_KEY'],
+    ['404', { status: 404 }, 'check --model and --base-url'],
+    ['413', { status: 413 }, 'smaller or fewer images'],
+    ['429', { status: 429 }, '--retries 5 --retry-max-time 5m'],
+    ['a spent quota', { status: 429, body: error({ type: 'insufficient_quota' }) }, "the account's plan"],
+    ['402', { status: 402 }, "the account's plan"],
+    ['500', { status: 500 }, '--retries 5 --retry-max-time 5m'],
+    [
+      '503 for a model that is not offered (wire 6 #21)',
+      { status: 503, body: error({ code: 'model_not_found' }) },
+      'check --model',
+    ],
+    [
+      '503 for a model without a channel (wire 6 #21)',
+      { status: 503, body: error({ message: '模型 X 无可用渠道' }) },
+      'check --model',
+    ],
+    ['a redirect', { status: 302 }, "set --base-url to the gateway's own address"],
+    ['a body that is no reply', { status: 200, body: '<html>' }, 'check --base-url; --raw'],
+    [
+      'an unknown field of the content format (wire 1)',
+      {
+        body: error({
+          message: `Invalid JSON payload received. Unknown name "aspectRatio" at 'generation_config': Cannot find field.`,
+        }),
+      },
+      "the field 'aspectRatio'",
+    ],
+    [
+      'an unknown field of the messages format',
+      { body: error({ message: 'metadata.colour: Extra inputs are not permitted' }) },
+      "the field 'metadata.colour'",
+    ],
+    [
+      'a field violation',
+      { body: error({ details: [{ fieldViolations: [{ field: 'contents[0].role' }] }] }) },
+      "the field 'contents[0].role'",
+    ],
+  ])('after %s says what to type next', (_, reply, expected) => {
+    expect(hintOf(reply)).toContain(expected);
+  });
+
+  test('names one form only where the other was tried', () => {
+    expect(hintOf({ status: 401, authForm: 'api-key' })).not.toContain('--auth api-key');
+  });
+
+  test('is absent where nothing is known', () => {
+    expect(hintOf({ status: 400, body: error({}) })).toBeUndefined();
+  });
+
+  test('stays short however long the name of a field is', () => {
+    expect(hintOf({ body: error({ message: `Unknown name "${'x'.repeat(10_000)}"` }) })?.length).toBeLessThan(140);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { messageText } from '../../../src/formats/messages/reply.ts';
+import { feedAll, sample } from './feeding.ts';
+
+const { start, stop, end, block, blockStop, text } = sample;
+const textBlock = block({ type: 'text', text: '' });
+const hello = [start, textBlock, text('Hel'), text('lo'), blockStop()];
+
+describe('createMessageAssembler', () => {
+  test('tells what each event means, and puts the reply together', () => {
+    const { deltas, reply, error, complete } = feedAll([...hello, end, stop]);
+    expect(deltas).toStrictEqual([
+      { type: 'start', id: 'msg_1', model: 'm' },
+      { type: 'block-start', block: 0, blockType: 'text' },
+      { type: 'text', text: 'Hel', block: 0 },
+      { type: 'text', text: 'lo', block: 0 },
+      { type: 'block-stop', block: 0 },
+      { type: 'stop', stopReason: 'end_turn' },
+      { type: 'end' },
+    ]);
+    expect(reply).toStrictEqual({
+      id: 'msg_1',
+      role: 'assistant',
+      model: 'm',
+      blocks: [{ kind: 'text', text: 'Hello', raw: { type: 'text', text: 'Hello' } }],
+      stopReason: 'end_turn',
+      stopSequence: undefined,
+      stopDetails: undefined,
+      usage: {
+        inputTokens: 5,
+        outputTokens: 9,
+        thinkingTokens: undefined,
+        cachedInputTokens: undefined,
+        totalTokens: 14,
+      },
+      complete: true,
+    });
+    expect([error, complete]).toStrictEqual([undefined, true]);
+  });
+
+  test('takes the type from the data, and the event name only where it has none (wire 6 #22)', () => {
+    const [first = '', ...rest] = hello;
+    const unnamed = JSON.parse(first) as { type?: string };
+    delete unnamed.type;
+    const { reply } = feedAll([
+      { event: 'message_start', data: JSON.stringify(unnamed) },
+      ...rest.map((data) => ({ event: 'message', data })),
+      { event: 'message_stop', data: '{}' },
+    ]);
+    expect([reply.id, messageText(reply), reply.complete]).toStrictEqual(['msg_1', 'Hello', true]);
+  });
+
+  test.each([
+    ['[DONE]', { data: '[DONE]' }],
+    ['[DONE] with blanks', { data: ' [DONE] ' }],
+    ['event: done', { event: 'done', data: '{}' }],
+    ['event: done with [DONE]', { event: 'done', data: '[DONE]' }],
+  ])('takes %s as the end of a reply that said why it stopped, and only of that (wire 6 #23)', (_, done) => {
+    const before = feedAll([...hello, done, text('!')]);
+    expect([before.complete, before.deltas.at(-1)?.type, messageText(before.reply)]).toStrictEqual([
+      false,
+      'text',
+      'Hello!',
+    ]);
+    expect(feedAll([...hello, end, done]).deltas.at(-1)).toStrictEqual({ type: 'end' });
+    expect(feedAll([...hello, end, stop, done]).deltas.filter(({ type }) => type === 'end')).toHaveLength(1);
+  });
+
+  test.each([
+    ['a stop reason and no message_stop', [...hello, end], true],
+    ['message_stop and no stop reason', [...hello, stop], true],
+    ['neither', hello, false],
+    [
+      'a message_delta without a stop reason',
+      [...hello, '{"type":"message_delta","delta":{"stop_reason":null}}'],
+      false,
+    ],
+    ['an empty stop reason', [...hello, '{"type":"message_delta","delta":{"stop_reason":""}}'], false],
+  ])('knows whether a stream with %s is complete (wire 6 #24)', (_, events, expected) => {
+    const { complete, reply } = feedAll(events);
+    expect([complete, reply.complete, messageText(reply)]).toStrictEqual([expected, expected, 'Hello']);
+  });
+
+  test.each([
+    ['a comment re-wrapped as data (wire 6 #29)', { data: ': OPENROUTER PROCESSING' }],
+    ['empty data (wire 6 #30)', { data: '' }],
+    ['an object without a type (wire 6 #30)', { data: '{}' }],
+    ['a ping with empty data (wire 6 #30)', { event: 'ping', data: '' }],
+    ['a ping', { event: 'ping', data: '{"type": "ping"}' }],
+    ['an unknown event', { event: 'weather', data: '{"type":"weather","message":"sunny"}' }],
+    ['an unknown type that every object inherits', { data: '{"type":"constructor"}' }],
+    ['JSON that is no object', { data: '[1]' }],
+    ['null', { data: 'null' }],
+    [
+      'a delta without a block',
+      { data: '{"type":"content_block_delta","index":7,"delta":{"type":"input_json_delta","partial_json":"{"}}' },
+    ],
+    ['a stop without a block', { data: blockStop(7) }],
+    ['a delta that is none', { data: '{"type":"content_block_delta","index":0}' }],
+    [
+      'an unknown delta',
+      { data: '{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"x"}}' },
+    ],
+    ['a message_delta without anything', { data: '{"type":"message_delta"}' }],
+    ['a message_delta without a stop reason', { data: '{"type":"message_delta","delta":{"stop_reason":null}}' }],
+    ['a signature for text', { data: sample.delta({ type: 'signature_delta', signature: 's' }) }],
+  ])('skips %s', (_, event) => {
+    const fed = feedAll([...hello.slice(0, 4), event, ...hello.slice(4), end, stop]);
+    expect(fed).toStrictEqual(feedAll([...hello, end, stop]));
+  });
+
+  test('reads data that is padded with blanks, and a byte order mark (wire 5, 6 #31)', () => {
+    const padded = [...hello, end, stop].map((data) => `\uFEFF ${data.slice(0, -1)}    }       `);
+    expect(feedAll(padded)).toStrictEqual(feedAll([...hello, end, stop]));
+  });
+
+  test('ignores a message_start that comes again (wire 6 #35)', () => {
+    const again = feedAll([start, start, ...hello.slice(1), end, stop]);
+    expect(again).toStrictEqual(feedAll([...hello, end, stop]));
+  });
+
+  test('ends with an error where a second message is spliced in, and keeps the first (wire 6 #35)', () => {
+    const { error, reply } = feedAll([...hello, start.replace('msg_1', 'msg_2'), text('other')]);
+    expect(error).toMatchObject({ class: 'bad-reply', message: 'a second message (msg_2) begins inside the stream' });
+    expect([reply.id, messageText(reply), reply.complete]).toStrictEqual(['msg_1', 'Hello', false]);
+  });
+
+  test.each([
+    ['two objects in one event', `${text('a')}{"type":"error"}`],
+    ['cut JSON', '{"type":"content_block_delta","ind'],
+    ['a text', 'upstream closed'],
+    ['HTML', '<html>'],
+  ])('ends with an error at %s, and keeps what came before (wire 6 #26)', (_, data) => {
+    const { error, reply } = feedAll([...hello, data, end]);
+    expect(error).toMatchObject({ class: 'bad-reply', exitCode: 9, details: { sent: 'yes', retryable: false } });
+    expect([messageText(reply), reply.complete]).toStrictEqual(['Hello', false]);
+  });
+});
+
+const usage = (json: string) => `{"type":"message_delta","delta":{},"usage":${json}}`;
+
+describe('usage of a stream', () => {
+  test.each([
+    [
+      'the last of each count (wire 5)',
+      [start, usage('{"input_tokens":61,"output_tokens":2}'), usage('{"output_tokens":4}')],
+      [61, 4],
+    ],
+    [
+      'an earlier count where the later is null (wire 6 #34)',
+      [start, usage('{"input_tokens":null,"output_tokens":2}')],
+      [5, 2],
+    ],
+    [
+      'the count at the end where it was 0 at the start (wire 6 #34)',
+      [start.replace(':5,', ':0,'), usage('{"input_tokens":8}')],
+      [8, 1],
+    ],
+    [
+      'a count only at the end (wire 6 #34)',
+      ['{"type":"message_start","message":{}}', usage('{"output_tokens":2}')],
+      [undefined, 2],
+    ],
+  ])('is %s', (_, events, expected) => {
+    const { reply } = feedAll(events);
+    expect([reply.usage?.inputTokens, reply.usage?.outputTokens]).toStrictEqual(expected);
+  });
+
+  test('is undefined where the gateway gives none (wire 6 #34)', () => {
+    expect(feedAll(['{"type":"message_start","message":{}}', textBlock, text('a'), stop]).reply.usage).toBeUndefined();
+  });
+});
+
+test('a later message_delta adds to an earlier one', () => {
+  const { reply } = feedAll([
+    ...hello,
+    '{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"}}',
+    '{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null,"stop_details":{"type":"refusal"}}}',
+  ]);
+  expect(reply).toMatchObject({ stopReason: 'stop_sequence', stopSequence: 'END', stopDetails: { type: 'refusal' } });
+});

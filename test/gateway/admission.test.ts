@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imagePath, key, message, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+let strict: GatewayUnderTest;
+let named: GatewayUnderTest;
+const headerNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
+beforeAll(async () => {
+  gateway = await startGateway();
+  strict = await startGateway({ specOnly: true });
+  named = await startGateway({ headerNames });
+});
+afterAll(async () => {
+  await Promise.all([gateway.close(0), strict.close(0), named.close(0)]);
+});
+
+async function ask(
+  server: GatewayUnderTest,
+  path: string,
+  headers: Record<string, string>,
+  method = 'POST',
+): Promise<number> {
+  const body = JSON.stringify(path.startsWith('/v1/messages') ? message('hi') : turn('hi'));
+  const sent = { 'content-type': 'application/json', ...headers };
+  const response = await fetch(server.url + path, { method, headers: sent, ...(method === 'POST' && { body }) });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+describe('the key (spec.md 5)', () => {
+  const version = { 'vendor-b-version': '2023-06-01' };
+  const rows: [name: string, path: string, headers: Record<string, string>, status: number, specOnly: number][] = [
+    ['content, vendor header', textPath, { 'x-vendor-a-api-key': key }, 200, 200],
+    ['content, bearer', imagePath.replace('image', 'text'), { authorization: `Bearer ${key}` }, 200, 200],
+    ['content, x-api-key', textPath, { 'x-api-key': key }, 200, 401],
+    ['content, ?key=', `${textPath}?key=${key}`, {}, 200, 401],
+    ['content, none', textPath, {}, 401, 401],
+    ['content, wrong', textPath, { 'x-vendor-a-api-key': `${key}x` }, 401, 401],
+    ['messages, all three headers', '/v1/messages', { 'x-api-key': key, ...version }, 200, 200],
+    ['messages, bearer', '/v1/messages', { authorization: `Bearer ${key}`, ...version }, 200, 401],
+    ['messages, without the version', '/v1/messages', { 'x-api-key': key }, 400, 400],
+    ['messages, a later version', '/v1/messages', { 'x-api-key': key, 'vendor-b-version': '2026-10-21' }, 200, 400],
+    ['messages, no version at all', '/v1/messages', { 'x-api-key': key, 'vendor-b-version': 'latest' }, 400, 400],
+    ['messages, wrong', '/v1/messages', { 'x-api-key': 'no', ...version }, 401, 401],
+    ['an unknown header', textPath, { 'x-goog-api-key': key }, 401, 401],
+  ];
+  it.each(rows)('%s', async (_, path, headers, status, specOnly) => {
+    expect([await ask(gateway, path, headers), await ask(strict, path, headers)]).toEqual([status, specOnly]);
+  });
+
+  it('is found in the headers that the vendors really use, where they are named', async () => {
+    expect(await ask(named, textPath, { 'x-goog-api-key': key })).toBe(200);
+    expect(await ask(named, '/v1/messages', { 'x-api-key': key, 'anthropic-version': '2026-10-21' })).toBe(200);
+  });
+
+  it('that is wrong gets the error shape of the format', async () => {
+    const headers = { authorization: 'Bearer wrong' };
+    expect(await gateway.post(textPath, turn('hi'), headers)).toMatchObject({
+      status: 401,
+      json: { error: { code: 401, message: 'the API key is not valid', status: 'UNAUTHENTICATED' } },
+    });
+    const { status, json, headers: sent } = await gateway.post('/v1/messages', message('hi'), headers);
+    const id = sent.get('request-id');
+    expect({ status, json }).toEqual({
+      status: 401,
+      json: { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' }, request_id: id },
+    });
+  });
+
+  it('never comes back in a reply', async () => {
+    const texts = [
+      await gateway.post(textPath, turn('hi')),
+      await gateway.post(textPath, '{"x":1}'),
+      await gateway.post('/nowhere', '{}'),
+    ];
+    for (const { text } of texts) expect(text).not.toContain(key);
+  });
+});
+
+describe('paths and methods', () => {
+  const bearer = { authorization: `Bearer ${key}`, 'vendor-b-version': '2023-06-01', 'x-api-key': key };
+  const rows: [method: string, path: string, status: number, specOnly: number][] = [
+    ['GET', '/healthz', 200, 200],
+    ['POST', '/healthz', 405, 405],
+    ['GET', '/v1/messages', 405, 405],
+    ['OPTIONS', '/v1/messages', 405, 405],
+    ['GET', textPath, 405, 405],
+    ['POST', '/v1/messages?beta=true', 200, 200],
+    ['POST', '/v1/models/local-text:generateContent', 200, 404],
+    ['POST', '/v1beta/models/local-text:streamGenerateContent', 200, 404],
+    ['POST', '/v1beta/models/local-text:countTokens', 404, 404],
+    ['POST', '/v1/messages/count_tokens', 404, 404],
+    ['POST', '/v1beta/models/a/b:generateContent', 404, 404],
+    ['POST', '/v1beta/models/%E0%A4%A:generateContent', 404, 404],
+    ['POST', '/v1beta/models/..%2f..%2fetc:generateContent', 404, 404],
+    ['GET', '/', 404, 404],
+  ];
+  it.each(rows)('%s %s', async (method, path, status, specOnly) => {
+    expect([await ask(gateway, path, bearer, method), await ask(strict, path, bearer, method)]).toEqual([
+      status,
+      specOnly,
+    ]);
+  });
+
+  it('tells which method is allowed', async () => {
+    const response = await fetch(`${gateway.url}/v1/messages`, { headers: bearer });
+    expect(response.headers.get('allow')).toBe('POST');
+    expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+  });
+
+  it('needs no key for the health check, which tells nothing else', async () => {
+    expect(await (await fetch(`${gateway.url}/healthz`)).text()).toBe('{"status":"ok"}');
+  });
+
+  it('answers an unknown model in the shape of its format', async () => {
+    const missing = await gateway.post('/v1beta/models/gemini-9:generateContent', turn('hi'));
+    expect(missing).toMatchObject({ status: 404, json: { error: { code: 404, status: 'NOT_FOUND' } } });
+    const other = await gateway.post('/v1/messages', message('hi', { model: 'claude-9' }));
+    expect(other).toMatchObject({ status: 404, json: { type: 'error', error: { type: 'not_found_error' } } });
+    expect(other.text).toContain('model: claude-9');
+  });
+});

@@ -1,0 +1,102 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dig, key, message, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+beforeAll(async () => {
+  gateway = await startGateway({ maxBody: 4096 });
+});
+afterAll(() => gateway.close(0));
+
+describe('the content type', () => {
+  const rows: [type: string, status: number][] = [
+    ['application/json', 200],
+    ['application/json; charset=utf-8', 200],
+    ['Application/JSON;charset="UTF-8"', 200],
+    ['application/json; charset=latin1', 415],
+    ['text/plain', 415],
+    ['application/x-www-form-urlencoded', 415],
+    ['multipart/form-data; boundary=x', 415],
+    ['', 415],
+  ];
+  it.each(rows)('%j', async (type, status) => {
+    expect((await gateway.post(textPath, turn('hi'), { 'content-type': type })).status).toBe(status);
+  });
+
+  it('may not be compressed', async () => {
+    expect((await gateway.post(textPath, turn('hi'), { 'content-encoding': 'gzip' })).status).toBe(415);
+  });
+});
+
+describe('what is no JSON object', () => {
+  const rows: [name: string, body: string, text: string][] = [
+    ['nothing', '', 'the body is empty'],
+    ['half of one', '{"contents": [', 'not valid JSON'],
+    ['words', 'hello', 'not valid JSON'],
+    ['a list', '[]', 'must be a JSON object'],
+    ['a string', '"x"', 'must be a JSON object'],
+    ['null', 'null', 'must be a JSON object'],
+  ];
+  it.each(rows)('%s', async (_, body, text) => {
+    const content = await gateway.post(textPath, body);
+    expect([content.status, dig(content.json, 'error', 'status')]).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(dig(content.json, 'error', 'message')).toContain(text);
+    const messages = await gateway.post('/v1/messages', body);
+    expect([messages.status, dig(messages.json, 'error', 'type')]).toEqual([400, 'invalid_request_error']);
+  });
+
+  it('bytes that are not UTF-8', async () => {
+    const head = `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAuthorization: Bearer ${key}\r\n`;
+    const reply = await new Promise<string>((resolve) => {
+      const socket = connect(gateway.port, '127.0.0.1');
+      socket.write(`${head}Content-Type: application/json\r\nContent-Length: 4\r\nConnection: close\r\n\r\n`);
+      socket.write(Buffer.from([0x22, 0xff, 0xfe, 0x22]));
+      let text = '';
+      socket.on('data', (chunk) => (text += String(chunk)));
+      socket.on('close', () => resolve(text));
+    });
+    expect(reply).toContain('not valid UTF-8');
+  });
+
+  it('nesting without end is no crash', async () => {
+    const deep = await startGateway();
+    const { status } = await deep.post(textPath, `{"contents":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect((await deep.post(textPath, turn('still here'))).status).toBe(200);
+    await deep.close(0);
+  });
+});
+
+describe('the size limit', () => {
+  it('refuses a declared length before the body is sent', async () => {
+    const head = `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAuthorization: Bearer ${key}\r\n`;
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`);
+    const first = await new Promise<string>((resolve) => socket.once('data', (chunk) => resolve(String(chunk))));
+    socket.destroy();
+    expect(first).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('refuses a body without a declared length once it is too long', async () => {
+    const chunk = 'x'.repeat(5000);
+    const head = `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nAuthorization: Bearer ${key}\r\n`;
+    const framed = `${chunk.length.toString(16)}\r\n${chunk}\r\n0\r\n\r\n`;
+    const reply = await gateway.raw(
+      `${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${framed}`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 413 /);
+    expect(reply).toContain('Request Entity Too Large');
+  });
+
+  it('lets a caller that sends everything first see the reply', async () => {
+    const { status, json } = await gateway.post('/v1/messages', message('x'.repeat(3_000_000)));
+    expect([status, dig(json, 'error', 'type')]).toEqual([413, 'request_too_large']);
+  });
+
+  it('refuses headers over 16 KiB', async () => {
+    const reply = await gateway.raw(
+      `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
+    );
+    expect(reply).toMatch(/^HTTP\/1\.1 431 /);
+  });
+});

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dig, imageOf, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { askFaults } from './ask.ts';
+
+let gateway: GatewayUnderTest;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close(0));
+const { chat, draw, stream, write } = askFaults(() => gateway);
+
+describe('answers', () => {
+  const content: [model: string, expected: object][] = [
+    ['fault-blocked', { promptFeedback: { blockReason: 'SAFETY' } }],
+    ['fault-safety', { candidates: [{ finishReason: 'SAFETY', safetyRatings: [{ blocked: true }] }] }],
+    ['fault-no-answer', { candidates: [{ content: { role: 'model' }, finishReason: 'STOP' }] }],
+    ['fault-max-tokens', { candidates: [{ finishReason: 'MAX_TOKENS' }] }],
+    ['fault-error-200', { error: { code: 503 } }],
+  ];
+  it.each(content)('%s in the content format', async (model, expected) => {
+    const { status, json } = await write(model);
+    expect([status, json]).toMatchObject([200, expected]);
+  });
+
+  const messages: [model: string, expected: object][] = [
+    ['fault-blocked', { content: [], stop_reason: 'refusal', stop_details: { type: 'refusal' } }],
+    ['fault-safety', { content: [{ type: 'text' }], stop_reason: 'refusal' }],
+    ['fault-no-answer', { content: [], stop_reason: 'end_turn' }],
+    ['fault-max-tokens', { stop_reason: 'max_tokens' }],
+    ['fault-error-200', { type: 'error', error: { type: 'overloaded_error' } }],
+  ];
+  it.each(messages)('%s in the messages format', async (model, expected) => {
+    const { status, json } = await chat(model);
+    expect([status, json]).toMatchObject([200, expected]);
+  });
+
+  it('fault-blocked has no candidates at all', async () => {
+    expect((await write('fault-blocked')).json).not.toHaveProperty('candidates');
+  });
+
+  it('fault-blocked streams a refusal without a block', async () => {
+    const { text } = await stream('fault-blocked');
+    expect(text).toContain('"stop_reason":"refusal"');
+    expect(text).not.toContain('content_block_start');
+  });
+
+  it('fault-no-usage leaves out all that is optional', async () => {
+    expect(Object.keys((await write('fault-no-usage')).json as object)).toEqual(['candidates']);
+    expect((await chat('fault-no-usage')).json).not.toHaveProperty('usage');
+  });
+});
+
+describe('pictures', () => {
+  const parts = (json: unknown): unknown => dig(json, 'candidates', 0, 'content', 'parts');
+
+  it('fault-no-image answers in words', async () => {
+    const { json } = await draw('fault-no-image');
+    expect([parts(json), dig(json, 'candidates', 0, 'finishReason')]).toEqual([
+      [{ text: expect.any(String) }],
+      'NO_IMAGE',
+    ]);
+  });
+
+  it('fault-fewer-images drops one candidate', async () => {
+    const { json } = await draw('fault-fewer-images', {
+      generationConfig: { imageConfig: { imageSize: '512' }, candidateCount: 2 },
+    });
+    expect(dig(json, 'candidates')).toHaveLength(1);
+  });
+
+  it('fault-bad-base64 holds characters that are none', async () => {
+    expect(String(dig(parts((await draw('fault-bad-base64')).json), 1, 'inlineData', 'data'))).toMatch(
+      /[A-Za-z0-9+/]{100}!\*!\*/,
+    );
+  });
+
+  it('fault-wrong-mime calls a PNG a JPEG', async () => {
+    const { mimeType, bytes } = imageOf((await draw('fault-wrong-mime')).json);
+    expect([mimeType, bytes.toString('latin1', 1, 4)]).toEqual(['image/jpeg', 'PNG']);
+  });
+
+  it('fault-markdown-image has it in the text, fault-draft-image twice', async () => {
+    const markdown = parts((await draw('fault-markdown-image')).json);
+    expect(dig(markdown, 1, 'text')).toMatch(/^Here it is:\n\n!\[image\]\(data:image\/png;base64,[A-Za-z0-9+/=]+\)\n$/);
+    expect(parts((await draw('fault-draft-image')).json)).toMatchObject([
+      { text: expect.any(String) },
+      { thought: true },
+      { inlineData: {} },
+    ]);
+  });
+
+  it('fault-snake-case spells everything otherwise', async () => {
+    const { json } = await draw('fault-snake-case');
+    expect(json).toMatchObject({
+      candidates: [{ finish_reason: 'STOP' }],
+      usage_metadata: { prompt_token_count: expect.any(Number) },
+    });
+    expect(dig(parts(json), 1, 'inline_data', 'data')).not.toMatch(/[+/=]/);
+  });
+
+  it('come for a bearer token, words for the other header, as spec.md 5 has the forms', async () => {
+    expect(imageOf((await draw('fault-429-once', {})).json).mimeType).toBe('undefined');
+    expect(imageOf((await draw('fault-429-once', {})).json).mimeType).toBe('image/png');
+    expect((await write('fault-slow')).text).not.toContain('inlineData');
+  });
+});

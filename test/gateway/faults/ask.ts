@@ -1,0 +1,22 @@
+import { message, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
+
+const small = { generationConfig: { imageConfig: { imageSize: '512' } } };
+
+/** The ways to ask a fault model: for a picture, for a text, for a message, for a stream. */
+export interface FaultAsker {
+  draw(model: string, more?: object): Promise<Answered>;
+  write(model: string): Promise<Answered>;
+  chat(model: string): Promise<Answered>;
+  stream(model: string): Promise<Answered>;
+}
+
+export function askFaults(gateway: () => GatewayUnderTest): FaultAsker {
+  const path = (model: string): string => `/v1beta/models/${model}:generateContent`;
+  const asText = { 'x-vendor-a-api-key': 'local-test-key', authorization: '' };
+  return {
+    draw: (model, more = small) => gateway().post(path(model), turn(`a boat for ${model}`, more)),
+    write: (model) => gateway().post(path(model), turn('hi'), asText),
+    chat: (model) => gateway().post('/v1/messages', message('hi', { model })),
+    stream: (model) => gateway().post('/v1/messages', message('hi', { model, stream: true })),
+  };
+}

@@ -1,0 +1,70 @@
+import { EventEmitter, once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOfflineAnswerer } from '../../../src/gateway/offline-answerer.ts';
+import type { Answerer } from '../../../src/gateway/types.ts';
+import { message, turn, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { askFaults } from './ask.ts';
+
+let gateway: GatewayUnderTest;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close(0));
+const { chat, stream, write } = askFaults(() => gateway);
+
+describe('connections', () => {
+  const broken = [
+    ['fault-cut', 'terminated'],
+    ['fault-reset-body', 'terminated'],
+    ['fault-reset', 'fetch failed'],
+  ] as const;
+  it.each(broken)('%s', async (model, text) => {
+    for (const ask of [write, chat, stream]) await expect(ask(model)).rejects.toThrow(text);
+  });
+
+  it('fault-cut sends half of what the head promises', async () => {
+    const body = JSON.stringify(message('hi', { model: 'fault-cut' }));
+    const head = `Host: 127.0.0.1:${gateway.port}\r\nx-api-key: local-test-key\r\nvendor-b-version: 2023-06-01\r\nContent-Type: application/json`;
+    const reply = await gateway.raw(
+      `POST /v1/messages HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const [, length] = /content-length: (\d+)/.exec(reply) ?? [];
+    expect(reply.slice(reply.indexOf('\r\n\r\n') + 4)).toHaveLength(Math.ceil(Number(length) / 2));
+  });
+
+  it('fault-slow and fault-drip answer in full in the end', async () => {
+    for (const model of ['fault-slow', 'fault-drip'])
+      expect([(await write(model)).status, (await stream(model)).text.includes('message_stop')]).toEqual([200, true]);
+  });
+
+  it.each(['fault-hang', 'fault-stall'])('%s waits until the caller leaves', async (model) => {
+    const events = new EventEmitter();
+    const offline = createOfflineAnswerer({ specOnly: false });
+    const answer: Answerer = (call) => {
+      events.emit('asked');
+      return offline(call);
+    };
+    const waiting = await startGateway({ answer, log: (entry) => events.emit('logged', entry) });
+    const body = JSON.stringify(turn('hi'));
+    const head = `Host: 127.0.0.1:${waiting.port}\r\nx-vendor-a-api-key: local-test-key\r\nContent-Type: application/json`;
+    const socket = connect(waiting.port, '127.0.0.1');
+    socket.write(
+      `POST /v1beta/models/${model}:generateContent HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await Promise.race([once(events, 'asked'), once(events, 'logged')]);
+    const logged = once(events, 'logged');
+    socket.destroy();
+    expect(await logged).toMatchObject([{ note: 'the caller left' }]);
+    await waiting.close();
+  });
+
+  it('fault-empty and fault-garbage-json are whole replies of status 200', async () => {
+    expect(await write('fault-empty')).toMatchObject({ status: 200, text: '' });
+    expect(await chat('fault-garbage-json')).toMatchObject({
+      status: 200,
+      json: undefined,
+      text: expect.stringContaining('oops'),
+    });
+  });
+});

@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { outcomes } from '../../../src/errors.ts';
+import { faultRows, findFault } from '../../../src/gateway/faults/table.ts';
+import { dig, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { askFaults } from './ask.ts';
+
+let gateway: GatewayUnderTest;
+beforeAll(async () => {
+  gateway = await startGateway();
+});
+afterAll(() => gateway.close(0));
+const { chat, write } = askFaults(() => gateway);
+
+describe('the table of faults', () => {
+  it('has one row a name, with commands and a code of the exit table', () => {
+    const names = faultRows.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    const codes: number[] = Object.values(outcomes).map(({ code }) => code);
+    for (const row of faultRows) {
+      expect(row.name).toMatch(/^fault-[a-z0-9-]+$/);
+      expect(row.commands.length).toBeGreaterThan(0);
+      expect(codes).toContain(row.exitCode);
+      expect(findFault(row.name)).toBeDefined();
+    }
+  });
+
+  it('has the names that scripts rely on', () => {
+    const names = ['429', '503-twice', 'cut', 'slow', 'blocked', 'no-image', 'bad-base64', 'error-event', 'html-502'];
+    expect(faultRows.map(({ name }) => name)).toEqual(expect.arrayContaining(names.map((name) => `fault-${name}`)));
+  });
+
+  it('is all there is: another fault is an unknown model', async () => {
+    expect((await write('fault-nonsense')).status).toBe(404);
+    expect((await chat('fault-nonsense')).status).toBe(404);
+  });
+});
+
+describe('statuses', () => {
+  const rows: [code: number, content: string, messages: string][] = [
+    [400, 'INVALID_ARGUMENT', 'invalid_request_error'],
+    [401, 'UNAUTHENTICATED', 'authentication_error'],
+    [402, 'INVALID_ARGUMENT', 'billing_error'],
+    [403, 'PERMISSION_DENIED', 'permission_error'],
+    [404, 'NOT_FOUND', 'not_found_error'],
+    [408, 'DEADLINE_EXCEEDED', 'invalid_request_error'],
+    [413, 'Request Entity Too Large', 'request_too_large'],
+    [429, 'RESOURCE_EXHAUSTED', 'rate_limit_error'],
+    [500, 'INTERNAL', 'api_error'],
+    [503, 'UNAVAILABLE', 'api_error'],
+    [504, 'DEADLINE_EXCEEDED', 'timeout_error'],
+    [529, 'UNAVAILABLE', 'overloaded_error'],
+  ];
+  it.each(rows)('fault-%i in both formats', async (code, status, type) => {
+    const content = await write(`fault-${code}`);
+    expect([content.status, content.json]).toMatchObject([code, { error: { code, status } }]);
+    const messages = await chat(`fault-${code}`);
+    expect([messages.status, messages.json]).toMatchObject([code, { type: 'error', error: { type } }]);
+  });
+
+  it('fault-429 tells how long to wait, in the header and in the body', async () => {
+    const { headers, json } = await write('fault-429');
+    expect(headers.get('retry-after')).toBe('1');
+    expect(dig(json, 'error', 'details', 0)).toEqual({
+      '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+      retryDelay: '1s',
+    });
+  });
+
+  it('fault-503-twice fails two times for each request, then answers, then starts over', async () => {
+    const statuses = [];
+    for (let visit = 0; visit < 6; visit++) statuses.push((await write('fault-503-twice')).status);
+    expect(statuses).toEqual([503, 503, 200, 503, 503, 200]);
+    expect((await chat('fault-503-twice')).status).toBe(503);
+  });
+
+  it('fault-html-502 is a page, fault-redirect leads away', async () => {
+    const page = await chat('fault-html-502');
+    expect([page.status, page.headers.get('content-type'), page.text]).toEqual([
+      502,
+      'text/html; charset=utf-8',
+      expect.stringContaining('<h1>502 Bad Gateway</h1>'),
+    ]);
+    const away = await write('fault-redirect');
+    expect([away.status, away.headers.get('location')]).toEqual([307, 'https://example.invalid/']);
+  });
+});

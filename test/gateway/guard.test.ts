@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { key, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+beforeAll(async () => {
+  gateway = await startGateway({ hosts: ['devbox'] });
+});
+afterAll(() => gateway.close(0));
+
+const body = JSON.stringify(turn('hi'));
+
+/** A whole request; `head` are its lines after the request line. */
+function request(head: string, { target = textPath, version = '1.1' } = {}): string {
+  const fixed = `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  return `POST ${target} HTTP/${version}\r\n${head}${fixed}\r\n\r\n${body}`;
+}
+
+async function statusOf(bytes: string): Promise<string> {
+  return (await gateway.raw(bytes)).slice(9, 12);
+}
+
+describe('the Host header (faults.md 2f)', () => {
+  const rows: [name: string, hosts: (port: number) => string[], status: string][] = [
+    ['the address', (port) => [`127.0.0.1:${port}`], '200'],
+    ['localhost', (port) => [`localhost:${port}`], '200'],
+    ['upper case', (port) => [`LOCALHOST:${port}`], '200'],
+    ['IPv6 loopback', (port) => [`[::1]:${port}`], '200'],
+    ['an allowed name', (port) => [`devbox:${port}`], '200'],
+    ['a foreign name', (port) => [`evil.example:${port}`], '403'],
+    ['a foreign name that begins well', (port) => [`127.0.0.1.evil.example:${port}`], '403'],
+    ['a dot behind it', (port) => [`localhost.:${port}`], '403'],
+    ['another port', () => ['127.0.0.1:1'], '403'],
+    ['no port', () => ['127.0.0.1'], '403'],
+    ['two of them', (port) => [`127.0.0.1:${port}`, 'evil.example'], '403'],
+    ['two of them, the foreign one first', (port) => ['evil.example', `127.0.0.1:${port}`], '403'],
+    ['an empty one', () => [''], '403'],
+    ['none', () => [], '403'],
+  ];
+  it.each(rows)('%s', async (_, hosts, status) => {
+    const head = hosts(gateway.port).map((host) => `Host: ${host}\r\n`);
+    expect(await statusOf(request(head.join('')))).toBe(status);
+  });
+
+  it('is required of HTTP/1.0 too', async () => {
+    expect(await statusOf(request('', { version: '1.0' }))).toBe('403');
+  });
+
+  it('does not help an absolute target', async () => {
+    const target = `http://evil.example${textPath}`;
+    expect(await statusOf(request(`Host: 127.0.0.1:${gateway.port}\r\n`, { target }))).toBe('403');
+  });
+});
+
+describe('requests that a web page makes a browser send', () => {
+  const rows: [name: string, lines: (port: number) => string, status: string][] = [
+    ['our own origin', (port) => `Origin: http://127.0.0.1:${port}\r\nSec-Fetch-Site: same-origin\r\n`, '200'],
+    ['a typed address', () => 'Sec-Fetch-Site: none\r\n', '200'],
+    ['a foreign origin', () => 'Origin: https://evil.example\r\n', '403'],
+    ['a loopback page on another port', () => 'Origin: http://localhost:3000\r\n', '403'],
+    ['our name under https', (port) => `Origin: https://127.0.0.1:${port}\r\n`, '403'],
+    ['an opaque origin', () => 'Origin: null\r\n', '403'],
+    ['another site', () => 'Sec-Fetch-Site: cross-site\r\n', '403'],
+    ['the same site', () => 'Sec-Fetch-Site: same-site\r\n', '403'],
+  ];
+  it.each(rows)('%s', async (_, lines, status) => {
+    const { port } = gateway;
+    expect(await statusOf(request(`Host: 127.0.0.1:${port}\r\n${lines(port)}`))).toBe(status);
+  });
+
+  it('get no CORS header, and no page', async () => {
+    const { headers } = await gateway.post(textPath, turn('hi'));
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('cannot upgrade to a WebSocket', async () => {
+    const lines =
+      'Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n';
+    expect(await statusOf(`GET /v1/messages HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\n${lines}`)).toBe('405');
+  });
+});

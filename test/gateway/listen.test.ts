@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createApp } from '../../src/gateway/app.ts';
+import { listen } from '../../src/gateway/listen.ts';
+import { startOffline } from '../../src/gateway/offline.ts';
+import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
+import { startGateway, textPath, turn } from './gateway-under-test.ts';
+
+describe('listen', () => {
+  it('serves loopback only, by default on a free port', async () => {
+    const { url, port, close } = await listen(createApp());
+    expect(url).toBe(`http://127.0.0.1:${port}`);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    await close();
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
+    await close();
+  });
+
+  it('says which port is taken', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const failed = await listen(createApp(), { port }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({
+      class: 'not-sent',
+      message: `cannot listen on 127.0.0.1:${port}: it is in use`,
+      exitCode: 7,
+    });
+    taken.close();
+  });
+
+  it('lets a running exchange finish when it closes', async () => {
+    let go: () => void = () => {};
+    let begun: () => void = () => {};
+    const asked = new Promise<void>((resolve) => (begun = resolve));
+    const answer: Answerer = async () => {
+      begun();
+      await new Promise<void>((resolve) => (go = resolve));
+      return { status: 200, headers: {}, body: 'late' };
+    };
+    const gateway = await startGateway({ answer });
+    const reply = gateway.post(textPath, turn('hi'));
+    await asked;
+    const closed = gateway.close();
+    go();
+    expect((await reply).text).toBe('late');
+    await closed;
+  });
+
+  it('cuts off what does not end in time', async () => {
+    const gateway = await startGateway();
+    const headers = { 'x-vendor-a-api-key': 'local-test-key', 'content-type': 'application/json' };
+    const body = JSON.stringify(turn('hi'));
+    const response = await fetch(`${gateway.url}/v1beta/models/fault-stall:generateContent`, {
+      method: 'POST',
+      headers,
+      body,
+    });
+    await gateway.close(1);
+    await expect(response.text()).rejects.toThrow('terminated');
+  });
+
+  it('answers broken HTTP with 400 and goes on', async () => {
+    const gateway = await startGateway();
+    expect(await gateway.raw('BROKEN\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+    const gone = connect(gateway.port, '127.0.0.1');
+    await once(gone, 'connect');
+    gone.write('POST /v1/messages HTTP/1.1\r\n');
+    gone.resetAndDestroy();
+    expect((await gateway.post(textPath, turn('hi'))).status).toBe(200);
+    await gateway.close(0);
+  });
+});
+
+describe('startOffline', () => {
+  it('has an address and a random key of its own', async () => {
+    const [one, other] = [await startOffline(), await startOffline()];
+    expect(one.url.hostname).toBe('127.0.0.1');
+    expect(one.key).toMatch(/^local-[\w-]{32}$/);
+    expect(other.key).not.toBe(one.key);
+    const ask = async (key: string): Promise<number> => {
+      const headers = { 'content-type': 'application/json', 'x-vendor-a-api-key': key };
+      const response = await fetch(new URL(textPath, one.url), {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(turn('hi')),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    expect([await ask(one.key), await ask(other.key)]).toEqual([200, 401]);
+    await Promise.all([one.close(), other.close()]);
+  });
+});
+
+describe('the log', () => {
+  it('has one entry a request, without query, key and words', async () => {
+    const entries: LogEntry[] = [];
+    const gateway = await startGateway({ log: (entry) => entries.push(entry), elapsed: () => 5 });
+    await gateway.post(`${textPath}?key=canary`, turn('canary'));
+    await gateway.post('/v1/messages', '{"canary":');
+    await gateway.close();
+    expect(entries).toEqual([
+      {
+        method: 'POST',
+        path: textPath,
+        status: 200,
+        model: 'local-text',
+        durationMs: 0,
+        bytes: expect.any(Number),
+        note: undefined,
+      },
+      expect.objectContaining({
+        path: '/v1/messages',
+        status: 400,
+        model: undefined,
+        note: expect.stringContaining('JSON'),
+      }),
+    ]);
+    expect(JSON.stringify(entries[0])).not.toContain('canary');
+  });
+});
+
+describe('an answerer of another kind', () => {
+  it('gets the call with its raw body and the signal that its caller left', async () => {
+    const failing: Answerer = async () => {
+      throw new Error('broken inside');
+    };
+    const gateway = await startGateway({ answer: failing });
+    expect(await gateway.post(textPath, turn('hi'))).toMatchObject({
+      status: 500,
+      json: { error: { code: 500, status: 'INTERNAL' } },
+    });
+    await gateway.close();
+    const echo: Answerer = async ({ body, format, model, keyForm, target }) => ({
+      status: 200,
+      headers: { 'x-call': JSON.stringify({ format, model, keyForm, target }) },
+      body,
+    });
+    const passing = await startGateway({ answer: echo });
+    const { text, headers } = await passing.post(`${textPath}?a=b`, turn('hi'));
+    expect(text).toBe(JSON.stringify(turn('hi')));
+    expect(JSON.parse(headers.get('x-call') ?? '')).toEqual({
+      format: 'content',
+      model: 'local-text',
+      keyForm: 'bearer',
+      target: `${textPath}?a=b`,
+    });
+    await passing.close();
+  });
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { key, message, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+let strict: GatewayUnderTest;
+beforeAll(async () => {
+  gateway = await startGateway();
+  strict = await startGateway({ specOnly: true });
+});
+afterAll(async () => {
+  await Promise.all([gateway.close(0), strict.close(0)]);
+});
+
+const image = (media_type: string, data: string): object[] => [
+  { type: 'image', source: { type: 'base64', media_type, data } },
+];
+const turns = (...messages: unknown[]): object => message('', { messages });
+const use = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'f', input: {} }] };
+const user = { role: 'user', content: 'x' };
+const tool = { name: 'f', input_schema: { type: 'object' } };
+const without = (name: string): object =>
+  Object.fromEntries(Object.entries(message('x')).filter(([field]) => field !== name));
+
+describe('a request of the messages format that is refused names the field', () => {
+  const rows: [name: string, body: unknown, text: string][] = [
+    ['no model', without('model'), 'model: Field required'],
+    ['no max_tokens', without('max_tokens'), 'max_tokens: Field required'],
+    ['no messages', without('messages'), 'messages: Field required'],
+    ['no tokens', message('x', { max_tokens: 0 }), 'max_tokens: Input should be greater than or equal to 1'],
+    ['tokens in words', message('x', { max_tokens: 'many' }), 'max_tokens: Input should be a valid integer'],
+    ['an unknown field', message('x', { contents: [] }), 'contents: Extra inputs are not permitted'],
+    ['a nested unknown field', turns({ ...user, name: 'x' }), 'messages.0.name: Extra inputs are not permitted'],
+    ['no turn', turns(), 'messages: messages must not be empty'],
+    [
+      'a foreign role',
+      turns({ role: 'system', content: 'x' }),
+      "messages.0.role: Input should be 'user' or 'assistant'",
+    ],
+    ['no content', turns({ role: 'user' }), 'messages.0.content: Field required'],
+    [
+      'the assistant first',
+      turns({ role: 'assistant', content: 'x' }),
+      'messages: first message must use the "user" role',
+    ],
+    ['empty content', turns({ role: 'user', content: '' }), 'messages.0: all messages must have non-empty content'],
+    [
+      'an empty text',
+      message([{ type: 'text', text: '' }]),
+      'messages.0.content.0.text: text content blocks must be non-empty',
+    ],
+    ['an unknown block', message([{ type: 'song' }]), "messages.0.content.0.type: Input should be 'text', 'image'"],
+    [
+      'a foreign image type',
+      message(image('image/bmp', 'Qk0=')),
+      "messages.0.content.0.source.media_type: Input should be 'image/jpeg'",
+    ],
+    [
+      'no Base64',
+      message(image('image/png', '???')),
+      'messages.0.content.0.source.base64.data: Base64 decoding failed',
+    ],
+    ['a data URL', message(image('image/png', 'data:image/png;base64,iVBORw0KGgo=')), 'without the data-URL prefix'],
+    ['a wrong type', message(image('image/jpeg', 'iVBORw0KGgo=')), 'the image appears to be a image/png image'],
+    [
+      'a temperature over 1',
+      message('x', { temperature: 1.5 }),
+      'temperature: Input should be less than or equal to 1',
+    ],
+    ['stop_sequences a string', message('x', { stop_sequences: 'x' }), 'stop_sequences: Input should be a valid list'],
+    [
+      'a call without its result',
+      turns(user, use, user),
+      'messages.1: `tool_use` ids were found without `tool_result` blocks',
+    ],
+    [
+      'a result without its call',
+      message([{ type: 'tool_result', tool_use_id: 't9' }]),
+      'messages.0.content: unexpected `tool_use_id`',
+    ],
+    ['a tool without schema', message('x', { tools: [{ name: 'f' }] }), 'tools.0.input_schema: Field required'],
+    [
+      'a choice without tools',
+      message('x', { tool_choice: { type: 'any' } }),
+      'tool_choice: tool_choice may only be specified',
+    ],
+    [
+      'a tool that is not there',
+      message('x', { tools: [tool], tool_choice: { type: 'tool', name: 'g' } }),
+      "tool_choice.name: tool 'g' not found",
+    ],
+    [
+      'a budget over the limit',
+      message('x', { thinking: { type: 'enabled', budget_tokens: 1024 } }),
+      'must be greater than `thinking.budget_tokens`',
+    ],
+    ['foreign metadata', message('x', { metadata: { team: 'x' } }), 'metadata.team: Extra inputs are not permitted'],
+  ];
+  it.each(rows)('%s', async (_, body, text) => {
+    const { status, json } = await gateway.post('/v1/messages', body);
+    expect([status, json]).toMatchObject([
+      400,
+      { type: 'error', error: { type: 'invalid_request_error', message: expect.stringContaining(text) } },
+    ]);
+  });
+});
+
+it('takes every field that spec.md 2.3 lists', async () => {
+  const body = message([{ type: 'text', text: 'hi' }], {
+    system: 'short',
+    stream: false,
+    temperature: 1,
+    top_p: 0.9,
+    top_k: 5,
+    stop_sequences: ['x'],
+    tools: [tool],
+    tool_choice: { type: 'auto' },
+    metadata: { user_id: 'u' },
+  });
+  expect((await strict.post('/v1/messages', body, { 'x-api-key': key })).status).toBe(200);
+});
+
+it('takes no field beyond them with --spec-only', async () => {
+  const body = message('hi', { thinking: { type: 'adaptive' } });
+  expect((await gateway.post('/v1/messages', body)).status).toBe(200);
+  const { status, text } = await strict.post('/v1/messages', body, { 'x-api-key': key });
+  expect([status, text]).toEqual([400, expect.stringContaining('thinking: Extra inputs are not permitted')]);
+});
+
+it('takes a last assistant turn, which is a prefill', async () => {
+  expect((await gateway.post('/v1/messages', turns(user, { role: 'assistant', content: 'So' }))).status).toBe(200);
+});

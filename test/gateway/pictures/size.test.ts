@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { sizeFor } from '../../../src/gateway/pictures/size.ts';
+
+describe('sizeFor', () => {
+  const rows: [aspect: string | undefined, size: string | undefined, width: number, height: number][] = [
+    [undefined, undefined, 1024, 1024],
+    ['1:1', '1K', 1024, 1024],
+    ['2:3', undefined, 832, 1248],
+    ['3:2', undefined, 1248, 832],
+    ['3:4', undefined, 864, 1184],
+    ['4:3', undefined, 1184, 864],
+    ['4:5', undefined, 896, 1152],
+    ['5:4', undefined, 1152, 896],
+    ['9:16', undefined, 768, 1344],
+    ['16:9', undefined, 1344, 768],
+    ['21:9', undefined, 1536, 672],
+    ['16:9', '2K', 2688, 1536],
+    ['16:9', '4K', 5376, 3072],
+    ['16:9', '512', 672, 384],
+    [undefined, '4K', 4096, 4096],
+  ];
+  it.each(rows)('%s %s', (aspect, size, width, height) => {
+    expect(sizeFor(aspect, size)).toEqual({ width, height });
+  });
+
+  it('finds a size near a megapixel for any other ratio, within 4 %', () => {
+    for (const [across, down] of [
+      [1, 4],
+      [4, 1],
+      [1, 8],
+      [8, 1],
+      [10, 1],
+      [1, 10],
+      [7, 5],
+      [5, 7],
+      [239, 100],
+      [32, 9],
+      [1000, 999],
+    ] as const) {
+      const { width, height } = sizeFor(`${across}:${down}`);
+      expect(Math.abs(width / height / (across / down) - 1)).toBeLessThan(0.04);
+      expect((width * height) / 2 ** 20).toBeCloseTo(1, 0);
+      expect([width % 16, height % 16]).toEqual([0, 0]);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { usageError } from '../../src/errors.ts';
+import { runProgram } from '../../src/run.ts';
+import type { Dialog } from '../../src/terminal/dialog.ts';
+import type { InputKind, Io, Output } from '../../src/terminal/io.ts';
+import { scratchFolder } from './scratch.ts';
+
+/** What a test gives a run; the rest is a bare environment without terminal, network or key. */
+export interface RunOptions {
+  env?: Record<string, string>;
+  /** Bytes on stdin; the kind is `pipe` then, unless said otherwise. */
+  stdin?: string | Uint8Array;
+  kind?: InputKind;
+  /** Which of the output streams are terminals. */
+  tty?: { stdout?: boolean; stderr?: boolean };
+  cwd?: string;
+  signal?: AbortSignal;
+  /** Told of every write to stdout, as it happens. */
+  onStdout?: (text: string) => void;
+  /** What a person answers; then stdin is a terminal. The questions are in `stderr`, as on a screen. */
+  answers?: readonly string[];
+  /** The line editor of a conversation; then stdin is a terminal. */
+  openEditor?: Io['openEditor'];
+}
+
+/** How a run ended, and all that it printed. */
+export interface Ran {
+  code: number;
+  stdout: string;
+  stdoutBytes: Buffer;
+  stderr: string;
+  cwd: string;
+}
+
+/** Runs the program inside this process, as `gateway-cli <argv>` would. */
+export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const cwd = options.cwd ?? scratchFolder();
+  const stdout = collect(options.tty?.stdout === true, options.onStdout);
+  const stderr = collect(options.tty?.stderr === true);
+  const answers = options.answers && [...options.answers];
+  const io: Io = {
+    stdin: {
+      kind:
+        options.kind ??
+        (options.answers || options.openEditor ? 'terminal' : options.stdin === undefined ? 'null' : 'pipe'),
+      read: () => input(options.stdin),
+    },
+    stdout: stdout.output,
+    stderr: stderr.output,
+    env: { GATEWAY_CONFIG: join(cwd, 'no-config.json'), ...options.env },
+    cwd,
+    platform: 'linux',
+    openEditor: options.openEditor,
+    openDialog: answers && (async () => dialog(answers, stderr.output)),
+    now: () => Date.now(),
+    elapsed: () => performance.now(),
+    random: () => 0.5,
+  };
+  const { exitCode } = await runProgram(argv, io, {
+    signal: options.signal ?? new AbortController().signal,
+    patience: { ms: 0 },
+  });
+  return { code: exitCode, stdout: stdout.text(), stdoutBytes: stdout.bytes(), stderr: stderr.text(), cwd };
+}
+
+function dialog(answers: string[], screen: Output): Dialog {
+  return {
+    async ask(question) {
+      await screen.write(`${question}\n`);
+      const answer = answers.shift();
+      if (answer === undefined) throw usageError('the input ended before every question was answered');
+      return answer;
+    },
+    close: () => undefined,
+  };
+}
+
+async function* input(content: string | Uint8Array = ''): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content);
+}
+
+function collect(
+  isTTY: boolean,
+  onWrite?: (text: string) => void,
+): { output: Output; text(): string; bytes(): Buffer } {
+  const chunks: Buffer[] = [];
+  const bytes = () => Buffer.concat(chunks);
+  const output: Output = {
+    isTTY,
+    columns: 80,
+    async write(chunk) {
+      chunks.push(Buffer.from(chunk));
+      onWrite?.(Buffer.from(chunk).toString('utf8'));
+    },
+  };
+  return { output, bytes, text: () => bytes().toString('utf8') };
+}

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { publish } from '../../src/images/publish.ts';
+import { writeSidecar } from '../../src/images/sidecar.ts';
+import { createFileStore } from '../../src/images/store.ts';
+import { namesIn, scratchFolder } from './scratch.ts';
+
+const base64 = Buffer.from(Buffer.alloc(900_000, 'picture').toString('base64'));
+
+const small = mkdtempSync(join(tmpdir(), 'gateway-cli-full-'));
+const isMounted = runs('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', small]);
+const isAway = !isMounted && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
+
+function runs(command: string, args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+afterAll(() => {
+  if (isMounted) execFileSync('umount', [small]);
+  rmSync(small, { recursive: true });
+});
+
+test.skipIf(isAway)(
+  'faults 2c: ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)',
+  async () => {
+    const store = createFileStore({ folder: small });
+    const { sink } = store.open();
+    const writing = (async () => {
+      await sink.write(base64);
+      await sink.end();
+    })();
+    await expect(writing).rejects.toMatchObject({
+      class: 'not-written',
+      exitCode: 12,
+      message: expect.stringContaining('the disk is full'),
+      cause: expect.objectContaining({ code: 'ENOSPC' }),
+    });
+    await store.discard();
+    expect(namesIn(small)).toEqual([]);
+  },
+);
+
+test.skipIf(isAway)(
+  'faults 2c: a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
+  async () => {
+    const fallback = scratchFolder();
+    const store = createFileStore({ folder: small, fallback });
+    const { sink, placeholder } = store.open();
+    for (let at = 0; at < base64.length; at += 65_536) await sink.write(base64.subarray(at, at + 65_536));
+    await sink.end();
+    const blob = await store.resolve(placeholder);
+    expect(blob.sha256).toBe(createHash('sha256').update(Buffer.alloc(900_000, 'picture')).digest('hex'));
+    expect(namesIn(small)).toEqual([]);
+    const names = [{ path: 'cat.png', given: true }];
+    await expect(publish(blob, names, { cwd: small, force: false })).rejects.toMatchObject({ class: 'not-written' });
+    expect(namesIn(small)).toEqual([]);
+    // The recovery folder takes it.
+    expect(await publish(blob, names, { cwd: fallback, force: false })).toBe('cat.png');
+    await store.discard();
+    expect(readFileSync(join(fallback, 'cat.png')).equals(Buffer.alloc(900_000, 'picture'))).toBe(true);
+    expect(namesIn(fallback)).toEqual(['cat.png']);
+  },
+);
+
+test.skipIf(isAway)(
+  'faults 2c: a full disk spares the file that --force would replace (needs a mountable tmpfs)',
+  async () => {
+    writeFileSync(join(small, 'old.png'), 'precious');
+    const data = Buffer.alloc(900_000);
+    const blob = { bytes: data.length, sha256: '', head: data.subarray(0, 10), content: { data } };
+    await expect(publish(blob, [{ path: 'old.png', given: true }], { cwd: small, force: true })).rejects.toMatchObject({
+      class: 'not-written',
+    });
+    await expect(
+      writeSidecar('old.png', { prompt: 'x'.repeat(600_000) }, { cwd: small, force: true }),
+    ).rejects.toMatchObject({ class: 'not-written' });
+    expect(namesIn(small)).toEqual(['old.png']);
+    expect(readFileSync(join(small, 'old.png'), 'utf8')).toBe('precious');
+  },
+);

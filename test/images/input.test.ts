@@ -1,0 +1,114 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readInputImage, spool } from '../../src/images/input.ts';
+import { namesIn, pngHead, scratchFolder } from './scratch.ts';
+
+test('tells type, size and hash of an input by its bytes', async () => {
+  const path = join(scratchFolder(), 'cat.jpg');
+  writeFileSync(path, pngHead(640, 480));
+  const sha256 = createHash('sha256').update(pngHead(640, 480)).digest('hex');
+  expect(await readInputImage(path, { hash: true })).toMatchObject({
+    mimeType: 'image/png',
+    bytes: 33,
+    width: 640,
+    height: 480,
+    path,
+    sha256,
+  });
+  expect(await readInputImage(path)).toMatchObject({ sha256: undefined });
+});
+
+test('looks at large inputs without reading them', async () => {
+  const path = join(scratchFolder(), 'cat.png');
+  writeFileSync(path, pngHead(1, 1));
+  truncateSync(path, 3_000_000_000);
+  expect(await readInputImage(path)).toMatchObject({ mimeType: 'image/png', bytes: 3_000_000_000 });
+});
+
+test.each<[string, (path: string) => void, string]>([
+  ['a missing file', () => {}, 'there is no such file'],
+  ['a folder', (path) => mkdirSync(path), 'is a folder'],
+  ['an empty file', (path) => writeFileSync(path, ''), 'is empty'],
+  ['text', (path) => writeFileSync(path, 'hello'), 'is no image'],
+  ['SVG', (path) => writeFileSync(path, '<svg/>'), 'is no image'],
+])('refuses %s', async (_name, make, message) => {
+  const path = join(scratchFolder(), 'cat.png');
+  make(path);
+  await expect(readInputImage(path)).rejects.toMatchObject({
+    class: 'usage',
+    exitCode: 2,
+    message: expect.stringMatching(new RegExp(`cat\\.png".*${message}`)),
+  });
+  await expect(readInputImage(path, { label: '-i -' })).rejects.toMatchObject({
+    message: expect.stringMatching(/^-i -/),
+  });
+});
+
+test.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
+  'refuses a file that may not be read (needs a user who is not root)',
+  async () => {
+    const path = join(scratchFolder(), 'cat.png');
+    writeFileSync(path, pngHead(1, 1));
+    chmodSync(path, 0);
+    await expect(readInputImage(path)).rejects.toMatchObject({
+      class: 'usage',
+      message: expect.stringContaining('may not be read'),
+    });
+  },
+);
+
+test.skipIf(process.platform === 'win32')('reads a pipe into a file first', async () => {
+  const folder = scratchFolder();
+  const spoolFolder = scratchFolder();
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  writeFileSync(join(folder, 'cat.png'), pngHead(3, 4));
+  spawn('sh', ['-c', 'cat "$1" > "$2"', 'sh', join(folder, 'cat.png'), fifo], { stdio: 'ignore' });
+  const input = await readInputImage(fifo, { spoolFolder });
+  expect(input).toMatchObject({ mimeType: 'image/png', bytes: 33, width: 3, height: 4 });
+  expect(readFileSync(input.path)).toEqual(pngHead(3, 4));
+  expect(statSync(input.path).mode & 0o777).toBe(0o600);
+  await input.cleanup();
+  await input.cleanup();
+  expect(namesIn(spoolFolder)).toEqual([]);
+  spawn('sh', ['-c', 'echo text > "$1"', 'sh', fifo], { stdio: 'ignore' });
+  await expect(readInputImage(fifo, { spoolFolder })).rejects.toMatchObject({
+    class: 'usage',
+    message: expect.stringContaining('no image'),
+  });
+  expect(namesIn(spoolFolder)).toEqual([]);
+});
+
+async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+test('spools a stream, up to a cap', async () => {
+  const folder = scratchFolder();
+  const spooled = await spool(chunks('abc', '', 'def'), { folder, cap: 6 });
+  expect([readFileSync(spooled.path, 'utf8'), spooled.bytes]).toEqual(['abcdef', 6]);
+  await spooled.cleanup();
+  await expect(spool(chunks('abc', 'defg'), { folder, cap: 6 })).rejects.toMatchObject({
+    class: 'usage',
+    message: 'stdin holds more than 6 bytes',
+  });
+  expect(namesIn(folder)).toEqual([]);
+  await expect(spool(chunks('abc'), { folder: join(folder, 'no') })).rejects.toMatchObject({
+    class: 'usage',
+    message: expect.stringContaining('cannot keep stdin'),
+  });
+});
+
+test('passes on what ends a stream', async () => {
+  const folder = scratchFolder();
+  const reason = new DOMException('stopped', 'AbortError');
+  async function* aborted(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('abc');
+    throw reason;
+  }
+  await expect(spool(aborted(), { folder })).rejects.toBe(reason);
+  expect(namesIn(folder)).toEqual([]);
+});

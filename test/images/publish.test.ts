@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { CandidateName } from '../../src/images/naming.ts';
+import { publish } from '../../src/images/publish.ts';
+import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
+import type { BlobStore, StoredBlob } from '../../src/images/types.ts';
+import { namesIn, scratchFolder } from './scratch.ts';
+
+const picture = Buffer.from('the picture');
+
+function blobIn(store: BlobStore): Promise<StoredBlob> {
+  return store.resolve(picture.toString('base64'));
+}
+
+function* numbered(): Generator<CandidateName> {
+  for (let n = 1; ; n++) yield { path: `image-${n}.png`, given: false };
+}
+
+const given: CandidateName[] = [{ path: 'cat.png', given: true }];
+const stores: [string, (folder: string) => BlobStore][] = [
+  ['file', (folder) => createFileStore({ folder })],
+  ['memory', () => createMemoryStore()],
+];
+
+function failWith(code: string): () => Promise<never> {
+  return () => Promise.reject(Object.assign(new Error(code), { code }));
+}
+
+test.each(stores)('publishes under the first free name, with the mode of any new file: %s', async (_name, create) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'image-1.png'), 'first');
+  mkdirSync(join(cwd, 'image-2.png'));
+  symlinkSync('nowhere', join(cwd, 'image-3.png'));
+  const store = create(cwd);
+  expect(await publish(await blobIn(store), numbered(), { cwd, force: true })).toBe('image-4.png');
+  await store.discard();
+  expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png', 'image-3.png', 'image-4.png']);
+  expect(readFileSync(join(cwd, 'image-4.png'))).toEqual(picture);
+  expect(readFileSync(join(cwd, 'image-1.png'), 'utf8')).toBe('first');
+  expect(statSync(join(cwd, 'image-4.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
+});
+
+test.each<[string, (path: string) => void]>([
+  ['a file', (path) => writeFileSync(path, 'old')],
+  ['a link', (path) => symlinkSync('other', path)],
+  ['a dangling link', (path) => symlinkSync('nowhere', path)],
+])('refuses the name of %s, and replaces it with force', async (_name, make) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'other'), 'spared');
+  make(join(cwd, 'cat.png'));
+  const before = lstatSync(join(cwd, 'cat.png')).ino;
+  const store = createFileStore({ folder: cwd });
+  const blob = await blobIn(store);
+  await expect(publish(blob, given, { cwd, force: false })).rejects.toMatchObject({
+    class: 'not-written',
+    message: 'cannot write "cat.png": it exists already',
+  });
+  expect(lstatSync(join(cwd, 'cat.png')).ino).toBe(before);
+  expect(await publish(blob, given, { cwd, force: true })).toBe('cat.png');
+  await store.discard();
+  expect(readFileSync(join(cwd, 'cat.png'))).toEqual(picture);
+  expect(lstatSync(join(cwd, 'cat.png')).isFile()).toBe(true);
+  expect(readFileSync(join(cwd, 'other'), 'utf8')).toBe('spared');
+  expect(namesIn(cwd)).toEqual(['cat.png', 'other']);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'never puts a file in the place of a folder, a FIFO or a device',
+  async () => {
+    const cwd = scratchFolder();
+    mkdirSync(join(cwd, 'folder'));
+    execFileSync('mkfifo', [join(cwd, 'fifo')]);
+    const blob = await blobIn(createMemoryStore());
+    for (const path of ['folder', 'fifo', '/dev/null']) {
+      await expect(publish(blob, [{ path, given: true }], { cwd, force: true })).rejects.toMatchObject({
+        class: 'not-written',
+      });
+      await expect(publish(blob, [{ path, given: true }], { cwd, force: false })).rejects.toMatchObject({
+        class: 'not-written',
+      });
+    }
+    expect(namesIn(cwd)).toEqual(['fifo', 'folder']);
+    expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true);
+  },
+);
+
+test('gives each of many racing pictures a name of its own', async () => {
+  const cwd = scratchFolder();
+  const store = createFileStore({ folder: cwd });
+  const blobs = await Promise.all(
+    Array.from({ length: 30 }, (_, i) => store.resolve(Buffer.from(`picture ${i}`).toString('base64'))),
+  );
+  const names = await Promise.all(blobs.map((blob) => publish(blob, numbered(), { cwd, force: true })));
+  await store.discard();
+  expect(new Set(names).size).toBe(30);
+  expect(namesIn(cwd)).toHaveLength(30);
+  for (const [i, name] of names.entries()) expect(readFileSync(join(cwd, name), 'utf8')).toBe(`picture ${i}`);
+});
+
+test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies where the file system cannot link: %s', async (code) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'image-1.png'), 'first');
+  const store = createFileStore({ folder: cwd });
+  const options = { cwd, force: false, linkFile: failWith(code) };
+  expect(await publish(await blobIn(store), numbered(), options)).toBe('image-2.png');
+  await store.discard();
+  expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
+  expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
+  expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png']);
+});
+
+test('says what the system said, and leaves the stored picture', async () => {
+  const cwd = scratchFolder();
+  const store = createFileStore({ folder: cwd });
+  const blob = await blobIn(store);
+  await expect(publish(blob, given, { cwd, force: false, linkFile: failWith('EIO') })).rejects.toMatchObject({
+    class: 'not-written',
+    cause: expect.objectContaining({ code: 'EIO' }),
+  });
+  await expect(publish(blob, [{ path: 'no/cat.png', given: true }], { cwd, force: false })).rejects.toMatchObject({
+    class: 'not-written',
+    message: 'cannot write "no/cat.png": the folder is not there',
+  });
+  expect(await publish(blob, given, { cwd, force: false })).toBe('cat.png');
+  await store.discard();
+});

@@ -1,0 +1,30 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { writeSidecar } from '../../src/images/sidecar.ts';
+import { namesIn, scratchFolder } from './scratch.ts';
+
+test('writes facts beside a picture, and replaces a sidecar with force only', async () => {
+  const cwd = scratchFolder();
+  expect(await writeSidecar('cat.png', { prompt: 'ä', n: 1 }, { cwd, force: false })).toBe('cat.png.json');
+  expect(readFileSync(join(cwd, 'cat.png.json'), 'utf8')).toBe('{\n  "prompt": "ä",\n  "n": 1\n}\n');
+  await expect(writeSidecar('cat.png', {}, { cwd, force: false })).rejects.toMatchObject({
+    class: 'not-written',
+    message: 'cannot write "cat.png.json": it exists already',
+  });
+  expect(JSON.parse(readFileSync(join(cwd, 'cat.png.json'), 'utf8'))).toMatchObject({ n: 1 });
+  await writeSidecar('cat.png', {}, { cwd, force: true });
+  expect(readFileSync(join(cwd, 'cat.png.json'), 'utf8')).toBe('{}\n');
+  expect(namesIn(cwd)).toEqual(['cat.png.json']);
+});
+
+test('leaves nothing where it cannot write', async () => {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, 'cat.png.json'));
+  writeFileSync(join(cwd, 'file'), '');
+  await expect(writeSidecar('cat.png', {}, { cwd, force: true })).rejects.toMatchObject({
+    message: expect.stringContaining('it is a folder'),
+  });
+  await expect(writeSidecar('no/cat.png', {}, { cwd, force: true })).rejects.toMatchObject({ class: 'not-written' });
+  expect(namesIn(cwd)).toEqual(['cat.png.json', 'file']);
+});

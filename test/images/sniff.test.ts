@@ -1,0 +1,91 @@
+import { encode as encodePng } from 'fast-png';
+import jpegJs from 'jpeg-js';
+import { existsSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { imageFacts, sniffType } from '../../src/images/sniff.ts';
+import { isObject } from '../../src/json.ts';
+import { pngHead } from './scratch.ts';
+
+const pixels = { width: 30, height: 20, data: new Uint8Array(30 * 20 * 4) };
+const png = encodePng(pixels);
+const jpeg = jpegJs.encode({ ...pixels, data: Buffer.from(pixels.data) }).data;
+const gif = Buffer.from('47494638396114000a0080000000000000000021f90401000000002c00000000', 'hex');
+const webp = Buffer.from('524946461a000000574542505650384c0d0000002f13400200001234', 'hex');
+const bmp = Buffer.from(
+  `424d${'46000000'}${'00000000'}${'36000000'}${'28000000'}${'05000000'}${'07000000'}01001800`,
+  'hex',
+);
+const tiff = Buffer.from('49492a0008000000020000010300010000000500000001010300010000000700000000000000000000', 'hex');
+const box = (name: string, content: Buffer): Buffer => {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(8 + content.length);
+  head.write(name, 4);
+  return Buffer.concat([head, content]);
+};
+const ispe = box('ispe', Buffer.from('0000000000000140000000f0', 'hex'));
+const meta = box('meta', Buffer.concat([Buffer.alloc(4), box('iprp', box('ipco', ispe))]));
+const ftyp = (brands: string): Buffer => box('ftyp', Buffer.from(`${brands.slice(0, 4)}\0\0\0\0${brands.slice(4)}`));
+
+test.each<[string, Uint8Array, string, number, number]>([
+  ['png', png, 'image/png', 30, 20],
+  ['jpeg', jpeg, 'image/jpeg', 30, 20],
+  ['gif', gif, 'image/gif', 20, 10],
+  ['webp', webp, 'image/webp', 20, 10],
+  ['avif', Buffer.concat([ftyp('avifmif1miaf'), meta]), 'image/avif', 320, 240],
+  ['avif behind a generic brand', Buffer.concat([ftyp('mif1avif'), meta]), 'image/avif', 320, 240],
+  ['heic', Buffer.concat([ftyp('heicmif1'), meta]), 'image/heic', 320, 240],
+  ['heif', Buffer.concat([ftyp('mif1miaf'), meta]), 'image/heif', 320, 240],
+  ['bmp', bmp, 'image/bmp', 5, 7],
+  ['tiff', tiff, 'image/tiff', 5, 7],
+])('tells type and size of a picture: %s, also inside larger memory', async (_name, bytes, mimeType, width, height) => {
+  expect(await imageFacts(bytes)).toEqual({ mimeType, width, height });
+  const larger = Buffer.concat([Buffer.from('xyz'), bytes, Buffer.alloc(100, 0xff)]);
+  expect(await imageFacts(larger.subarray(3, 3 + bytes.length))).toEqual({ mimeType, width, height });
+  for (let length = 0; length < bytes.length; length++) {
+    const cut = await imageFacts(bytes.subarray(0, length));
+    expect([mimeType, 'image/heif', undefined]).toContain(cut.mimeType);
+  }
+});
+
+test.each([
+  ['nothing', ''],
+  ['text', 'hello'],
+  ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'],
+  ['HTML', '<!doctype html>'],
+  ['PDF', '%PDF-1.7'],
+  ['RIFF audio', 'RIFF\0\0\0\0WAVEfmt '],
+  ['a film', '\0\0\0\x18ftypmp42\0\0\0\0'],
+  ['half a signature', '\x89PNG\r\n'],
+  ['prose', 'BMW builds cars in Munich and elsewhere'],
+])('does not take for a picture: %s', async (_name, text) => {
+  const bytes = Buffer.from(text, 'latin1');
+  expect(sniffType(bytes)).toBeUndefined();
+  expect(await imageFacts(bytes)).toEqual({ mimeType: undefined, width: undefined, height: undefined });
+});
+
+test('gives no size where the header is broken', async () => {
+  expect(await imageFacts(pngHead(0, 5))).toEqual({ mimeType: 'image/png', width: undefined, height: undefined });
+  const endless = Buffer.concat([ftyp('avif'), Buffer.alloc(200_000)]);
+  expect(await imageFacts(endless)).toEqual({ mimeType: 'image/avif', width: undefined, height: undefined });
+});
+
+const recorded = '../shared/fixtures/';
+
+test.skipIf(!existsSync(recorded))('knows the pictures of recorded replies (needs ../shared/fixtures)', async () => {
+  const files = ['image_and_text_png_2.5MB', 'image_jpeg_300KB', 'image_png_2MB'];
+  const types: (string | undefined)[] = [];
+  for (const file of files) {
+    const data = findData(JSON.parse(readFileSync(`${recorded}content/pydantic-ai__${file}.json`, 'utf8')));
+    const facts = await imageFacts(Buffer.from(data ?? '', 'base64').subarray(0, 262_144));
+    types.push(facts.mimeType);
+    expect(facts.width).toBeGreaterThan(100);
+    expect(facts.height).toBeGreaterThan(100);
+  }
+  expect(types).toEqual(['image/png', 'image/jpeg', 'image/png']);
+});
+
+function findData(value: unknown): string | undefined {
+  if (Array.isArray(value)) return value.map(findData).find((found) => found !== undefined);
+  if (!isObject(value)) return undefined;
+  return typeof value['data'] === 'string' ? value['data'] : findData(Object.values(value));
+}

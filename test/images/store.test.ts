@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
+import type { BlobStore, StoredBlob } from '../../src/images/types.ts';
+import { namesIn, scratchFolder } from './scratch.ts';
+
+async function put(store: BlobStore, bytes: Uint8Array, pieceSize = 50_000): Promise<string> {
+  const { sink, placeholder } = store.open();
+  const text = Buffer.from(Buffer.from(bytes).toString('base64'));
+  for (let at = 0; at < text.length; at += pieceSize) await sink.write(text.subarray(at, at + pieceSize));
+  await sink.end();
+  return placeholder;
+}
+
+function contentOf({ content }: StoredBlob): Buffer {
+  return 'data' in content ? Buffer.from(content.data) : readFileSync(content.file);
+}
+
+const sample = (size: number): Buffer => Buffer.from(Array.from({ length: size }, (_, i) => (i * 31 + (i >> 8)) & 255));
+
+const stores: [string, (folder: string) => BlobStore][] = [
+  ['file', (folder) => createFileStore({ folder })],
+  ['memory', () => createMemoryStore()],
+];
+
+test.each(stores)('stores blobs of any size with their hash and head: %s', async (_name, create) => {
+  const folder = scratchFolder();
+  const store = create(folder);
+  for (const size of [1, 1000, 262_144, 262_145, 1_000_000]) {
+    const bytes = sample(size);
+    const blob = await store.resolve(await put(store, bytes));
+    expect(contentOf(blob).equals(bytes)).toBe(true);
+    expect(blob.bytes).toBe(size);
+    expect(blob.sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
+    expect(Buffer.from(blob.head).equals(bytes.subarray(0, 32_768))).toBe(true);
+  }
+  await store.discard();
+  expect(namesIn(folder)).toEqual([]);
+});
+
+test('keeps a longer head of what may be a JPEG', async () => {
+  const store = createMemoryStore();
+  const bytes = Buffer.concat([Buffer.from('ffd8', 'hex'), sample(500_000)]);
+  const blob = await store.resolve(await put(store, bytes, 1000));
+  expect(Buffer.from(blob.head).equals(bytes.subarray(0, 262_144))).toBe(true);
+});
+
+test.each(stores)('resolves short strings like placeholders: %s', async (_name, create) => {
+  const store = create(scratchFolder());
+  expect(contentOf(await store.resolve('aGVs\nbG8')).toString()).toBe('hello');
+  expect(contentOf(await store.resolve('data:image/png;base64,aGVsbG8=')).toString()).toBe('hello');
+  await expect(store.resolve('aGVsb*G8')).rejects.toMatchObject({ class: 'bad-reply' });
+  await expect(store.resolve('š')).rejects.toMatchObject({ class: 'bad-reply' });
+  await expect(store.resolve('')).rejects.toMatchObject({
+    class: 'bad-reply',
+    message: expect.stringContaining('empty'),
+  });
+  await store.discard();
+});
+
+test('refuses the placeholder of a string that did not come whole', async () => {
+  const folder = scratchFolder();
+  const store = createFileStore({ folder });
+  const { sink, placeholder } = store.open();
+  await sink.write(Buffer.from('AAAA'.repeat(100_000)));
+  await expect(store.resolve(placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
+  await store.discard();
+  expect(namesIn(folder)).toEqual([]);
+});
+
+test('makes placeholders that are Base64 characters and that no other store knows', async () => {
+  const [one, other] = [createMemoryStore(), createMemoryStore()];
+  const { placeholder } = one.open();
+  expect(placeholder).toMatch(/^[A-Za-z0-9_]{24,80}$/);
+  expect(other.open().placeholder).not.toBe(placeholder);
+});
+
+test('creates temporary files for their owner only, and removes no others', async () => {
+  const folder = scratchFolder();
+  const store = createFileStore({ folder });
+  const blob = await store.resolve(await put(store, sample(300_000)));
+  const file = 'file' in blob.content ? blob.content.file : '';
+  expect(namesIn(folder)).toEqual([expect.stringMatching(/^\.gateway-cli-[0-9a-f]{24}\.part$/)]);
+  expect(statSync(file).mode & 0o777).toBe(process.platform === 'win32' ? 0o666 : 0o600);
+  writeFileSync(join(folder, '.gateway-cli-0123.part'), 'of another run');
+  rmSync(file);
+  await store.discard();
+  await store.discard();
+  expect(namesIn(folder)).toEqual(['.gateway-cli-0123.part']);
+});
+
+test('never opens a temporary file that exists', async () => {
+  const folder = scratchFolder();
+  writeFileSync(join(folder, '.gateway-cli-x.part'), 'precious');
+  const store = createFileStore({ folder, nonce: () => 'x' });
+  await expect(put(store, sample(10))).rejects.toMatchObject({ class: 'not-written', details: { sent: 'yes' } });
+  await store.discard();
+  expect(readFileSync(join(folder, '.gateway-cli-x.part'), 'utf8')).toBe('precious');
+});
+
+test('reports a folder that went away, or goes on in the fallback', async () => {
+  const folder = scratchFolder();
+  const gone = join(folder, 'gone');
+  await expect(put(createFileStore({ folder: gone }), sample(10))).rejects.toMatchObject({
+    class: 'not-written',
+    message: expect.stringContaining(JSON.stringify(gone)),
+  });
+  const fallback = scratchFolder();
+  const store = createFileStore({ folder: gone, fallback });
+  const blob = await store.resolve(await put(store, sample(600_000)));
+  expect(contentOf(blob).equals(sample(600_000))).toBe(true);
+  expect(namesIn(fallback)).toHaveLength(1);
+  await store.discard();
+  expect(namesIn(fallback)).toEqual([]);
+});
+
+test('keeps bad Base64 from becoming a blob', async () => {
+  const folder = scratchFolder();
+  const store = createFileStore({ folder });
+  const { sink } = store.open();
+  await sink.write(Buffer.from('AAAA'.repeat(200_000)));
+  await expect(async () => sink.write(Buffer.from('AA!A'))).rejects.toMatchObject({ class: 'bad-reply' });
+  await store.discard();
+  expect(namesIn(folder)).toEqual([]);
+});

@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { takeOver } from '../../src/lock/takeover.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+const isDead = (text: string): boolean => text.startsWith('dead');
+
+test('of a hundred that try at once, one takes a dead lock over, and nothing else is left', async () => {
+  for (let round = 0; round < 20; round++) {
+    const path = join(scratchFolder(), 'lock');
+    writeFileSync(path, 'dead 0');
+    const tries = Array.from({ length: 100 }, (_, n) => takeOver({ path, dead: 'dead 0', own: `alive ${n}`, isDead }));
+    const taken = (await Promise.all(tries)).flatMap((won, n) => (won ? [`alive ${n}`] : []));
+    expect(taken).toHaveLength(1);
+    expect(readFileSync(path, 'utf8')).toBe(taken[0]);
+    expect(readdirSync(join(path, '..'))).toEqual(['lock']);
+  }
+});
+
+test('a lock that is another by now is left alone', async () => {
+  const path = join(scratchFolder(), 'lock');
+  writeFileSync(path, 'alive 1');
+  expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(false);
+  expect(readFileSync(path, 'utf8')).toBe('alive 1');
+  expect(readdirSync(join(path, '..'))).toEqual(['lock']);
+});
+
+test.each([
+  ['dead 1', true, ['lock']],
+  ['alive 1', false, ['lock', 'lock.right']],
+])('a right that %s holds: the next one takes over: %s', async (holder, won, left) => {
+  const folder = scratchFolder();
+  const path = join(folder, 'lock');
+  writeFileSync(path, 'dead 0');
+  const right = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
+  writeFileSync(right, holder);
+  expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(won);
+  expect(readFileSync(path, 'utf8')).toBe(won ? 'alive 2' : 'dead 0');
+  expect(readdirSync(folder).map((name) => (join(folder, name) === right ? 'lock.right' : name))).toEqual(left);
+});

@@ -1,0 +1,125 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { publint } from 'publint';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readme } from '../helpers/readme.ts';
+import { startScriptedServer } from '../helpers/scripted-server.ts';
+import { shell } from '../helpers/spawn.ts';
+import { canaryKey, textReply } from '../helpers/with-server.ts';
+import { type Installed, packAndInstall } from './installed.ts';
+
+const root = join(import.meta.dirname, '../..');
+let installed: Installed;
+
+beforeAll(() => {
+  installed = packAndInstall();
+}, 60_000);
+afterAll(() => installed.remove());
+
+test('holds these files and no other', () => {
+  const kinds = [...installed.files.keys()].map((path) =>
+    path
+      .replace(/^dist\/chunks\/[\w-]+-[A-Z0-9]{8}\.js$/, 'dist/chunks/*.js')
+      .replace(/^dist\/types\/[\w/-]+\.d\.ts$/, 'dist/types/*.d.ts'),
+  );
+  expect([...new Set(kinds)].toSorted()).toEqual([
+    'LICENSE',
+    'README.md',
+    'bin/gateway-cli.js',
+    'bin/package.json',
+    'dist/THIRD-PARTY-LICENSES.txt',
+    'dist/chunks/*.js',
+    'dist/chunks/llhttp.wasm',
+    'dist/config.schema.json',
+    'dist/index.js',
+    'dist/index.mjs',
+    'dist/main.js',
+    'dist/package.json',
+    'dist/types/*.d.ts',
+    'dist/types/package.json',
+    'package.json',
+  ]);
+});
+
+test('is at most 350 kB, and one package when it is installed', () => {
+  expect(installed.packed).toBeLessThanOrEqual(350_000);
+  const names = readdirSync(join(installed.cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
+  expect(names).toEqual(['gateway-cli']);
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+  expect(manifest['dependencies']).toBeUndefined();
+});
+
+test('publint finds nothing', async () => {
+  const bytes = readFileSync(installed.tarball);
+  const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+  const { messages } = await publint({ pack: { tarball }, strict: true });
+  expect(messages).toEqual([]);
+});
+
+test('carries the licence of every package whose code is in it', () => {
+  const text = readFileSync(join(installed.cwd, 'node_modules/gateway-cli/dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  const parts = text.split(`\n${'-'.repeat(80)}\n\n`).slice(1);
+  const names = parts.map((part) => part.split(' ')[0]);
+  expect(names).toEqual(
+    expect.arrayContaining(['commander', 'undici', 'mime-db', 'ora', 'ajv', 'fast-png', 'jpeg-js']),
+  );
+  for (const part of parts) expect(part).toMatch(/permission|redistribution/i);
+});
+
+test('runs from the folder that it was installed in', async () => {
+  const ran = await shell(
+    'npx --no-install gateway-cli image gen --offline "a lighthouse" --size 512 && npx --no-install gateway-cli config path && npx --no-install gateway-cli --version',
+    { cwd: installed.cwd, env: { GATEWAY_CONFIG: '/none.json', npm_config_update_notifier: 'false' } },
+  );
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image-1\.png\n\/none\.json\n\d/) as string });
+});
+
+test('the library opens by its names, and answers', async () => {
+  const server = await startScriptedServer();
+  server.always({ body: textReply('Hello') });
+  const use = `const client = createClient({ baseUrl: process.env.URL, apiKey: process.env.KEY });
+    const { text } = await client.generateContent({ model: 'm', prompt: 'hi' });
+    console.log(text, ResponseError.prototype instanceof GatewayError);
+    await client.close();`;
+  const names = '{ createClient, GatewayError, ResponseError }';
+  writeFileSync(join(installed.cwd, 'use.mjs'), `import ${names} from 'gateway-cli';\n${use}`);
+  const ran = await shell('node use.mjs', { cwd: installed.cwd, env: { URL: server.url, KEY: canaryKey } });
+  await server.close();
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello true\n', stderr: '' });
+});
+
+test("the README's library example runs under serve, as it says", async () => {
+  const example = /```js\n([\s\S]+?)```/.exec(readme)?.[1] ?? '';
+  writeFileSync(join(installed.cwd, 'example.mjs'), example);
+  const ran = await shell('npx --no-install gateway-cli serve --quiet -- node example.mjs', { cwd: installed.cwd });
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image\/png 1344 \d+\n.*offline/s) as string });
+});
+
+test('its types compile in a project without Node types, library checks on, and refuse what is wrong', () => {
+  copyFileSync(join(root, 'test/types/library.ts'), join(installed.cwd, 'library.ts'));
+  symlinkSync(join(root, 'node_modules/typescript'), join(installed.cwd, 'node_modules/typescript'));
+  for (const module of ['nodenext', 'esnext']) {
+    const resolution = module === 'esnext' ? 'bundler' : 'nodenext';
+    const flags = ['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--target', 'es2023', '--lib', 'es2023,dom'];
+    const argv = [...flags, '--module', module, '--moduleResolution', resolution, 'library.ts'];
+    const tsc = join(installed.cwd, 'node_modules/typescript/bin/tsc');
+    let said = '';
+    try {
+      execFileSync(process.execPath, [tsc, ...argv], { cwd: installed.cwd, encoding: 'utf8' });
+    } catch (error) {
+      said = (error as { stdout: string }).stdout;
+    }
+    expect(said).toBe('');
+  }
+}, 60_000);
+
+test('its types refer to no package at all', () => {
+  const types = [...installed.files.keys()].filter((path) => path.endsWith('.d.ts'));
+  for (const path of types) {
+    const text = readFileSync(join(installed.cwd, 'node_modules/gateway-cli', path), 'utf8');
+    const named = [...text.matchAll(/(?:from |import\()['"]([^'"]+)['"]|<reference types="([^"]+)"/g)];
+    expect(named.map(([, from, reference]) => from ?? reference).filter((name) => !name?.startsWith('.'))).toEqual([]);
+    expect(text).not.toMatch(/\bNodeJS\.|\bBuffer\b/);
+  }
+});

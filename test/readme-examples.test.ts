@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decode } from 'fast-png';
+import { expect, test } from 'vitest';
+import { readme } from './helpers/readme.ts';
+import { shell } from './helpers/spawn.ts';
+
+/** Every `$ gateway-cli …` of a console block with the output that the README shows below it. */
+const shown = [...readme.matchAll(/```console\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
+  block
+    .split(/^\$ /m)
+    .slice(1)
+    .map((part) => {
+      const [command = '', ...output] = part.trimEnd().split('\n');
+      return { command, output: output.join('\n') };
+    }),
+);
+
+test('the README shows outputs', () => {
+  expect(shown.length).toBeGreaterThan(2);
+});
+
+test.each(shown)('$command prints what the README says', async ({ command, output }) => {
+  const ran = await shell(command.replaceAll('gateway-cli ', 'node $BIN '));
+  expect(ran).toMatchObject({ code: 0, stdout: `${output}\n`, stderr: '' });
+});
+
+test('the picture in the README is the one that its command draws', async () => {
+  const { command } = shown.find((example) => example.output === 'dusk.png') ?? { command: '' };
+  const { cwd } = await shell(command.replaceAll('gateway-cli ', 'node $BIN '));
+  // Pixels, not bytes: each Node has a zlib of its own.
+  const [drawn, kept] = [join(cwd, 'dusk.png'), join(import.meta.dirname, 'fixtures/dusk.png')].map((file) =>
+    decode(readFileSync(file)),
+  );
+  expect(drawn?.width).toBe(672);
+  expect(Buffer.from(drawn?.data ?? []).equals(Buffer.from(kept?.data ?? []))).toBe(true);
+});

@@ -1,0 +1,73 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openConnections, sendPost } from '../../src/client/connection.ts';
+import { startDeadline } from '../../src/client/deadline.ts';
+import { messagesPost } from '../../src/client/messages.ts';
+import { addressPost, createTarget } from '../../src/client/target.ts';
+import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
+import { startScriptedServer } from '../helpers/scripted-server.ts';
+import { comb, halves, messageOf, printed, replyOf } from './reading.ts';
+
+const streams = recordedReplies(/\.sse$/).map(({ file, expected }) => ({
+  file,
+  expected,
+  body: Buffer.from(recordedBody(file)),
+}));
+/** Longer streams get a seam at every offset too, but many seams at once. */
+const long = 4096;
+const step = 251;
+
+describe.skipIf(!hasRecorded)('a recorded stream reads the same however its bytes arrive', () => {
+  test.each(streams.map((stream) => [stream.file, stream] as const))('%s', async (_, { body, expected }) => {
+    const whole = await messageOf(replyOf([body]));
+    expect(printed(whole.deltas)).toBe(expected.text);
+    expect(whole.answer).toMatchObject({ error: undefined, result: { complete: true, text: expected.text } });
+    const same = JSON.stringify(whole);
+    expect(JSON.stringify(await messageOf(replyOf(comb(body, { first: 0, step: 1 }))))).toBe(same);
+    const offsets = body.length < long ? body.length : step;
+    const misread: number[] = [];
+    for (let at = 0; at < offsets; at++) {
+      const chunks = body.length < long ? halves(body, at) : comb(body, { first: at, step });
+      if (JSON.stringify(await messageOf(replyOf(chunks))) !== same) misread.push(at);
+    }
+    expect(misread).toEqual([]);
+  });
+});
+
+const [first] = streams.toSorted((a, b) => a.body.length - b.body.length);
+
+test.skipIf(!first)(
+  'a stream cut in two at every offset reads the same over kept connections (skipped without ../shared/fixtures)',
+  async () => {
+    const { body, expected } = first as (typeof streams)[number];
+    const server = await startScriptedServer();
+    const transport = await openConnections({ env: {} });
+    onTestFinished(async () => {
+      await transport.close();
+      await server.close();
+    });
+    const form = { text: 'api-key', image: 'bearer', messages: 'api-key' } as const;
+    const { target } = createTarget({
+      baseUrl: server.url,
+      key: 'k',
+      auth: form,
+      headerNames: undefined,
+      headers: {},
+      allowHttp: false,
+    });
+    const deadline = startDeadline(60_000);
+    for (let at = 0; at <= body.length; at++) {
+      server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks: halves(body, at).filter(isSome) });
+      const request = addressPost(target, messagesPost({ stream: true }));
+      const policy = { retries: 0, maxWaitMs: 0, safeOnly: true };
+      const { reply } = await sendPost(transport, request, { use: 'messages', deadline, policy });
+      const { deltas, answer } = await messageOf(reply);
+      expect([at, printed(deltas), answer.error]).toEqual([at, expected.text, undefined]);
+    }
+    expect(server.connections).toBeLessThan(3);
+  },
+  30_000,
+);
+
+function isSome(chunk: Uint8Array): boolean {
+  return chunk.length > 0;
+}

@@ -1,0 +1,116 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApp } from '../../src/gateway/app.ts';
+import { listen, type Listening } from '../../src/gateway/listen.ts';
+import { createUpstreamAnswerer } from '../../src/gateway/upstream.ts';
+import { openTransport } from '../../src/transport/transport.ts';
+import { isFull } from '../faults/program.ts';
+
+const folder = import.meta.dirname;
+const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const key = 'local-sdk-key';
+const headerNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
+
+// `npm test` takes the clients where they are installed; the full run installs them.
+if (isFull && !existsSync(join(folder, 'node_modules'))) {
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
+    cwd: folder,
+    stdio: 'ignore',
+    shell: process.platform === 'win32',
+  });
+}
+const installed = existsSync(join(folder, 'node_modules/anthropic-1'));
+
+describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the full run)", { timeout: 60_000 }, () => {
+  const transport = openTransport({ env: {} });
+  let direct: Listening;
+  let passing: Listening;
+  beforeAll(async () => {
+    direct = await listen(createApp({ key, headerNames }));
+    const answer = createUpstreamAnswerer({
+      exchange: transport.exchange,
+      localHeaders: Object.values(headerNames),
+      address: ({ format, headers }, path) => ({
+        url: new URL(path, direct.url),
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(format === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
+        },
+      }),
+    });
+    passing = await listen(createApp({ key: 'another-key', headerNames, answer }));
+  });
+  afterAll(async () => {
+    await passing.close(0);
+    await direct.close(0);
+    await transport.close();
+  });
+
+  const places = [
+    ['serve', () => ({ url: direct.url, key })],
+    ['serve --upstream', () => ({ url: passing.url, key: 'another-key' })],
+  ] as const;
+
+  describe.each(places)('against %s', (_name, place) => {
+    test.each(['anthropic-0', 'anthropic-1'])('%s completes text, streams, tools, images and errors', async (name) => {
+      const got = await runScript('anthropic.js', [name], place());
+      expect(got).toMatchObject({
+        text: { text: expect.stringContaining('“hello”'), stop: 'end_turn', usage: { input_tokens: 2 } },
+        stream: { text: expect.stringContaining('“a long tale”'), stop: 'end_turn' },
+        tool: { stop: 'tool_use', call: { name: 'get_weather', input: { city: expect.any(String) } } },
+        streamTool: { stop: 'tool_use', calls: [{ name: 'get_weather', input: { city: expect.any(String) } }] },
+        after: 'text',
+        image: expect.stringContaining('image/png'),
+        beta: expect.stringContaining('“hello”'),
+        retried: 'message',
+        errors: {
+          key: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
+          missing: { name: 'BadRequestError', status: 400, type: 'invalid_request_error' },
+          model: { name: 'NotFoundError', status: 404, type: 'not_found_error' },
+          limit: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
+          overloaded: { status: 529, type: 'overloaded_error' },
+          event: { type: 'overloaded_error' },
+        },
+      });
+      const { deltas, joined, text } = got['stream'] as { deltas: number; joined: string; text: string };
+      expect(joined).toBe(text);
+      expect(deltas).toBeGreaterThan(5);
+    });
+
+    test('@google/genai completes text, streams, tools, schemas, images and errors', async () => {
+      const got = await runScript('genai.js', [], place());
+      expect(got).toMatchObject({
+        text: { text: expect.stringContaining('be brief'), finish: 'STOP', usage: { promptTokenCount: 4 } },
+        stream: { text: expect.stringContaining('“a long tale”'), finish: 'STOP', usage: { promptTokenCount: 3 } },
+        tool: [{ name: 'get_weather', args: { city: expect.any(String) } }],
+        schema: { city: expect.any(String) },
+        drawn: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
+        edited: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
+        errors: {
+          key: { name: 'ApiError', status: 401 },
+          model: { name: 'ApiError', status: 404 },
+          limit: { name: 'ApiError', status: 429 },
+          field: { name: 'ApiError', status: 400 },
+          server: { name: 'ApiError', status: 500 },
+        },
+      });
+      expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
+    });
+  });
+});
+
+async function runScript(
+  script: string,
+  words: readonly string[],
+  { url, key: shown }: { url: string; key: string },
+): Promise<Record<string, unknown>> {
+  const env = { PATH: process.env['PATH'] ?? '', SDK_BASE_URL: url, SDK_API_KEY: shown, SDK_PNG: dotPng };
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, script), ...words], {
+    cwd: folder,
+    env,
+  });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}

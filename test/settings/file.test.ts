@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig, writeConfig } from '../../src/settings/file.ts';
+import type { Config } from '../../src/settings/types.ts';
+
+const posix = process.platform !== 'win32';
+const isRoot = process.getuid?.() === 0;
+const config: Config = {
+  profile: 'work',
+  profiles: { work: { baseUrl: 'https://gateway.example', apiKey: 'sk-canary' } },
+};
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
+  path = join(folder, 'config.json');
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const modeOf = (name: string) => statSync(name).mode & 0o777;
+
+describe('readConfig', () => {
+  test('gives no profiles where there is no file', async () => {
+    expect(await readConfig(path)).toEqual({ path, exists: false, config: { profiles: {} }, warnings: [] });
+  });
+
+  test('reads what writeConfig wrote', async () => {
+    await writeConfig(path, config);
+    expect(await readConfig(path)).toEqual({ path, exists: true, config, warnings: [] });
+  });
+
+  test('names the path, the line and the column of a syntax error', async () => {
+    writeFileSync(path, '{\n  "profiles": {\n    "work": {,}\n  }\n}', { mode: 0o600 });
+    await expect(readConfig(path)).rejects.toMatchObject({
+      class: 'usage',
+      message: `${path}:3:14: not JSON: expected a key in double quotes`,
+    });
+  });
+
+  test.each([
+    ['a folder', () => mkdirSync(path), 'cannot be read'],
+    ['bytes that are not UTF-8', () => writeFileSync(path, Buffer.from([0x7b, 0xff]), { mode: 0o600 }), 'not UTF-8'],
+    ['a file too large', () => writeFileSync(path, ' '.repeat(1024 * 1024 + 1), { mode: 0o600 }), 'too large'],
+    [
+      'a path below a file',
+      () => (writeFileSync(join(folder, 'f'), ''), (path = join(folder, 'f', 'config.json'))),
+      'cannot be read',
+    ],
+  ])('refuses %s', async (_name, arrange, message) => {
+    arrange();
+    const reading = readConfig(path);
+    await expect(reading).rejects.toMatchObject({ class: 'usage' });
+    await expect(reading).rejects.toThrow(message);
+    await expect(reading).rejects.toThrow(path);
+  });
+
+  test.skipIf(!posix).each([
+    [0o644, 1],
+    [0o640, 1],
+    [0o620, 1],
+    [0o600, 0],
+    [0o400, 0],
+  ])('a file of mode %o gets so many warnings: %d (faults 2d: config mode)', async (mode, count) => {
+    writeFileSync(path, '{}');
+    chmodSync(path, mode);
+    const { warnings } = await readConfig(path);
+    expect(warnings.filter((warning) => warning.includes(`chmod 600 '${path}'`))).toHaveLength(count);
+    expect(warnings).toHaveLength(count);
+  });
+
+  test.skipIf(!posix || isRoot)('says so when the file may not be read', async () => {
+    writeFileSync(path, '{}', { mode: 0o000 });
+    await expect(readConfig(path)).rejects.toThrow('cannot be read');
+  });
+});
+
+describe('writeConfig', () => {
+  test('writes JSON that a person can read, and leaves nothing beside it', async () => {
+    await writeConfig(path, config);
+    expect(readFileSync(path, 'utf8')).toBe(`${JSON.stringify(config, null, 2)}\n`);
+    expect(readdirSync(folder)).toEqual(['config.json']);
+  });
+
+  test.skipIf(!posix)('makes folder 0700 and file 0600, whatever the umask (faults 2d: config mode)', async () => {
+    const before = process.umask(0);
+    try {
+      await writeConfig(join(folder, 'new', 'config.json'), config);
+    } finally {
+      process.umask(before);
+    }
+    expect(modeOf(join(folder, 'new'))).toBe(0o700);
+    expect(modeOf(join(folder, 'new', 'config.json'))).toBe(0o600);
+  });
+
+  test.skipIf(!posix)(
+    'closes a file that was open to others, and leaves the mode of a folder it did not make',
+    async () => {
+      writeFileSync(path, '{}');
+      chmodSync(path, 0o644);
+      chmodSync(folder, 0o755);
+      await writeConfig(path, config);
+      expect(modeOf(path)).toBe(0o600);
+      expect(modeOf(folder)).toBe(0o755);
+    },
+  );
+
+  test.skipIf(!posix).each([
+    ['there', true],
+    ['not there yet', false],
+  ])('keeps a link whose target is %s, and writes the target', async (_name, exists) => {
+    const target = join(folder, 'dotfiles', 'gateway.json');
+    mkdirSync(join(folder, 'dotfiles'));
+    if (exists) writeFileSync(target, '{}');
+    symlinkSync(join('dotfiles', 'gateway.json'), path);
+    await writeConfig(path, config);
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual(config);
+    expect(modeOf(target)).toBe(0o600);
+    expect(readdirSync(join(folder, 'dotfiles'))).toEqual(['gateway.json']);
+  });
+
+  test.skipIf(!posix)('refuses links in a circle, folders and devices', async () => {
+    symlinkSync(path, path);
+    await expect(writeConfig(path, config)).rejects.toThrow('circle');
+    await expect(writeConfig(folder, config)).rejects.toThrow('is not a regular file');
+    await expect(writeConfig('/dev/null', config)).rejects.toThrow('is not a regular file');
+  });
+
+  test('leaves the old file as it is when the new one cannot be written', async () => {
+    writeFileSync(path, '{}');
+    const below = join(path, 'deeper', 'config.json');
+    await expect(writeConfig(below, config)).rejects.toMatchObject({ class: 'usage' });
+    expect(readFileSync(path, 'utf8')).toBe('{}');
+    expect(readdirSync(folder)).toEqual(['config.json']);
+  });
+
+  test.skipIf(!posix || spawnSync('mkfifo', ['--version']).status !== 0)('refuses a named pipe', async () => {
+    spawnSync('mkfifo', [path]);
+    await expect(writeConfig(path, config)).rejects.toThrow('is not a regular file');
+  });
+});

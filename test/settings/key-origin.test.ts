@@ -1,0 +1,105 @@
+import { join, resolve as resolvePath } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseConfig } from '../../src/settings/schema.ts';
+import { surveySettings } from '../../src/settings/resolve.ts';
+import type { SettingsSurvey } from '../../src/settings/settings.ts';
+
+const path = resolvePath('/etc/gateway/config.json');
+const secrets = { apiKey: 'sk-canary', headers: { 'x-team': 'docs' }, allowHttp: true };
+
+interface Place {
+  baseUrl?: string | undefined;
+  apiKeyFile?: string;
+  env?: Record<string, string>;
+}
+
+function survey(profile: object, place: Place): SettingsSurvey {
+  const config = {
+    path,
+    exists: true,
+    config: parseConfig(JSON.stringify({ profiles: { default: profile } }), path),
+    warnings: [],
+  };
+  return surveySettings({
+    flags: { baseUrl: place.baseUrl, apiKeyFile: place.apiKeyFile },
+    env: place.env ?? {},
+    config,
+    use: 'text',
+  });
+}
+
+describe('a profile keeps its key and headers to its origin (faults 2d: key bound to an origin)', () => {
+  test.each([
+    ['its own base URL', 'https://a.example/v1', undefined, true],
+    ['the same origin on another path', 'https://a.example/x', 'https://a.example/other', true],
+    ['the default port spelled out', 'https://a.example', 'https://A.example:443', true],
+    ['another host', 'https://a.example', 'https://b.example', false],
+    ['a subdomain', 'https://a.example', 'https://x.a.example', false],
+    ['another port', 'https://a.example', 'https://a.example:8443', false],
+    ['another scheme', 'https://a.example', 'http://a.example', false],
+    ['a host in the user part', 'https://a.example', 'https://a.example@b.example', false],
+  ])('%s', (_name, own, other, expected) => {
+    const fromEnv: Record<string, string> = other === undefined ? {} : { GATEWAY_BASE_URL: other };
+    for (const place of [{ baseUrl: other }, { env: fromEnv }]) {
+      const { key, headers, allowHttp } = survey({ baseUrl: own, ...secrets }, place);
+      expect(key.kind === 'value').toBe(expected);
+      expect(headers.length > 0).toBe(expected);
+      expect(allowHttp.value).toBe(expected);
+    }
+  });
+
+  test('and says which origin the key is for', () => {
+    const { key } = survey({ baseUrl: 'https://u:p@a.example/x', ...secrets }, { baseUrl: 'https://v:q@b.example/y' });
+    expect(key).toMatchObject({
+      kind: 'missing',
+      reason:
+        'the key of profile default is for https://a.example only, and the base URL is at https://b.example (flag --base-url)',
+    });
+  });
+
+  test('and sends it nowhere when it has no base URL', () => {
+    const { key, headers } = survey(secrets, { baseUrl: 'https://b.example' });
+    expect(key).toMatchObject({
+      kind: 'missing',
+      reason: 'profile default has a key but no baseUrl, so its key goes nowhere',
+    });
+    expect(headers).toEqual([]);
+  });
+});
+
+describe('the key comes from the strongest place', () => {
+  const profile = { baseUrl: 'https://a.example', ...secrets };
+  const env = { GATEWAY_API_KEY: 'sk-env', GATEWAY_API_KEY_FILE: '/run/key' };
+
+  test.each([
+    ['--api-key-file', { apiKeyFile: '-', env }, { kind: 'file', path: '-', from: 'flag --api-key-file' }],
+    ['GATEWAY_API_KEY', { env }, { kind: 'value', from: 'environment GATEWAY_API_KEY' }],
+    [
+      'GATEWAY_API_KEY_FILE',
+      { env: { ...env, GATEWAY_API_KEY: '' } },
+      { kind: 'file', path: '/run/key', from: 'environment GATEWAY_API_KEY_FILE' },
+    ],
+    ['the profile', { env: {} }, { kind: 'value', from: `profile default (${path})` }],
+  ])('%s', (_name, place, expected) => {
+    expect(survey(profile, place).key).toMatchObject(expected);
+  });
+
+  test('a key of flag or environment goes to whatever base URL won', () => {
+    expect(survey(profile, { baseUrl: 'https://b.example', env }).key).toMatchObject({ kind: 'value' });
+    expect(survey(profile, { baseUrl: 'https://b.example', apiKeyFile: 'k' }).key).toMatchObject({ kind: 'file' });
+  });
+
+  test.each([
+    ['a path beside the config file', 'keys/work', resolvePath('/etc/gateway/keys/work')],
+    ['an absolute path', resolvePath('/run/key'), resolvePath('/run/key')],
+    ['a path in the home folder', '~/key', join('/home/u', 'key')],
+  ])('a key file of a profile is %s', (_name, apiKeyFile, expected) => {
+    const { key } = survey({ baseUrl: 'https://a.example', apiKeyFile }, { env: { HOME: '/home/u' } });
+    expect(key).toMatchObject({ kind: 'file', path: expected });
+  });
+
+  test('a key command of a profile', () => {
+    const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: 'pass show key' }, {});
+    expect(key).toEqual({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
+  });
+});

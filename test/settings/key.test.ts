@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { usageError } from '../../src/errors.ts';
+import { readKey } from '../../src/settings/key.ts';
+import type { KeyEffects } from '../../src/settings/key.ts';
+import { Secret } from '../../src/settings/secret.ts';
+
+const from = 'somewhere';
+
+const nothing: KeyEffects = {
+  readFile: () => Promise.reject(new Error('no file')),
+  readStdin: () => Promise.reject(new Error('no stdin')),
+  run: () => Promise.reject(new Error('no command')),
+};
+
+const takenStdin = () => Promise.reject(usageError('stdin is taken'));
+
+describe('readKey', () => {
+  test.each([
+    ['a value', { kind: 'value', secret: new Secret(' sk-1\n'), from }, {}],
+    [
+      'a file',
+      { kind: 'file', path: '/run/key', from },
+      { readFile: async (path: string) => (path === '/run/key' ? '\uFEFFsk-1\r\n' : '') },
+    ],
+    ['stdin', { kind: 'file', path: '-', from }, { readStdin: async () => 'sk-1\n' }],
+    [
+      'a command',
+      { kind: 'command', argv: ['pass'], from },
+      { run: async () => ({ status: 0, stdout: 'sk-1\n', stderr: 'note' }) },
+    ],
+  ] as const)('reads %s and trims it', async (_name, source, effects) => {
+    const key = await readKey(source, { ...nothing, ...effects });
+    expect(key.reveal()).toBe('sk-1');
+  });
+
+  test('gives a command 30 s', async () => {
+    const asked: unknown[] = [];
+    const run: KeyEffects['run'] = async (argv, timeoutMs) => {
+      asked.push(argv, timeoutMs);
+      return { status: 0, stdout: 'k', stderr: '' };
+    };
+    await readKey({ kind: 'command', argv: ['op', 'read'], from }, { ...nothing, run });
+    expect(asked).toEqual([['op', 'read'], 30_000]);
+  });
+
+  test.each([
+    ['nothing', '', 'the key is empty'],
+    ['blanks', ' \n', 'the key is empty'],
+    ['a second line', 'sk-canary\nsk-other', 'position 10'],
+    ['a blank', 'sk canary', 'position 3'],
+    ['NUL', 'sk\0canary', 'position 3'],
+    ['a line separator', 'sk\u2028canary', 'position 3'],
+    ['a letter beyond ASCII', 'canaré', 'position 6'],
+  ])('refuses a key that holds %s, without showing it (faults 2d: bad characters)', async (_name, value, message) => {
+    const reading = readKey({ kind: 'value', secret: new Secret(value), from }, nothing);
+    await expect(reading).rejects.toMatchObject({ class: 'auth', exitCode: 3 });
+    await expect(reading).rejects.toThrow(message);
+    await expect(reading).rejects.toThrow(from);
+    await expect(reading).rejects.not.toThrow('canar');
+  });
+
+  test.each([
+    ['no key', { kind: 'missing', reason: 'no API key is set', hint: 'GATEWAY_API_KEY' }, {}, 'no API key is set'],
+    [
+      'a file that cannot be read',
+      { kind: 'file', path: '/x', from },
+      {},
+      'the key file cannot be read (somewhere): no file',
+    ],
+    [
+      'a command that cannot start',
+      { kind: 'command', argv: ['a', 'sk-canary'], from },
+      {},
+      'the key command did not run (somewhere): no command',
+    ],
+    [
+      'a command that fails',
+      { kind: 'command', argv: ['op', 'read', 'sk-canary'], from },
+      { run: async () => ({ status: 7, stdout: 'sk-printed', stderr: '\nno sk-canary, sk-printed\nmore' }) },
+      'the key command failed (somewhere): exit code 7: no (redacted), (redacted)',
+    ],
+    [
+      'a command that is killed silently',
+      { kind: 'command', argv: ['op'], from },
+      { run: async () => ({ status: 'ended by SIGKILL', stdout: '', stderr: '' }) },
+      'the key command failed (somewhere): ended by SIGKILL',
+    ],
+  ] as const)('fails for %s', async (_name, source, effects, message) => {
+    const reading = readKey(source, { ...nothing, ...effects });
+    await expect(reading).rejects.toMatchObject({ class: 'auth', message, details: { sent: 'no' } });
+  });
+
+  test('passes on what stdin itself has to say', async () => {
+    await expect(readKey({ kind: 'file', path: '-', from }, { ...nothing, readStdin: takenStdin })).rejects.toThrow(
+      'stdin is taken',
+    );
+  });
+});

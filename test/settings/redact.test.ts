@@ -1,0 +1,89 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { createRedactor, redactHeaders } from '../../src/settings/redact.ts';
+import { Secret } from '../../src/settings/secret.ts';
+
+const key = 'sk-canary/+1234?x';
+
+test('a Secret shows itself to reveal alone', () => {
+  const secret = new Secret(key);
+  const shown = [
+    `${secret}`,
+    String(secret),
+    JSON.stringify({ secret }),
+    inspect({ secret }, { depth: 9, showHidden: true }),
+  ];
+  for (const text of shown) expect(text).toContain('(redacted)');
+  for (const text of [...shown, JSON.stringify(Object.entries(secret)), inspect(secret)])
+    expect(text).not.toContain('canary');
+  expect(secret.reveal()).toBe(key);
+});
+
+describe('createRedactor', () => {
+  const redact = createRedactor([new Secret(key), new Secret('an"other\\one')]);
+
+  test.each([
+    ['as it is', `key ${key}.`, 'key (redacted).'],
+    ['twice', `${key}${key}`, '(redacted)(redacted)'],
+    ['URL-encoded', `?key=${encodeURIComponent(key)}&`, '?key=(redacted)&'],
+    ['in Base64', Buffer.from(key).toString('base64'), '(redacted)'],
+    ['in base64url', Buffer.from(key).toString('base64url'), '(redacted)'],
+    ['JSON-escaped', JSON.stringify({ k: 'an"other\\one' }), '{"k":"(redacted)"}'],
+    ['with blanks around it in the text', ` ${key}\n`, ' (redacted)\n'],
+    ['not at all', 'nothing here', 'nothing here'],
+  ])('hides a secret %s', (_name, text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5])('hides a secret inside longer Base64, %d bytes in', (lead) => {
+    const whole = Buffer.from(`${'u'.repeat(lead)}${key}:rest`).toString('base64');
+    const shown = redact(whole);
+    expect(shown).toContain('(redacted)');
+    expect(Buffer.from(shown.replace('(redacted)', ''), 'base64').toString('latin1')).not.toContain('canary');
+    expect(shown.length).toBeLessThan(whole.length);
+  });
+
+  test('takes the characters of a secret as they are, not as a pattern', () => {
+    const odd = createRedactor([new Secret('a.c*[x]$^(1)|\\')]);
+    expect(odd('a.c*[x]$^(1)|\\ abc')).toBe('(redacted) abc');
+  });
+
+  test('hides the longer one of two secrets that begin alike', () => {
+    const both = createRedactor([new Secret('secret'), new Secret('secret-two')]);
+    expect(both('secret-two secret')).toBe('(redacted) (redacted)');
+  });
+
+  test('hides short secrets only where they stand alone, and the shortest never', () => {
+    const short = createRedactor([new Secret('abc'), new Secret('1'), new Secret('')]);
+    expect(short('abc abcd xabc "abc" 1 HTTP/1.1')).toBe('(redacted) abcd xabc "(redacted)" 1 HTTP/1.1');
+  });
+
+  test('changes nothing where there are no secrets', () => {
+    expect(createRedactor([])('any text')).toBe('any text');
+  });
+
+  test('takes a long text in its stride', () => {
+    const text = 'sk-canar'.repeat(500_000);
+    expect(redact(text)).toBe(text);
+  });
+});
+
+test('redactHeaders hides by name, by value and by names that are given', () => {
+  const redact = createRedactor([new Secret('sk-canary')]);
+  const headers = {
+    authorization: 'Bearer sk-other',
+    'x-goog-api-key': 'sk-other',
+    'X-Odd': 'sk-other',
+    'x-note': 'uses sk-canary',
+    'content-type': 'application/json',
+    'x-ratelimit-remaining-tokens': '5',
+  };
+  expect(redactHeaders(headers, redact, ['x-odd'])).toEqual({
+    authorization: 'Bearer (redacted)',
+    'x-goog-api-key': '(redacted)',
+    'X-Odd': '(redacted)',
+    'x-note': 'uses (redacted)',
+    'content-type': 'application/json',
+    'x-ratelimit-remaining-tokens': '5',
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { resolveSettings } from '../../src/settings/resolve.ts';
+import { parseConfig } from '../../src/settings/schema.ts';
+import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
+import type { Use } from '../../src/settings/types.ts';
+
+const path = '/etc/gateway/config.json';
+const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model' };
+const profile = { baseUrl: 'https://work.example', apiKey: 'sk-work', headers: { 'x-team': 'docs' } };
+
+function resolve(input: {
+  flags?: SettingsFlags;
+  env?: Record<string, string>;
+  use?: Use;
+  profiles?: object;
+}): Settings {
+  const config = parseConfig(JSON.stringify({ profiles: input.profiles ?? {} }), path);
+  return resolveSettings({
+    flags: {},
+    env: {},
+    use: 'text',
+    ...input,
+    config: { path, exists: true, config, warnings: [] },
+  });
+}
+
+describe('resolveSettings offline', () => {
+  test.each([
+    ['text', 'local-text'],
+    ['image', 'local-image'],
+    ['edit', 'local-edit'],
+    ['chat', 'local-chat'],
+  ] as const)('%s needs no settings', (use, model) => {
+    const settings = resolve({ flags: { offline: true }, use });
+    expect(settings).toMatchObject({
+      baseUrl: undefined,
+      model: { value: model },
+      key: { kind: 'missing' },
+      warnings: [],
+    });
+  });
+
+  test('replaces a model that is not there, and says so', () => {
+    const settings = resolve({ flags: { offline: true }, env });
+    expect(settings.model.value).toBe('local-text');
+    expect(settings.warnings).toEqual(['local-text answers offline instead of env-model (environment GATEWAY_MODEL)']);
+  });
+
+  test.each(['local-image', 'fault-429', 'models/local-text'])('keeps %s', (model) => {
+    const settings = resolve({ flags: { offline: true, model } });
+    expect([settings.model.value, settings.warnings]).toEqual([model, []]);
+  });
+
+  test('sends neither key nor headers of a profile, nor any base URL', () => {
+    const settings = resolve({
+      profiles: { default: profile },
+      flags: { offline: true },
+      env: { ...env, GATEWAY_API_KEY: 'sk-env' },
+    });
+    expect(settings).toMatchObject({ baseUrl: undefined, key: { kind: 'missing' }, headers: [] });
+  });
+
+  test.each([
+    ['the flag', { offline: true, baseUrl: 'http://x' }, {}],
+    ['the environment', { baseUrl: 'http://x' }, { GATEWAY_OFFLINE: '1' }],
+  ])('refuses --base-url beside %s', (_name, flags, variables) => {
+    expect(() => resolve({ flags, env: variables })).toThrow(expect.objectContaining({ class: 'usage' }));
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { resolveSettings } from '../../src/settings/resolve.ts';
+import { parseConfig } from '../../src/settings/schema.ts';
+import type { SettingsFlags } from '../../src/settings/settings.ts';
+import type { LoadedConfig, Use } from '../../src/settings/types.ts';
+
+const path = '/etc/gateway/config.json';
+const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
+const noConfig: LoadedConfig = { path, exists: false, config: parseConfig('', path), warnings: [] };
+const twoProfiles: LoadedConfig = {
+  path,
+  exists: true,
+  config: parseConfig('{"profiles":{"work":{},"home":{}}}', path),
+  warnings: [],
+};
+
+function failureOf(input: {
+  flags?: SettingsFlags;
+  env?: Record<string, string>;
+  config?: LoadedConfig;
+  use?: Use;
+}): GatewayError {
+  try {
+    resolveSettings({ flags: {}, env: {}, config: noConfig, use: 'text', ...input });
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+  }
+  throw new Error('resolved');
+}
+
+describe('resolveSettings refuses', () => {
+  test.each([
+    ['no base URL', { env: { GATEWAY_MODEL: 'm' } }, 'no base URL is set', 'GATEWAY_BASE_URL'],
+    ['no model', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', 'GATEWAY_MODEL'],
+    [
+      'no model for images',
+      { env: { GATEWAY_BASE_URL: 'https://x', GATEWAY_MODEL: 'm' }, use: 'image' },
+      'no model is set',
+      'GATEWAY_IMAGE_MODEL',
+    ],
+    ['neither', {}, 'no base URL and no model is set', "gateway-cli text --offline 'Hello'"],
+    ['neither for images', { use: 'image' }, 'no base URL and no model is set', 'gateway-cli image gen --offline'],
+    [
+      'an unknown profile',
+      { flags: { profile: 'wrok' }, config: twoProfiles },
+      'there are: work, home',
+      'did you mean --profile work?',
+    ],
+    [
+      'a profile where the config has none',
+      { flags: { profile: 'work' }, config: { ...twoProfiles, config: parseConfig('{"profiles":{}}', path) } },
+      'there are none yet',
+      'config list',
+    ],
+    [
+      'a profile without a config',
+      { env: { GATEWAY_PROFILE: 'work' } },
+      `no profile "work" (environment GATEWAY_PROFILE): there is no ${path}`,
+      'config init',
+    ],
+    [
+      'a profile of the prototype',
+      { flags: { profile: '__proto__' }, config: twoProfiles },
+      'no profile "__proto__"',
+      'config list',
+    ],
+    ['an empty flag', { env, flags: { model: '' } }, '--model is empty', '--model'],
+    [
+      'a base URL without scheme',
+      { env: { ...env, GATEWAY_BASE_URL: 'localhost:80' } },
+      'environment GATEWAY_BASE_URL: not a URL',
+      'https://',
+    ],
+    ['another form', { env: { ...env, GATEWAY_AUTH: 'basic' } }, 'environment GATEWAY_AUTH: must be one of', ''],
+    [
+      'a bad timeout',
+      { env: { ...env, GATEWAY_TIMEOUT: 'x' } },
+      'environment GATEWAY_TIMEOUT is not a duration',
+      '90s',
+    ],
+    ['three header names', { env, flags: { headerNames: 'a,b,c' } }, 'flag --header-names: must be', 'x-goog-api-key'],
+    ['no header name', { env, flags: { headerNames: ',' } }, 'flag --header-names: must be', 'x-goog-api-key'],
+    [
+      'a bad header name',
+      { env, flags: { headerNames: 'a b' } },
+      'flag --header-names: "a b" is not a header name',
+      '',
+    ],
+    ['half a token', { env, flags: { maxTokens: 0.5 } }, "--max-tokens takes a whole number from 1, not '0.5'", ''],
+  ] as const)('%s', (_name, input, message, hint) => {
+    const error = failureOf(input);
+    expect(error.class).toBe('usage');
+    expect(error.message).toContain(message);
+    expect(error.details.hint ?? '').toContain(hint);
+  });
+
+  test('a base URL without quoting it: it may hold a password', () => {
+    const { message } = failureOf({ env, flags: { baseUrl: 'user:sk-canary@host' } });
+    expect(message).toContain('not a URL');
+    expect(message).not.toContain('canary');
+  });
+});

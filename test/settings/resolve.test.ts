@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { revealHeaders } from '../../src/settings/headers.ts';
+import { parseConfig } from '../../src/settings/schema.ts';
+import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
+import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
+import type { LoadedConfig, Use } from '../../src/settings/types.ts';
+
+const path = '/etc/gateway/config.json';
+const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
+const work = {
+  baseUrl: 'https://work.example/proxy',
+  apiKey: 'sk-work',
+  models: { text: 'w-text', image: 'w-image', edit: 'w-edit', chat: 'w-chat' },
+  auth: { image: 'api-key', messages: 'bearer' },
+  headerNames: { apiKey: 'X-Goog-Api-Key', version: 'anthropic-version' },
+  headers: { 'X-Team': 'docs', Authorization: 'Basic sk-basic' },
+  maxTokens: 77,
+  timeout: '3m',
+  allowHttp: true,
+  preview: true,
+};
+
+function load(profiles: object, profile?: string): LoadedConfig {
+  return { path, exists: true, config: parseConfig(JSON.stringify({ profile, profiles }), path), warnings: [] };
+}
+
+const noConfig: LoadedConfig = { path, exists: false, config: parseConfig('', path), warnings: [] };
+
+function resolve(input: {
+  flags?: SettingsFlags;
+  env?: Record<string, string>;
+  config?: LoadedConfig;
+  use?: Use;
+}): Settings {
+  return resolveSettings({ flags: {}, env: {}, config: noConfig, use: 'text', ...input });
+}
+
+const onWork = (extra: { flags?: SettingsFlags; env?: Record<string, string>; use?: Use } = {}) =>
+  resolve({ config: load({ work }, 'work'), ...extra });
+
+describe('resolveSettings', () => {
+  test('takes the flag before the environment before the profile before the default, and says so', () => {
+    const config = load({ work }, 'work');
+    const flags = { baseUrl: 'https://flag.example', model: 'flag-model', timeout: '5s', auth: 'bearer' };
+    const variables = { ...env, GATEWAY_TIMEOUT: '4s', GATEWAY_AUTH: 'api-key' };
+    const from = `profile work (${path})`;
+    const rows: [Settings, object][] = [
+      [
+        resolve({ flags, env: variables, config }),
+        { baseUrl: 'flag --base-url', model: 'flag --model', timeoutMs: 'flag --timeout', auth: 'flag --auth' },
+      ],
+      [
+        resolve({ env: variables, config }),
+        {
+          baseUrl: 'environment GATEWAY_BASE_URL',
+          model: 'environment GATEWAY_MODEL',
+          timeoutMs: 'environment GATEWAY_TIMEOUT',
+          auth: 'environment GATEWAY_AUTH',
+        },
+      ],
+      [resolve({ config, use: 'chat' }), { baseUrl: from, model: from, timeoutMs: from, auth: from }],
+      [
+        resolve({ env }),
+        {
+          baseUrl: 'environment GATEWAY_BASE_URL',
+          model: 'environment GATEWAY_MODEL',
+          timeoutMs: 'default',
+          auth: 'default',
+        },
+      ],
+    ];
+    for (const [{ baseUrl, model, timeoutMs, auth }, expected] of rows) {
+      expect({ baseUrl: baseUrl?.from, model: model.from, timeoutMs: timeoutMs.from, auth: auth.from }).toEqual(
+        expected,
+      );
+    }
+  });
+
+  test.each([
+    ['text', 'w-text', 'auto'],
+    ['image', 'w-image', 'api-key'],
+    ['edit', 'w-edit', 'api-key'],
+    ['chat', 'w-chat', 'bearer'],
+  ] as const)('picks model and authentication for %s', (use, model, auth) => {
+    const settings = onWork({ use });
+    expect([settings.model.value, settings.auth.value]).toEqual([model, auth]);
+  });
+
+  test.each([
+    ['text', 'env-model'],
+    ['image', 'env-image'],
+    ['edit', 'env-image'],
+    ['chat', 'env-model'],
+  ] as const)('takes the model of %s from its variable', (use, model) => {
+    expect(resolve({ env, use }).model.value).toBe(model);
+  });
+
+  test.each([
+    ['text', 'env-model'],
+    ['image', 'env-image'],
+    ['edit', 'own-edit'],
+    ['chat', 'own-chat'],
+  ] as const)('takes the model of %s from its own variable first', (use, model) => {
+    const own = { ...env, GATEWAY_CHAT_MODEL: 'own-chat', GATEWAY_EDIT_MODEL: 'own-edit' };
+    expect(resolve({ env: own, use }).model.value).toBe(model);
+    expect(resolve({ env: { ...own, GATEWAY_CHAT_MODEL: '', GATEWAY_EDIT_MODEL: '' }, use }).model.value).toMatch(
+      /^env/,
+    );
+    expect(resolve({ env: own, use, flags: { model: 'flag' } }).model.value).toBe('flag');
+  });
+
+  test.each([
+    ['chat asks for 4096 tokens', { use: 'chat', env }, { value: 4096, from: 'default' }],
+    [
+      'chat asks for what the profile says',
+      { use: 'chat', config: load({ work }, 'work') },
+      { value: 77, from: `profile work (${path})` },
+    ],
+    ['text sends no limit of its own', { use: 'text', config: load({ work }, 'work') }, undefined],
+    ['text sends the flag', { use: 'text', env, flags: { maxTokens: 5 } }, { value: 5, from: 'flag --max-tokens' }],
+  ] as const)('%s', (_name, input, expected) => {
+    expect(resolve(input).maxTokens).toEqual(expected);
+  });
+
+  test('reads header names from the strongest place for each', () => {
+    const settings = onWork({ flags: { headerNames: 'X-Flag-Key,' }, env: { GATEWAY_HEADER_NAMES: 'x-env-key, ' } });
+    expect(settings.headerNames).toEqual({
+      apiKey: { value: 'x-flag-key', from: 'flag --header-names' },
+      version: { value: 'anthropic-version', from: `profile work (${path})` },
+    });
+    expect(resolve({ env: { ...env, GATEWAY_HEADER_NAMES: ',v' } }).headerNames).toEqual({
+      apiKey: undefined,
+      version: { value: 'v', from: 'environment GATEWAY_HEADER_NAMES' },
+    });
+  });
+
+  test('lets a --header replace the profile header of that name', () => {
+    const settings = onWork({ flags: { headers: [{ name: 'x-team', value: 'code' }] } });
+    expect(revealHeaders(settings.headers.map(({ value }) => value))).toEqual({
+      'x-team': 'code',
+      authorization: 'Basic sk-basic',
+    });
+    expect(JSON.stringify(settings)).not.toMatch(/sk-work|sk-basic/);
+  });
+
+  test('uses the profile called default where nothing names one', () => {
+    expect(resolve({ config: load({ other: {}, default: work }) }).profile).toEqual({
+      value: 'default',
+      from: 'default',
+    });
+    expect(surveySettings({ flags: {}, env: {}, config: load({ other: work }), use: 'text' }).profile).toBeUndefined();
+    const chosen = { flags: { profile: 'work' }, env: { GATEWAY_PROFILE: 'x' }, config: load({ work, x: {} }, 'x') };
+    expect(resolve(chosen).profile).toEqual({ value: 'work', from: 'flag --profile' });
+  });
+
+  test.each([
+    ['1', true],
+    ['true', true],
+    ['Yes', true],
+    ['on', true],
+    ['no', false],
+    ['OFF', false],
+    ['', false],
+    ['0', false],
+    ['false', false],
+    ['FALSE', false],
+  ])('GATEWAY_OFFLINE and GATEWAY_NO_STDIN %j mean %s', (value, expected) => {
+    const settings = resolve({ env: { ...env, GATEWAY_OFFLINE: value, GATEWAY_NO_STDIN: value } });
+    expect([settings.offline.value, settings.noStdin.value]).toEqual([expected, expected]);
+  });
+
+  test.each([['GATEWAY_OFFLINE'], ['GATEWAY_NO_STDIN']])('%s that is neither on nor off is refused', (name) => {
+    expect(() => resolve({ env: { ...env, [name]: 'maybe' } })).toThrow(`environment ${name}: "maybe" is neither`);
+  });
+
+  test('passes on the warnings of the config file', () => {
+    const config = { ...load({ work }, 'work'), warnings: ['open to other users'] };
+    expect(resolve({ config }).warnings).toEqual(['open to other users']);
+  });
+
+  test('warns of a short timeout for images alone (spec.md 8)', () => {
+    expect(resolve({ env, use: 'image', flags: { timeout: '119s' } }).warnings).toEqual([
+      'flag --timeout: images may take longer than 119s; at least 120s are recommended',
+    ]);
+    expect(resolve({ env, use: 'edit', flags: { timeout: '2m' } }).warnings).toEqual([]);
+    expect(resolve({ env, use: 'text', flags: { timeout: '1s' } }).warnings).toEqual([]);
+  });
+});
+
+test('surveySettings leaves out what is missing', () => {
+  const survey = surveySettings({ flags: {}, env: {}, config: noConfig, use: 'text' });
+  expect(survey).toMatchObject({
+    baseUrl: undefined,
+    model: undefined,
+    key: { kind: 'missing', reason: 'no API key is set' },
+  });
+});

@@ -1,0 +1,79 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test as plain } from 'vitest';
+import { code, tableRows } from './helpers/readme.ts';
+import { eventStream, imageReply, messageEvents, test, textReply } from './helpers/with-server.ts';
+
+const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const files: Record<string, string | Buffer> = {
+  'dot.png': Buffer.from(dotPng, 'base64'),
+  'turns.json': '[{"role":"user","parts":[{"text":"earlier"}]},{"role":"model","parts":[{"text":"yes"}]}]',
+  'tools.json': '[{"name":"f"}]',
+  'tool-config.json': '{"functionCallingConfig":{"mode":"ANY"}}',
+  'schema.json': '{"type":"object"}',
+};
+
+const rows = tableRows('Field');
+
+plain.each([
+  // spec.md 2.1
+  'model',
+  'contents',
+  'contents[].role',
+  'contents[].parts[].text',
+  'contents[].parts[].inlineData',
+  'inlineData.mimeType',
+  'inlineData.data',
+  'systemInstruction',
+  'generationConfig',
+  'generationConfig.imageConfig.aspectRatio',
+  'safetySettings',
+  'tools',
+  'toolConfig',
+  'cachedContent',
+  // spec.md 2.3
+  'messages',
+  'max_tokens',
+  'system',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'tool_choice',
+  'metadata',
+])('the README names the field %s', (field) => {
+  expect(rows.map(([name = '']) => code(name))).toContain(field);
+});
+
+test.for(rows)('%s', async ([, , example = '', sends = ''], { server, cli }) => {
+  const argv = code(example).split(' ');
+  const [path = '', expected = ''] = [...sends.matchAll(/`([^`]*)`/g)].map((match) => match[1]);
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-fields-'));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+
+  server.reply({ body: replyTo(argv) });
+  const ran = await cli(argv, { cwd });
+  // The scripted picture is one pixel, whatever shape was asked for.
+  expect(ran.stderr.replace(/^.* is 1×1, not .*\n/, '')).toBe('');
+  expect(ran.code).toBe(0);
+
+  const [request] = server.requests;
+  if (path === '' || expected.startsWith('/v1beta')) {
+    expect(sends).toContain(request?.path);
+    return;
+  }
+  expect(at(request?.json(), path)).toEqual(JSON.parse(expected.replace('DOT_PNG', dotPng)));
+});
+
+function replyTo([command]: readonly string[]): unknown {
+  if (command === 'chat') return eventStream(...messageEvents('ok'));
+  if (command === 'image') return imageReply({ mimeType: 'image/png', data: dotPng });
+  return textReply('{}');
+}
+
+function at(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value);
+}

@@ -1,0 +1,204 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess, StdioOptions } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const posix = process.platform !== 'win32';
+const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
+const hasScript = posix && (isFull || spawnSync('script', ['--version']).status === 0);
+
+/** What the child does, by its first argument; it tells on stderr, for stdout is what is tested. */
+const program = `
+  import { createProcessIo } from './src/terminal/process-io.ts';
+  import { readStdinText } from './src/terminal/stdin-text.ts';
+  import { startProgress } from './src/terminal/progress.ts';
+
+  const io = createProcessIo(process);
+  const tell = (value) => io.stderr.write(JSON.stringify(value) + '\\n');
+  const failure = async (act) => { try { await act(); return 'none'; } catch (error) { return error.class + ': ' + error.message; } };
+  const count = Number(process.argv[3]);
+
+  const acts = {
+    kind: () => tell({ stdin: io.stdin.kind, stdout: io.stdout.isTTY, stderr: io.stderr.isTTY }),
+    kindOut: () => io.stdout.write(JSON.stringify({ stdin: io.stdin.kind, stdout: io.stdout.isTTY, stderr: io.stderr.isTTY })),
+    write: async () => tell(await failure(() => io.stdout.write('x'.repeat(count)))),
+    twice: async () => tell([await failure(() => io.stdout.write('x'.repeat(count))), await failure(() => io.stdout.write('y'))]),
+    endless: async () => tell(await failure(async () => { for (;;) await io.stdout.write('x'.repeat(65536)); })),
+    stderr: async () => { for (let i = 0; i < 100; i++) await io.stderr.write('x'.repeat(65536)); await io.stdout.write('done'); },
+    echo: async () => io.stdout.write(await readStdinText(io.stdin.read(), { timeoutMs: 60000, note: () => undefined })),
+    read: async () => tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 60000, note: () => undefined }))),
+    late: async () => tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 50, note: () => undefined }))),
+    first: async () => { for await (const chunk of io.stdin.read()) { await tell(String(chunk)); break; } },
+    spin: async () => {
+      const progress = startProgress({ io, text: 'waiting', quiet: false, after: (ms, act) => (act(), () => undefined) });
+      await import('ora');
+      await new Promise((resolve) => setImmediate(resolve));
+      progress.stop();
+      await io.stdout.write('done\\n');
+    },
+  };
+  await acts[process.argv[2]]();
+`;
+
+let folder: string;
+let entry: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-process-io-'));
+  entry = join(folder, 'entry.mjs');
+  const stdin = { contents: program, resolveDir: join(import.meta.dirname, '../..'), loader: 'ts' as const };
+  await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile: entry, logLevel: 'error' });
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const env = { PATH: process.env['PATH'], TERM: 'xterm' };
+
+function start(args: string[], stdio: StdioOptions = 'pipe'): ChildProcess {
+  return spawn(process.execPath, [entry, ...args], { stdio, env });
+}
+
+async function textOf(stream: ChildProcess['stdout']): Promise<string> {
+  let text = '';
+  for await (const chunk of stream ?? []) text += String(chunk);
+  return text;
+}
+
+/** Runs a line of bash in which `$RUN` is the program. */
+function bash(line: string): { stdout: string; stderr: string; status: number | null } {
+  const RUN = `${process.execPath} ${entry}`;
+  return spawnSync('bash', ['--norc', '-c', line], {
+    env: { ...env, RUN, OUT: join(folder, 'out') },
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+}
+
+describe.skipIf(!posix)('stdin is known by fstat', () => {
+  test.each([
+    ['a file', '$RUN kind < /etc/passwd', 'file'],
+    ['a pipe', 'true | $RUN kind', 'pipe'],
+    ['/dev/null', '$RUN kind < /dev/null', 'null'],
+    ['/dev/zero', '$RUN kind < /dev/zero', 'null'],
+    ['nothing, for which Node opens /dev/null', '$RUN kind <&-', 'null'],
+    ['a folder', '$RUN kind < /', 'file'],
+  ])('%s', (_name, line, kind) => {
+    expect(JSON.parse(bash(line).stderr)).toEqual({ stdin: kind, stdout: false, stderr: false });
+  });
+
+  test('the pipe of a Node parent, which is a socket', async () => {
+    const child = start(['kind']);
+    expect(JSON.parse(await textOf(child.stderr))).toMatchObject({ stdin: 'socket' });
+  });
+
+  test.skipIf(!hasScript)('a terminal', () => {
+    const { stdout } = bash('script -qec "$RUN kindOut" /dev/null < /dev/null');
+    expect(JSON.parse(stdout)).toEqual({ stdin: 'terminal', stdout: true, stderr: true });
+  });
+});
+
+describe.skipIf(!posix)('stdin is read', () => {
+  test('exactly, from pipe and file', () => {
+    writeFileSync(join(folder, 'in'), 'a\r\n😀');
+    expect(bash(`$RUN echo < ${join(folder, 'in')}`).stdout).toBe('a\r\n😀');
+    expect(bash(`cat ${join(folder, 'in')} | $RUN echo`).stdout).toBe('a\r\n😀');
+    expect(bash('$RUN echo < /dev/null').stdout).toBe('');
+  });
+
+  test.each([
+    ['a folder', '$RUN read < /', 'usage: stdin cannot be read: it is a folder'],
+    ['without end', '$RUN read < /dev/zero', 'usage: stdin holds more than 64 MiB'],
+  ])('and refused: %s (faults 2c: stdin huge)', (_name, line, message) => {
+    expect(JSON.parse(bash(line).stderr)).toBe(message);
+  });
+
+  test.each([['pipe'], ['fifo']])('and let go: a silent %s does not keep the process alive', async (kind) => {
+    const args = ['late'];
+    const child =
+      kind === 'pipe'
+        ? start(args)
+        : spawn('bash', ['--norc', '-c', `${process.execPath} ${entry} late < <(exec 2>&-; read)`], {
+            stdio: 'pipe',
+            env,
+          });
+    expect(await textOf(child.stderr)).toBe('"usage: nothing came on stdin for 0.05 s"\n');
+    child.stdin?.end();
+  });
+
+  test('and let go: a reader that stops early does not keep the process alive', async () => {
+    const child = start(['first']);
+    child.stdin?.write('one');
+    expect(await textOf(child.stderr)).toBe('"one"\n');
+    child.stdin?.destroy();
+  });
+});
+
+describe.skipIf(!posix)('stdout', () => {
+  test('delivers everything to a slow pipe before the process ends', () => {
+    const { stdout } = bash('$RUN write 5000000 | { read -r -N 1 first; wc -c; }');
+    expect(Number(stdout)).toBe(4_999_999);
+  });
+
+  test('holds the writer back while nobody reads', async () => {
+    const child = start(['endless']);
+    child.stdout?.once('readable', () => child.stdout?.destroy());
+    expect(JSON.parse(await textOf(child.stderr))).toBe('closed: stdout was closed by its reader');
+  });
+
+  test('says closed when its reader goes (faults 2c: stdout closed)', () => {
+    const { stdout, stderr } = bash('$RUN endless | head -c 3');
+    expect(stdout).toBe('xxx');
+    expect(JSON.parse(stderr)).toBe('closed: stdout was closed by its reader');
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('says not-written on a full disk, each time (faults 2c: stdout full)', () => {
+    const message = 'not-written: stdout cannot be written: no space is left';
+    expect(JSON.parse(bash('$RUN twice 10 > /dev/full').stderr)).toEqual([message, message]);
+  });
+
+  test('says not-written when the disk takes a part only, which Node itself calls a success', () => {
+    const { stderr } = bash('ulimit -f 1; $RUN write 100000 > $OUT');
+    expect(JSON.parse(stderr)).toBe('not-written: stdout cannot be written: the file would be too large');
+    expect(statSync(join(folder, 'out')).size).toBeLessThan(100_000);
+  });
+
+  test('writes files whole, and appends to them', () => {
+    bash('printf ab > $OUT; $RUN twice 100000 >> $OUT');
+    expect(readFileSync(join(folder, 'out'), 'utf8')).toBe(`ab${'x'.repeat(100_000)}y`);
+  });
+});
+
+describe.skipIf(!posix)('stderr', () => {
+  test.each([
+    ['was closed by its reader', '$RUN stderr 2> >(true)'],
+    ['is full', '$RUN stderr 2> /dev/full'],
+  ])('is given up quietly when it %s', (_name, line) => {
+    const { stdout, status } = bash(line);
+    expect([stdout, status]).toEqual(['done', 0]);
+  });
+
+  test('is given up quietly when its reader is a parent that left', async () => {
+    const child = start(['stderr']);
+    child.stderr?.destroy();
+    expect(await textOf(child.stdout)).toBe('done');
+  });
+});
+
+describe.skipIf(!hasScript)('the spinner', () => {
+  const spin = (size: string) => bash(`script -qec "stty ${size}; timeout 20 $RUN spin" /dev/null < /dev/null`).stdout;
+
+  test('wipes itself and never hides the cursor, so no death can leave it hidden', () => {
+    const shown = spin('cols 80 rows 24');
+    expect(shown).toContain('waiting');
+    expect(shown).not.toContain('\u001b[?25l');
+    expect(shown.slice(shown.lastIndexOf('waiting'))).toContain('\u001b[0K');
+    expect(shown.endsWith('done\r\n')).toBe(true);
+  });
+
+  test('stays away from a terminal without a size', () => {
+    expect(spin('cols 0 rows 0')).toBe('done\r\n');
+  });
+});

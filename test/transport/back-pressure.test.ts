@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { open, requestTo, serve } from './post.ts';
+
+const mebibyte = 1024 * 1024;
+
+test('takes no more from the socket than a slow reader reads, whatever the size of the chunks', async () => {
+  const server = await serve();
+  const transport = open();
+  const frame = Buffer.alloc(27_000, 'x');
+  let sent = 0;
+  async function* endless(): AsyncGenerator<Buffer> {
+    for (;;) {
+      sent += frame.length;
+      yield frame;
+    }
+  }
+  server.reply({ chunks: endless() });
+  const { body } = await transport.exchange(requestTo(server.url), { signal: new AbortController().signal });
+  let read = 0;
+  for await (const chunk of body) {
+    read += chunk.byteLength;
+    if (read > 60 * mebibyte) break;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  // What the kernel's buffers hold on loopback, and a little of our own.
+  expect(sent - read).toBeLessThan(20 * mebibyte);
+});

@@ -1,0 +1,50 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { open, post, requestTo, serve } from './post.ts';
+import { createPause } from '../helpers/scripted-server.ts';
+
+test('posts the body and gives head and chunks of the reply', async () => {
+  const server = await serve();
+  server.reply({ headers: { 'X-Two': 'a', 'x-two': 'b' }, body: { ok: true } });
+  const ending = await post(`${server.url}/v1/messages`, { body: { text: 'ä"' }, headers: { 'x-api-key': 'k' } });
+  expect(ending).toMatchObject({
+    text: '{"ok":true}',
+    sent: true,
+    reply: { status: 200, headers: { 'x-two': 'a, b' } },
+  });
+  const [request] = server.requests;
+  expect(request).toMatchObject({ method: 'POST', path: '/v1/messages' });
+  expect(request?.headers).toMatchObject({ 'accept-encoding': 'identity', 'content-length': '15', 'x-api-key': 'k' });
+  expect(request?.json()).toEqual({ text: 'ä"' });
+});
+
+test('keeps the connection for the next request', async () => {
+  const server = await serve();
+  server.always({ body: {} });
+  const transport = open();
+  for (let n = 0; n < 3; n++) {
+    await post(server.url, { transport });
+    // undici looks at an idle socket once more before it is used again.
+    await setImmediate();
+  }
+  expect(server.connections).toBe(1);
+});
+
+test('gives the first chunk before the server sends the last', async () => {
+  const server = await serve();
+  const pause = createPause();
+  server.reply({ chunks: ['one', pause.until, 'two'] });
+  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const seen: string[] = [];
+  for await (const chunk of reply.body) {
+    seen.push(Buffer.from(chunk).toString());
+    pause.release();
+  }
+  expect(seen).toEqual(['one', 'two']);
+});
+
+test('works with the settings for a process of its own', async () => {
+  const server = await serve();
+  server.reply({ body: 'hello' });
+  expect(await post(server.url, { ownProcess: true })).toMatchObject({ text: 'hello' });
+});

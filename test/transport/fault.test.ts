@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { faultOf, type Phase } from '../../src/transport/fault.ts';
+
+const withCode = (code: string, message = 'it failed'): Error => Object.assign(new Error(message), { code });
+const manifold = Object.assign(new AggregateError([withCode('ECONNREFUSED', 'connect ECONNREFUSED ::1:1')], ''), {
+  code: 'ECONNREFUSED',
+});
+
+test.each<[Phase, Error, string, boolean | undefined, string]>([
+  ['connecting', manifold, 'not-sent', true, 'cannot connect to h:1: connect ECONNREFUSED ::1:1'],
+  ['connecting', withCode('EHOSTUNREACH'), 'not-sent', true, 'cannot connect to h:1: it failed (EHOSTUNREACH)'],
+  ['connecting', withCode('ENOTFOUND'), 'not-sent', false, 'ENOTFOUND'],
+  ['connecting', withCode('EAI_AGAIN'), 'not-sent', true, 'EAI_AGAIN'],
+  ['connecting', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'not-sent', false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  ['connecting', withCode('CERT_HAS_EXPIRED'), 'not-sent', false, 'CERT_HAS_EXPIRED'],
+  [
+    'connecting',
+    withCode('UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error'),
+    'not-sent',
+    true,
+    'Connect Timeout Error',
+  ],
+  ['connecting', new Error(''), 'not-sent', true, 'cannot connect to h:1: Error'],
+  ['waiting', withCode('ECONNRESET'), 'no-reply', false, 'no reply from h:1: it failed (ECONNRESET)'],
+  ['waiting', withCode('UND_ERR_SOCKET', 'other side closed'), 'no-reply', false, 'other side closed'],
+  ['waiting', withCode('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'), 'not-sent', false, 'CERTIFICATE_REQUIRED'],
+  ['waiting', withCode('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'), 'not-sent', false, 'UNKNOWN_CA'],
+  ['waiting', withCode('ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR'), 'no-reply', false, 'INTERNAL_ERROR'],
+  ['waiting', withCode('UND_ERR_HEADERS_OVERFLOW'), 'bad-reply', false, 'does not speak HTTP'],
+  ['body', withCode('ECONNRESET'), 'incomplete', true, 'the reply was cut: it failed (ECONNRESET)'],
+  ['body', withCode('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'), 'incomplete', true, 'the reply was cut'],
+  [
+    'connecting',
+    withCode('UND_ERR_INVALID_ARG', 'invalid x-api-key header'),
+    'usage',
+    false,
+    'invalid x-api-key header',
+  ],
+])('while %s, %s is %s', (phase, error, kind, retryable, message) => {
+  const fault = faultOf(error, phase, 'h:1');
+  expect([fault.class, fault.details.retryable]).toEqual([kind, retryable]);
+  expect(fault.message).toContain(message);
+  expect(fault.cause).toBe(error);
+});
+
+test('an error that is ours stays as it is', () => {
+  const error = new GatewayError('usage', 'changed');
+  expect(faultOf(error, 'waiting', 'h')).toBe(error);
+});

@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import { createPause, cut, reset, type ScriptedReply } from '../helpers/scripted-server.ts';
+import { failureOf, open, post, requestTo, serve } from './post.ts';
+
+const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+const lost = { class: 'no-reply', billed: 'unknown', details: { sent: 'yes', retryable: false } };
+const incomplete = { class: 'incomplete', billed: 'yes', details: { sent: 'yes' } };
+const foreign = { class: 'bad-reply', details: { sent: 'yes', retryable: false } };
+
+test.each<[string, ScriptedReply]>([
+  ['RST after the request', { raw: [reset] }],
+  ['FIN after the request', { raw: [cut] }],
+  ['FIN inside the head', { raw: [head, cut] }],
+  ['RST inside the status line', { raw: ['HTTP/1.1 2', reset] }],
+])('faults 2a: keep-alive race: %s leaves the outcome unknown', async (_name, reply) => {
+  const server = await serve();
+  server.reply(reply);
+  const ending = await post(server.url);
+  expect(ending.sent).toBe(true);
+  expect(failureOf(ending)).toMatchObject(lost);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('faults 2a: keep-alive race: a kept socket that is killed under the second request', async () => {
+  const server = await serve();
+  server.reply({ body: 'first' });
+  server.reply({ raw: [reset] });
+  const transport = open();
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'first' });
+  expect(failureOf(await post(server.url, { transport }))).toMatchObject(lost);
+});
+
+test('faults 2a: keep-alive race: a kept socket that was closed meanwhile is replaced', async () => {
+  const server = await serve();
+  server.reply({ raw: [`${head}content-length: 5\r\n\r\nfirst`, cut] });
+  server.reply({ body: 'second' });
+  const transport = open();
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'first' });
+  await server.requests[0]?.closed;
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'second' });
+});
+
+test('faults 2a: reset on accept is known to be unsent or unanswered', async () => {
+  const server = await serve();
+  server.dropNextConnection();
+  const error = failureOf(await post(server.url));
+  expect(['not-sent', 'no-reply']).toContain(error.class);
+  expect(server.requests).toHaveLength(0);
+});
+
+test('faults 2a: RST or FIN mid-body: RST', async () => {
+  const server = await serve();
+  const pause = createPause();
+  server.reply({ chunks: ['abc', pause.until, reset] });
+  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const chunks = reply.body[Symbol.asyncIterator]();
+  expect(Buffer.from((await chunks.next()).value).toString()).toBe('abc');
+  pause.release();
+  await expect(chunks.next()).rejects.toMatchObject(incomplete);
+  expect(await chunks.next()).toEqual({ done: true, value: undefined });
+});
+
+test.each<[string, ScriptedReply, string]>([
+  ['FIN mid-body, short Content-Length', { raw: [`${head}content-length: 9\r\n\r\nabc`, cut] }, 'abc'],
+  [
+    'short Content-Length, Connection: close',
+    { raw: [`${head}connection: close\r\ncontent-length: 9\r\n\r\nabc`, cut] },
+    'abc',
+  ],
+  ['chunked without terminator', { chunks: ['abc', cut] }, 'abc'],
+  ['chunked without terminator, Connection: close', { headers: { connection: 'close' }, chunks: ['abc', cut] }, 'abc'],
+  ['FIN inside a chunk', { raw: [`${head}transfer-encoding: chunked\r\n\r\n9\r\nabc`, cut] }, 'abc'],
+])('faults 2a: RST or FIN mid-body: %s', async (_name, reply, text) => {
+  const server = await serve();
+  server.reply(reply);
+  const ending = await post(server.url);
+  expect(failureOf(ending)).toMatchObject(incomplete);
+  expect(ending.text).toBe(text);
+});
+
+test('faults 2a: clean early close cannot be told from an end: the reader must know its last event', async () => {
+  const server = await serve();
+  server.reply({ raw: ['HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {"type":', cut] });
+  const ending = await post(server.url);
+  expect(ending).toMatchObject({ text: 'data: {"type":' });
+  expect(ending.error).toBeUndefined();
+});
+
+test.each<[string, string]>([
+  ['malformed status line', 'HTTP/x 200 OK\r\n\r\n'],
+  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['20 KB of headers', `${head}x-big: ${'a'.repeat(20_000)}\r\n\r\n`],
+  ['CL plus TE', `${head}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['two Content-Lengths', `${head}content-length: 3\r\ncontent-length: 4\r\n\r\nabcd`],
+  ['an upgrade nobody asked for', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'],
+])('faults 2a: malformed status line, 16 KB+ headers, CL plus TE: %s', async (_name, bytes) => {
+  const server = await serve();
+  server.raw(bytes);
+  expect(failureOf(await post(server.url))).toMatchObject(foreign);
+});
+
+test('faults 2a: a broken chunk length inside the body', async () => {
+  const server = await serve();
+  server.raw(`${head}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n`);
+  const ending = await post(server.url);
+  expect(failureOf(ending)).toMatchObject(foreign);
+  expect(ending.text).toBe('abc');
+});
+
+test('passes over a 103 before the head', async () => {
+  const server = await serve();
+  server.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', `${head}content-length: 2\r\n\r\nok`);
+  expect(await post(server.url)).toMatchObject({ text: 'ok', reply: { status: 200 } });
+});
+
+test.each([
+  [302, 'other origin'],
+  [303, 'other origin'],
+  [307, 'other origin'],
+  [308, 'same origin'],
+  [304, 'no location'],
+])('faults 2a: any 3xx: %i to %s is not followed', async (status, where) => {
+  const [server, other] = [await serve(), await serve()];
+  const target = { 'other origin': `${other.url}/x?token=secret`, 'same origin': `${server.url}/x?token=secret` }[
+    where
+  ];
+  server.reply({ status, headers: target === undefined ? {} : { location: target } });
+  const error = failureOf(await post(server.url, { headers: { 'x-api-key': 'key' } }));
+  expect(error).toMatchObject({ class: 'bad-reply', details: { status, sent: 'yes', retryable: false } });
+  expect(error.message).toContain(target === undefined ? `(${status})` : `(${status}) to ${new URL(target).origin}`);
+  expect(error.message).not.toContain('secret');
+  expect([server.connections, other.connections]).toEqual([1, 0]);
+});
+
+test.each(['gzip', 'GZIP, br', 'deflate'])('faults 2b: decompression bomb: %s is refused', async (coding) => {
+  const server = await serve();
+  server.reply({ headers: { 'content-encoding': coding }, body: 'x' });
+  const error = failureOf(await post(server.url));
+  expect(error).toMatchObject({ class: 'bad-reply', billed: 'yes' });
+  expect(error.message).toContain(coding.toLowerCase());
+  await server.requests[0]?.closed;
+});
+
+test('takes the identity coding', async () => {
+  const server = await serve();
+  server.reply({ headers: { 'content-encoding': 'identity' }, body: 'x' });
+  expect(await post(server.url)).toMatchObject({ text: 'x' });
+});

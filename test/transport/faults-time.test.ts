@@ -1,0 +1,161 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createPause } from '../helpers/scripted-server.ts';
+import { failureOf, open, post, requestTo, serve } from './post.ts';
+
+test("faults 2a: headers never come: the caller's signal ends it with its own reason", async () => {
+  const server = await serve();
+  server.reply({ raw: [createPause().until] });
+  const controller = new AbortController();
+  const ending = post(server.url, { signal: controller.signal });
+  await server.received(1);
+  const reason = new Error('time is up');
+  controller.abort(reason);
+  expect(await ending).toMatchObject({ error: reason, sent: true });
+  await server.requests[0]?.closed;
+});
+
+async function* drip(): AsyncGenerator<string> {
+  for (;;) {
+    yield 'x';
+    await setImmediate();
+  }
+}
+
+test('faults 2a: slow-loris body: bytes that drip do not outlast the signal', async () => {
+  const server = await serve();
+  server.reply({ chunks: drip() });
+  const controller = new AbortController();
+  const reply = await open().exchange(requestTo(server.url), { signal: controller.signal });
+  const reason = new Error('time is up');
+  let bytes = 0;
+  const reading = (async () => {
+    for await (const chunk of reply.body) {
+      bytes += chunk.byteLength;
+      if (bytes > 10) controller.abort(reason);
+    }
+  })();
+  await expect(reading).rejects.toBe(reason);
+  await server.requests[0]?.closed;
+});
+
+test('a silence inside the body ends it as incomplete', async () => {
+  const server = await serve();
+  server.reply({ chunks: ['abc', createPause().until] });
+  const ending = await post(server.url, { idleTimeoutMs: 30 });
+  expect(ending.text).toBe('abc');
+  expect(failureOf(ending)).toMatchObject({
+    class: 'incomplete',
+    message: 'the reply was cut: nothing came for 0.03 s',
+  });
+  await server.requests[0]?.closed;
+});
+
+test('a reader that takes its time is no silence of the server', async () => {
+  const server = await serve();
+  const pause = createPause();
+  server.reply({ chunks: ['abc', pause.until, 'def'] });
+  const reply = await open({ idleTimeoutMs: 20 }).exchange(requestTo(server.url), {
+    signal: new AbortController().signal,
+  });
+  const chunks = reply.body[Symbol.asyncIterator]();
+  await chunks.next();
+  // The reader is busy for longer than the silence allowed.
+  const until = performance.now() + 60;
+  while (performance.now() < until);
+  pause.release();
+  expect(Buffer.from((await chunks.next()).value).toString()).toBe('def');
+});
+
+test('an abort before the start sends nothing', async () => {
+  const server = await serve();
+  const reason = new Error('no');
+  const ending = await post(server.url, { signal: AbortSignal.abort(reason) });
+  expect(ending).toMatchObject({ error: reason, sent: false });
+  expect(server.connections).toBe(0);
+});
+
+test('an abort while connecting ends at once', async () => {
+  const controller = new AbortController();
+  const server = await serve();
+  const reason = new Error('no');
+  // The server speaks no TLS: the handshake never ends.
+  const ending = post(server.url.replace('http:', 'https:'), { signal: controller.signal });
+  await setImmediate();
+  controller.abort(reason);
+  expect(await ending).toMatchObject({ error: reason, sent: false });
+});
+
+test('leaving the loop early closes the connection, so that the gateway stops working', async () => {
+  const server = await serve();
+  server.reply({ chunks: ['abc', createPause().until] });
+  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  for await (const chunk of reply.body) {
+    expect(Buffer.from(chunk).toString()).toBe('abc');
+    break;
+  }
+  await server.requests[0]?.closed;
+});
+
+test('faults 2c: slow reader: the server waits while nobody reads', async () => {
+  const server = await serve();
+  let written = 0;
+  const block = new Uint8Array(1024 * 1024);
+  function* endless(): Generator<Uint8Array> {
+    for (;;) {
+      written += block.byteLength;
+      yield block;
+    }
+  }
+  server.reply({ chunks: endless() });
+  const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const chunks = reply.body[Symbol.asyncIterator]();
+  await chunks.next();
+  let before = -1;
+  // Turns of the event loop until the sender stands still.
+  for (let still = 0; still < 20; still = written === before ? still + 1 : 0) {
+    before = written;
+    for (let turn = 0; turn < 50; turn++) await setImmediate();
+  }
+  expect(written).toBeLessThan(32 * 1024 * 1024);
+  await chunks.return?.();
+  await server.requests[0]?.closed;
+});
+
+test('many requests at once each know whether they were sent', async () => {
+  const server = await serve();
+  server.always(({ path }) => (path === '/cut' ? { raw: [] } : { body: path }));
+  const controller = new AbortController();
+  const transport = open();
+  const answered = Array.from({ length: 20 }, (_, n) => post(`${server.url}/${n}`, { transport }));
+  const refused = Array.from({ length: 20 }, () => post('http://127.0.0.1:1/', { transport }));
+  const hanging = post(`${server.url}/cut`, { transport, signal: controller.signal });
+  const all = await Promise.all([...answered, ...refused]);
+  expect(all.map(({ sent }) => sent)).toEqual([...Array(20).fill(true), ...Array(20).fill(false)]);
+  expect(all.slice(0, 20).map(({ text }) => text)).toEqual(Array.from({ length: 20 }, (_, n) => `/${n}`));
+  controller.abort(new Error('enough'));
+  expect((await hanging).sent).toBe(true);
+});
+
+test('many requests on one signal bring no warning', async () => {
+  const server = await serve();
+  server.always({ body: {} });
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  const [transport, { signal }] = [open(), new AbortController()];
+  await Promise.all(Array.from({ length: 20 }, () => post(server.url, { transport, signal })));
+  await setImmediate();
+  expect(warnings).toEqual([]);
+});
+
+test('closing ends what is under way', async () => {
+  const server = await serve();
+  server.reply({ raw: [] });
+  const transport = open();
+  const ending = post(server.url, { transport });
+  await server.received(1);
+  await transport.close();
+  expect(failureOf(await ending).class).toBe('no-reply');
+});

@@ -1,0 +1,65 @@
+import { onTestFinished } from 'vitest';
+import { segmentBody } from '../../src/transport/body.ts';
+import { openTransport } from '../../src/transport/transport.ts';
+import type { HttpReply, HttpRequest, Transport, TransportOptions } from '../../src/transport/types.ts';
+import type { Body } from '../../src/upload.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
+
+/** A server that checks itself when the test is over. */
+export async function serve(options?: Parameters<typeof startScriptedServer>[0]): Promise<ScriptedServer> {
+  const server = await startScriptedServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A transport that is closed when the test is over. */
+export function open(options: Partial<TransportOptions> = {}): Transport {
+  const transport = openTransport({ env: {}, ...options });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+export function requestTo(url: string, body: Body = { n: 1 }, headers: Record<string, string> = {}): HttpRequest {
+  return { url: new URL(url), headers: { 'content-type': 'application/json', ...headers }, body: segmentBody(body) };
+}
+
+export interface PostOptions extends Partial<TransportOptions> {
+  body?: Body;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  transport?: Transport;
+}
+
+/** How one exchange ended, body included. */
+export interface Ending {
+  reply?: HttpReply;
+  /** What came of the body. */
+  text: string;
+  /** Whether the head went out. */
+  sent: boolean;
+  error?: unknown;
+}
+
+/** Sends one request and reads its reply to the end. */
+export async function post(url: string, options: PostOptions = {}): Promise<Ending> {
+  const { body, headers, signal = new AbortController().signal, transport = open(options) } = options;
+  const ending: Ending = { text: '', sent: false };
+  try {
+    ending.reply = await transport.exchange(requestTo(url, body, headers), {
+      signal,
+      onSent: () => (ending.sent = true),
+    });
+    const decoder = new TextDecoder();
+    for await (const chunk of ending.reply.body) ending.text += decoder.decode(chunk, { stream: true });
+  } catch (error) {
+    ending.error = error;
+  }
+  return ending;
+}
+
+/** The error of an ending, which must be one of ours. */
+export function failureOf({ error }: Ending): GatewayError {
+  if (error instanceof GatewayError) return error;
+  throw new Error(`not a GatewayError: ${String(error)}`, { cause: error });
+}

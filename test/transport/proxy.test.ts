@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { proxyAuthorization, proxyFor } from '../../src/transport/proxy.ts';
+import { authority, serverPair } from './certificates.ts';
+import { failureOf, post, serve } from './post.ts';
+
+type Env = Record<string, string>;
+const https = 'https://gateway.test/v1';
+const http = 'http://gateway.test/v1';
+
+test.each<[string, Env, string | undefined]>([
+  [https, { HTTPS_PROXY: 'http://p:1' }, 'p:1'],
+  [https, { https_proxy: 'http://p:1', HTTPS_PROXY: 'http://q:2' }, 'p:1'],
+  [https, { https_proxy: '', HTTPS_PROXY: 'http://q:2' }, undefined],
+  [https, { HTTP_PROXY: 'http://p:1' }, undefined],
+  [https, { HTTPS_PROXY: 'p:8080' }, 'p:8080'],
+  [https, { HTTPS_PROXY: 'https://p' }, 'p'],
+  [http, { HTTP_PROXY: 'http://p:1' }, 'p:1'],
+  [http, { http_proxy: ' http://p:1 ' }, 'p:1'],
+  [http, { HTTPS_PROXY: 'http://p:1' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: '*' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'a, gateway.test' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'TEST' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: '.test' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: '*.test' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'way.test' }, 'p:1'],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'gateway.test:443' }, undefined],
+  [https, { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'gateway.test:8443' }, 'p:1'],
+  [https, { HTTPS_PROXY: 'http://p:1', no_proxy: '', NO_PROXY: '*' }, 'p:1'],
+  ['https://10.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '10.0.0.0/8' }, undefined],
+  ['https://11.1.2.3/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '10.0.0.0/8, 2.3, fd00::/8, 10.0.0.0/99' }, 'p:1'],
+  ['https://[fd00::1]/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'fd00::/8' }, undefined],
+  ['https://[fd00::1]:8443/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: '[fd00::1]:8443' }, undefined],
+  ['https://[fd00::1]/', { HTTPS_PROXY: 'http://p:1', NO_PROXY: 'fd00::1' }, undefined],
+  ['https://127.0.0.1/', { HTTPS_PROXY: 'http://p:1' }, undefined],
+  ['http://localhost/', { HTTP_PROXY: 'http://p:1' }, undefined],
+  ['http://[::1]/', { HTTP_PROXY: 'http://p:1' }, undefined],
+])('%s with %j goes through %s', (target, env, expected) => {
+  expect(proxyFor(new URL(target), env)?.host).toBe(expected);
+});
+
+test.each(['http://', 'http://user:secret@', 'socks5://user:secret@p:1', 'http://user:%zz-secret@p:1', '::'])(
+  'faults 2a: malformed proxy URL %s is a usage error that does not repeat it',
+  async (text) => {
+    const error = failureOf(await post(https, { env: { HTTPS_PROXY: text } }));
+    expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
+    expect(error.message).toContain('HTTPS_PROXY');
+    expect(error.message).not.toContain('secret');
+  },
+);
+
+test('decodes user name and password of a proxy', () => {
+  expect(proxyAuthorization(new URL('http://me%40x:p%3Aw@p:1'))).toBe(`Basic ${btoa('me@x:p:w')}`);
+  expect(proxyAuthorization(new URL('http://p:1'))).toBeUndefined();
+});
+
+test('sends a request to http through a tunnel, with the proxy password for the proxy only', async () => {
+  const server = await serve();
+  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
+  server.reply({ body: 'hello' });
+  const env = { HTTP_PROXY: server.url.replace('://', '://me:secret@') };
+  const ending = await post(`${http}/messages`, { env, headers: { 'x-api-key': 'key' } });
+  expect(ending).toMatchObject({ text: 'hello', sent: true });
+  const [tunnel, request] = server.requests;
+  expect(tunnel).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
+  expect(tunnel?.headers).toMatchObject({ 'proxy-authorization': `Basic ${btoa('me:secret')}` });
+  expect(tunnel?.headers['x-api-key']).toBeUndefined();
+  expect(request).toMatchObject({ method: 'POST', path: '/v1/messages' });
+  expect(request?.headers).toMatchObject({ host: 'gateway.test', 'x-api-key': 'key' });
+  expect(request?.headers['proxy-authorization']).toBeUndefined();
+});
+
+test('speaks TLS with the gateway inside the tunnel', async () => {
+  const gateway = await serve({ tls: serverPair });
+  gateway.reply({ body: 'hello' });
+  const proxy = createServer((client) => {
+    client.once('data', (head) => {
+      expect(head.toString()).toMatch(/^CONNECT gateway\.test:443 HTTP\/1\.1\r\n/);
+      const onward = connect(gateway.port, '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        client.pipe(onward).pipe(client);
+      });
+      onward.on('error', () => {});
+    });
+    client.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const env = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  expect(await post(https, { env, ca: authority })).toMatchObject({ text: 'hello' });
+  expect(gateway.requests[0]?.headers['host']).toBe('gateway.test');
+});
+
+test.each([
+  [407, 'wants a user name and a password (407)', false],
+  [403, 'refuses the way to gateway.test:443 (403)', false],
+  [502, 'refuses the way to gateway.test:443 (502)', true],
+])('faults 2a: proxy %i, refused, CONNECT fails', async (status, message, retryable) => {
+  const server = await serve();
+  server.raw(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+  const ending = await post(https, { env: { HTTPS_PROXY: server.url.replace('://', '://me:secret@') } });
+  expect(ending.sent).toBe(false);
+  const error = failureOf(ending);
+  expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable } });
+  expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} ${message}`);
+  expect(JSON.stringify(error)).not.toContain('secret');
+  expect(server.connections).toBe(1);
+});
+
+test('faults 2a: proxy refused: a port where nothing listens', async () => {
+  const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@127.0.0.1:1' } }));
+  expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: true } });
+  expect(error.message).toBe('the proxy 127.0.0.1:1 does not work: connect ECONNREFUSED 127.0.0.1:1');
+});
+
+test('faults 2a: CONNECT fails: a proxy that hangs up is asked once', async () => {
+  const server = await serve();
+  server.dropNextConnection();
+  const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
+  expect(error).toMatchObject({ class: 'not-sent', details: { retryable: true } });
+  expect(server.connections).toBe(1);
+});
+
+test('faults 2a: a proxy that never answers ends with the connect timeout', async () => {
+  const server = await serve();
+  server.raw('');
+  const ending = await post(https, { env: { HTTPS_PROXY: server.url }, connectTimeoutMs: 50 });
+  expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no' } });
+});
+
+test('faults 2a: proxy env for loopback: the gateway is asked directly', async () => {
+  const [server, proxy] = [await serve(), await serve()];
+  server.reply({ body: 'hello' });
+  const env = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, HTTPS_PROXY: proxy.url };
+  expect(await post(server.url, { env })).toMatchObject({ text: 'hello' });
+  expect(proxy.connections).toBe(0);
+});

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { isLoopback, joinUrl, parseBaseUrl, requireSafeUrl } from '../../src/transport/url.ts';
+
+test.each([
+  ['https://host', 'https://host/', 0],
+  ['  https://host///\n', 'https://host/', 0],
+  ['https://host:8443/a/b//', 'https://host:8443/a/b', 0],
+  ['https://host/v1', 'https://host/', 1],
+  ['https://host/v1beta/', 'https://host/', 1],
+  ['https://host/proxy/v1/', 'https://host/proxy', 1],
+  ['https://host/v1/proxy', 'https://host/v1/proxy', 0],
+  ['https://host/v1/v1', 'https://host/v1', 1],
+  ['https://host/myv1', 'https://host/myv1', 0],
+  ['http://[::1]:80', 'http://[::1]/', 0],
+])('reads the base URL %j as %s', (text, href, warnings) => {
+  const base = parseBaseUrl(text);
+  expect([base.url.href, base.warnings.length]).toEqual([href, warnings]);
+});
+
+test.each([
+  ['host/v1', 'is not a URL'],
+  ['', 'is not a URL'],
+  ['localhost:8080', 'is not a URL'],
+  ['ftp://host', 'begins with ftp:'],
+  ['file:///etc/passwd', 'is not a URL'],
+  ['https://me:secret@host', 'user name or password'],
+  ['https://secret@host', 'user name or password'],
+  ['https://host?key=secret', 'has a query'],
+  ['https://host/?', 'has a query'],
+  ['https://host/#secret', 'has a fragment'],
+  ['https://ho st/secret', 'is not a URL'],
+])('refuses the base URL %j', (text, message) => {
+  expect(() => parseBaseUrl(text)).toThrow(expect.objectContaining({ class: 'usage', exitCode: 2 }));
+  expect(() => parseBaseUrl(text)).toThrow(message);
+  expect(() => parseBaseUrl(text)).not.toThrow('secret');
+});
+
+test.each([
+  ['https://host', '/v1/messages', 'https://host/v1/messages'],
+  ['https://host/v1/proxy', '/v1/messages', 'https://host/v1/proxy/v1/messages'],
+  ['https://host', '/v1beta/models/a%2Fb:generateContent', 'https://host/v1beta/models/a%2Fb:generateContent'],
+  ['https://host/%C3%A4', '/v1/x', 'https://host/%C3%A4/v1/x'],
+])('joins %s and %s', (base, path, href) => {
+  expect(joinUrl(new URL(base), path).href).toBe(href);
+});
+
+test.each(['/v1/../x', '/v1/%2e%2E/x', '/v1/./x', '/v1/a?b', '/v1/a#b', '/v1/a b', '/v1/a\nb', '/v1\\..\\x'])(
+  'faults 2d: model or path injection: %j is refused',
+  (path) => {
+    expect(() => joinUrl(new URL('https://host/prefix'), path)).toThrow(expect.objectContaining({ class: 'usage' }));
+  },
+);
+
+test.each([
+  ['http://localhost:1', true],
+  ['http://LOCALHOST', true],
+  ['http://127.0.0.1', true],
+  ['http://127.9.9.9', true],
+  ['http://2130706433', true],
+  ['http://[::1]', true],
+  ['http://[::ffff:127.0.0.1]', true],
+  ['http://0.0.0.0', false],
+  ['http://128.0.0.1', false],
+  ['http://localhost.evil.test', false],
+  ['http://127.0.0.1.evil.test', false],
+  ['http://[::2]', false],
+])('knows whether %s is this machine', (url, expected) => {
+  expect(isLoopback(new URL(url))).toBe(expected);
+});
+
+test('faults 2a: http:// with a key is refused', () => {
+  expect(() => requireSafeUrl(new URL('http://gateway.test/x'), { allowHttp: false, hasKey: true })).toThrow(
+    expect.objectContaining({ class: 'usage', message: 'the key would go to http://gateway.test unencrypted' }),
+  );
+});
+
+test.each([
+  ['http://gateway.test', true, true],
+  ['http://gateway.test', false, false],
+  ['http://127.0.0.1:8080', false, true],
+  ['https://gateway.test', false, true],
+])('lets %s pass when http is allowed: %s, there is a key: %s', (url, allowHttp, hasKey) => {
+  expect(() => requireSafeUrl(new URL(url), { allowHttp, hasKey })).not.toThrow();
+});

@@ -75,7 +75,10 @@ const cases: [string, Answer[]][] = [
     `echo '{"id":"a","command":"text","prompt":"x"}' > jobs.jsonl; $CLI batch jobs.jsonl -o out --retries 0`,
     [echo(400)],
   ],
-  ['$CLI text x & sleep 0.4; kill -9 $!', [{ raw: [new Promise(() => undefined)] }]],
+  [
+    '$CLI chat x -v > log & until grep -qs Hello log; do :; done; kill -9 $!',
+    [{ chunks: [stream.slice(0, stream.indexOf('event: content_block_stop')), new Promise(() => undefined)] }],
+  ],
 ];
 
 describe('faults 2d: key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {

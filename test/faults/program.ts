@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn, type StdioOptions } from 'node:
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
@@ -85,6 +86,13 @@ interface StartOptions {
   env?: Record<string, string>;
   cwd?: string;
   stdio?: StdioOptions;
+}
+
+/** Waits until something is so, or until the program has ended. */
+export async function becomes(isSo: () => boolean, ended?: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  void ended?.then(() => (isOver = true));
+  while (!isOver && !isSo()) await setImmediate();
 }
 
 /** Names in a folder, hidden ones too. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCiGuard } from '../../src/terminal/ci-commands.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, folder, isFull, serve, start } from './program.ts';
+import { bash, becomes, folder, isFull, serve, start } from './program.ts';
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
 const everyByte = Array.from({ length: 0xa0 }, (_unused, code) => String.fromCharCode(code)).join('');
@@ -43,7 +43,7 @@ describe.skipIf(!hasScript && !isFull)('on a pseudo-terminal (needs script)', ()
     const running = bash(inTerminal(`CI=1 bash -c 'echo \\$\\$ > pid; exec $CLI chat x'`), server, { cwd });
     await server.received(1);
     const shown = () => readFileSync(join(cwd, 'shown'), 'utf8');
-    while (!shown().includes('half a line')) await new Promise((resolve) => setTimeout(resolve, 10));
+    await becomes(() => shown().includes('half a line'), running);
     process.kill(Number(readFileSync(join(cwd, 'pid'), 'utf8')), 'SIGINT');
     await running;
     expect(shown()).toContain('half a line\r\n');
@@ -131,12 +131,9 @@ describe('faults 2c: stdout closed by its reader', () => {
   test('ends with 141 and without a word, and the upstream request is aborted', async () => {
     const server = await serve();
     const answer = messageEvents('first line\n').map((event) => eventStream(event));
-    async function* lines() {
+    function* lines() {
       yield answer.slice(0, 3).join('');
-      for (;;) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        yield answer[2] as string;
-      }
+      for (;;) yield answer[2] as string;
     }
     server.reply({ chunks: lines() });
     const ran = await bash('set -o pipefail; $CLI chat x | head -1', server);

@@ -37,7 +37,7 @@ describe('the faults on demand', () => {
     const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-faults-'));
     const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
     const retried = /-(once|twice)$/.test(name);
-    const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '2s' : '2m', '--retries', retried ? '2' : '0'];
+    const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '4s' : '2m', '--retries', retried ? '2' : '0'];
     writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
     const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...(flags?.split(' ') ?? [])];
     const env = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key };

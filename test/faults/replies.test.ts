@@ -71,7 +71,7 @@ test('faults 2b: endless stream: pings for ever end with the deadline', async ()
     'event: ping\ndata: {"type":"ping"}\n\n',
   );
   server.reply({ headers: sse, chunks: pieces });
-  const ran = await bash('$CLI chat x --timeout 1s', server);
+  const ran = await bash('$CLI chat x --timeout 3s', server);
   expect(ran).toMatchObject({ code: 11, stdout: 'word\n' });
   await server.requests[0]?.closed;
 });

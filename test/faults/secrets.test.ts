@@ -184,9 +184,10 @@ describe('faults 2d: ReDoS: hostile text costs no more than its length', () => {
     const took = (length: number) => {
       const text = make(length);
       const tries = [0, 1, 2].map(() => {
-        const from = performance.now();
+        const from = process.cpuUsage();
         act(text);
-        return performance.now() - from;
+        const { user, system } = process.cpuUsage(from);
+        return (user + system) / 1000;
       });
       return Math.min(...tries);
     };

@@ -124,7 +124,7 @@ test('faults 2a: CONNECT fails: a proxy that hangs up is asked once', async () =
 
 test('faults 2a: a proxy that never answers ends with the connect timeout', async () => {
   const server = await serve();
-  server.raw('');
+  server.always({ raw: [] });
   const ending = await post(https, { env: { HTTPS_PROXY: server.url }, connectTimeoutMs: 50 });
   expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no' } });
 });

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, parseObject } from '../json.ts';
 import { type CassetteHead, type CassetteLine, type Ended, endings } from './types.ts';
 
 /** The first line; `request` is canonical JSON, kept as it is. */
@@ -49,13 +49,4 @@ function parseReply({ status, headers }: JsonObject, delay: number): CassetteLin
   if (!isObject(headers)) return undefined;
   const entries = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { kind: 'reply', status, headers: Object.fromEntries(entries), delay };
-}
-
-function parseObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

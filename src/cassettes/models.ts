@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, parseObject } from '../json.ts';
 import { readLines } from './read-lines.ts';
 import { listHeads } from './shelf.ts';
 
@@ -72,13 +72,4 @@ function modelOf(path: string, body: unknown): string {
   if (model !== undefined) return decodeURIComponent(model);
   const named = isObject(body) ? body['model'] : undefined;
   return typeof named === 'string' ? named : '';
-}
-
-function parseObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

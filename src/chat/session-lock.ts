@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { messageOf, usageError } from '../errors.ts';
 import { removeFile } from '../images/temp-file.ts';
-import { isObject } from '../json.ts';
+import { parseObject } from '../json.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
-import { isRunning, ownProcess } from '../terminal/running.ts';
+import { isRunning, ownMark, type ProcessMark } from '../terminal/processes.ts';
 
 /** A session that only this process writes. */
 export interface SessionLock {
@@ -18,7 +17,7 @@ export interface SessionLock {
 export async function lockSession(path: string): Promise<SessionLock> {
   const lock = `${path}.lock`;
   for (let attempt = 0; attempt < 5; attempt++) {
-    const own = JSON.stringify({ pid: ownProcess(), host: hostname(), nonce: randomBytes(8).toString('hex') });
+    const own = JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
     if (await create(lock, own)) return heldLock(lock);
     const owner = await readText(lock);
     if (owner === undefined) continue;
@@ -56,24 +55,21 @@ async function create(lock: string, own: string): Promise<boolean> {
 
 /** Of a process on this machine that has gone. Half a lock is somebody's who is writing it now. */
 function isStale(owner: string): boolean {
-  const { pid, host } = parse(owner);
-  return typeof pid === 'number' && host === hostname() && !isRunning(pid);
+  const mark = parse(owner);
+  return mark !== undefined && isRunning(mark) === false;
 }
 
-function parse(owner: string): { pid?: unknown; host?: unknown } {
-  try {
-    const value: unknown = JSON.parse(owner);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+function parse(owner: string): ProcessMark | undefined {
+  const { host, pid, started } = parseObject(owner);
+  if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
+  return { host, pid, started: typeof started === 'string' ? started : undefined };
 }
 
 function inUse(path: string, lock: string, owner: string): Error {
-  const { pid, host } = parse(owner);
-  const by = typeof pid === 'number' ? `process ${pid}${host === hostname() ? '' : ' of another machine'}` : 'another';
+  const mark = parse(owner);
+  const where = mark?.host === ownMark().host ? '' : ' of another machine';
   return usageError(
-    `the session ${JSON.stringify(path)} is in use by ${by}`,
+    `the session ${JSON.stringify(path)} is in use by ${mark === undefined ? 'another' : `process ${mark.pid}${where}`}`,
     `wait for it, or if it is not running any more: rm ${lock}`,
   );
 }

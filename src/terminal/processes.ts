@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { kill, pid } from 'node:process';
+import { codeOf } from '../errors.ts';
 
 /** A process, told apart from a later one with the same number. */
 export interface ProcessMark {
@@ -12,18 +13,17 @@ export interface ProcessMark {
 
 /** The mark of this process. */
 export function ownMark(): ProcessMark {
-  return { host: hostname(), pid, started: startOf(pid) };
+  return { host: hostname(), pid, started: factsOf(pid)?.started };
 }
 
 /** Whether the process of a mark still runs. Undefined: it is another machine's, so nobody here can tell. */
 export function isRunning(mark: ProcessMark): boolean | undefined {
-  const own = ownMark();
-  if (mark.host !== own.host) return undefined;
-  // A container that starts again has the same name and the same small number: only the start tells them apart.
-  if (mark.pid === own.pid) return mark.started === own.started;
+  if (mark.host !== hostname()) return undefined;
   if (!exists(mark.pid)) return false;
-  const started = startOf(mark.pid);
-  return mark.started === undefined || started === undefined || started === mark.started;
+  const facts = factsOf(mark.pid);
+  if (facts === undefined) return true;
+  // A container that starts again has the same name and the same small numbers: only the start tells them apart.
+  return !facts.isZombie && (mark.started === undefined || mark.started === facts.started);
 }
 
 function exists(of: number): boolean {
@@ -31,18 +31,18 @@ function exists(of: number): boolean {
     return kill(of, 0);
   } catch (error) {
     // EPERM: it runs, and belongs to somebody else.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 
-/** Linux: the boot and the tick of the process's start. */
-function startOf(of: number): string | undefined {
+/** Linux alone tells. The dead keep their number until they are buried, and in a container nobody may bury them. */
+function factsOf(of: number): { isZombie: boolean; started: string } | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const stat = readFileSync(`/proc/${of}/stat`, 'utf8');
-    // The name in brackets may hold spaces and brackets itself; the start is the 20th field behind it.
-    const tick = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    return tick === undefined ? undefined : `${boot}/${tick}`;
+    const stat = readFileSync(`/proc/${of}/stat`, 'latin1');
+    // The name in brackets may hold spaces and brackets itself; behind it the state is the first field, the start the 20th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { isZombie: fields[0] === 'Z', started: `${boot}/${fields[19]}` };
   } catch {
     return undefined;
   }

@@ -5,6 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockSession } from '../../src/chat/session-lock.ts';
+import { ownMark } from '../../src/terminal/processes.ts';
 
 const place = (): string => join(mkdtempSync(join(tmpdir(), 'gateway-lock-')), 'talk.jsonl');
 
@@ -52,4 +53,12 @@ test.each([
   writeFileSync(`${path}.lock`, content);
   await expect(lockSession(path)).rejects.toMatchObject({ class: 'usage' });
   expect(readFileSync(`${path}.lock`, 'utf8')).toBe(content);
+});
+
+test.skipIf(!existsSync('/proc/self/stat'))('takes over a lock whose number another process has by now', async () => {
+  const path = place();
+  writeFileSync(`${path}.lock`, JSON.stringify({ ...ownMark(), started: 'another boot/1' }));
+  const lock = await lockSession(path);
+  expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject(ownMark());
+  await lock.release();
 });

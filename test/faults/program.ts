@@ -89,10 +89,9 @@ interface StartOptions {
 }
 
 /** Waits until something is so, or until the program has ended. */
-export async function becomes(isSo: () => boolean, ended?: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  void ended?.then(() => (isOver = true));
-  while (!isOver && !isSo()) await setImmediate();
+export async function becomes(isSo: () => boolean, ended: Promise<unknown>): Promise<void> {
+  const turn = Symbol('turn');
+  while (!isSo()) if ((await Promise.race([ended, setImmediate(turn)])) !== turn) return;
 }
 
 /** Names in a folder, hidden ones too. */

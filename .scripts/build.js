@@ -1,4 +1,5 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the types of the library door.
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -23,9 +24,8 @@ const { outputFiles, metafile } = await build({
   write: false,
   metafile: true,
   bundle: true,
-  // Names stay until the last step: it looks for those of esbuild's helpers.
+  // Names and lines stay until the last step: it looks for those of esbuild's helpers.
   minifySyntax: true,
-  minifyWhitespace: true,
   splitting: true,
   format: 'esm',
   platform: 'node',
@@ -48,5 +48,11 @@ writeFileSync(path('dist/index.mjs'), doorModule(metafile.outputs['dist/index.js
 for (const [name, module] of Object.entries(parsers)) writeFileSync(path(`dist/chunks/${name}`), require(module));
 cpSync(path('src/settings/config.schema.json'), path('dist/config.schema.json'));
 writeFileSync(path('dist/THIRD-PARTY-LICENSES.txt'), licenceTexts(metafile, root));
+// What `--help` and `--version` print without loading the program: its own words, by the way that loads it.
+for (const [name, words] of [
+  ['help.txt', ['help']],
+  ['version.txt', ['--version', '--quiet']],
+])
+  writeFileSync(path(`dist/${name}`), execFileSync(process.execPath, [path('bin/gateway-cli.js'), ...words]));
 emitTypes(root, path('dist/types'));
 writeFileSync(path('dist/types/package.json'), '{"type":"module"}\n');

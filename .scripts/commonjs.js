@@ -24,7 +24,11 @@ const common = { format: 'cjs', platform: 'node', target: 'node20.18', legalComm
  * @returns {Promise<string>}
  */
 export async function toCommonJs(code) {
-  const { code: plain } = await transform(code, { ...common, supported: { 'dynamic-import': false } });
+  // No module of ours does anything by being loaded, so a chunk that gives nothing is not needed.
+  const { code: plain } = await transform(code.replaceAll(/^import ?"[^"]+";/gm, ''), {
+    ...common,
+    supported: { 'dynamic-import': false },
+  });
   const deferred = plain
     // The name that a package's module has in the bundle says nothing to anybody.
     .replaceAll(/\{(\s*)"node_modules\/[^"\n]+"\(/g, '{$1_(')

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -27,6 +27,8 @@ const special = new Set([
 interface Loaded {
   /** Names of chunks that have one of their own. */
   names: string[];
+  /** How many files of the bundle. */
+  files: number;
   bytes: number;
 }
 
@@ -48,7 +50,7 @@ async function loadedBy(words: string, server: ScriptedServer): Promise<Loaded> 
   const paths = readFileSync(join(hook, '../loaded'), 'utf8').split('\n');
   const files = paths.filter((path) => path.startsWith(join(root, 'dist')));
   const names = files.flatMap((path) => /\/([\w-]+)-[A-Z0-9]{8}\.js$/.exec(path)?.[1] ?? []);
-  return { names: names.filter((name) => special.has(name)), bytes: sizeOf(files) };
+  return { names: names.filter((name) => special.has(name)), files: files.length, bytes: sizeOf(files) };
 }
 
 function sizeOf(files: readonly string[]): number {
@@ -57,8 +59,6 @@ function sizeOf(files: readonly string[]): number {
 
 /** What a run may load in bytes, and which of the special chunks it needs. What is loaded is paid for at every start. */
 test.each([
-  ['--version', 90_000, [], undefined],
-  ['--help', 90_000, [], undefined],
   ['text hi', 370_000, [], textReply('ok')],
   ['image gen hi', 380_000, ['esm'], imageReply({ mimeType: 'image/png', data: dot })],
 ])('%s loads at most %i bytes of the bundle, and of its special chunks %j', async (words, most, names, body) => {
@@ -68,6 +68,43 @@ test.each([
   await server.close();
   expect(loaded.names).toEqual(names);
   expect(loaded.bytes).toBeLessThanOrEqual(most);
+});
+
+test.each(['--version', '--help'])('%s loads the door of the bundle, and nothing behind it', async (words) => {
+  const server = await startScriptedServer();
+  const { files, bytes } = await loadedBy(words, server);
+  await server.close();
+  expect(files).toBe(1);
+  expect(bytes).toBeLessThanOrEqual(1000);
+});
+
+test.each([
+  ['--help', '-h', 'help'],
+  ['', '-h', 'help'],
+  ['--version', '-V', '--version --quiet'],
+])('%j prints at once what the program prints', async (words, short, slow) => {
+  const [long, brief, program] = await Promise.all([words, short, slow].map((flag) => shell(`$BIN ${flag}`)));
+  expect(long).toMatchObject({ code: 0, stdout: expect.stringMatching(/\S\n$/) as string, stderr: '' });
+  expect([brief?.stdout, program?.stdout]).toEqual([long?.stdout, long?.stdout]);
+});
+
+test.each(['--help', '--version'])('%s prints the same where its file is not there', async (flag) => {
+  const copy = mkdtempSync(join(tmpdir(), 'gateway-cli-copy-'));
+  for (const part of ['bin', 'dist']) cpSync(join(root, part), join(copy, part), { recursive: true });
+  for (const name of ['help.txt', 'version.txt']) rmSync(join(copy, 'dist', name));
+  const [whole, bare] = await Promise.all([shell(`$BIN ${flag}`), shell(`${copy}/bin/gateway-cli.js ${flag}`)]);
+  rmSync(copy, { recursive: true });
+  expect(bare).toMatchObject({ code: 0, stdout: whole.stdout, stderr: '' });
+});
+
+test('what prints at once ends by 141 where the reader has gone', async () => {
+  const ran = await shell('mkfifo gone; exec 3<>gone 4>gone 3<&-; $BIN --help >&4');
+  expect(ran).toMatchObject({ code: 141, stderr: '' });
+});
+
+test.skipIf(!existsSync('/dev/full'))('what prints at once ends by 12 on a full disk', async () => {
+  const ran = await shell('$BIN --version > /dev/full');
+  expect(ran).toMatchObject({ code: 12, stderr: expect.stringContaining('no space is left') as string });
 });
 
 test('no chunk is larger than the schema checker, and all of them together stay small', () => {

@@ -32,12 +32,14 @@ test('holds these files and no other', () => {
     'dist/chunks/*.js',
     'dist/chunks/llhttp.wasm',
     'dist/config.schema.json',
+    'dist/help.txt',
     'dist/index.js',
     'dist/index.mjs',
     'dist/main.js',
     'dist/package.json',
     'dist/types/*.d.ts',
     'dist/types/package.json',
+    'dist/version.txt',
     'package.json',
   ]);
 });

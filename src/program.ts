@@ -1,0 +1,41 @@
+import { GatewayError, type ErrorClass } from './errors.ts';
+import { type Ending, runProgram } from './run.ts';
+import { createProcessIo } from './terminal/process-io.ts';
+
+const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
+  Record<NodeJS.Signals, ErrorClass>
+>;
+type Signal = keyof typeof classes;
+
+const abort = new AbortController();
+const ending: Ending = { signal: abort.signal, patience: { ms: 2000 } };
+let received: Signal | undefined;
+
+/** The first signal ends the work in order; a second one, of any kind, at once. */
+function onSignal(signal: Signal): void {
+  if (received !== undefined) return dieBy(signal);
+  received = signal;
+  abort.abort(new GatewayError(classes[signal], `ended by ${signal}`));
+  setTimeout(() => dieBy(signal), ending.patience.ms).unref();
+}
+
+/** The shell shall see a death by signal, not an exit code (faults.md 2c). */
+function dieBy(signal: Signal): void {
+  for (const name of Object.keys(classes)) process.removeAllListeners(name);
+  process.kill(process.pid, signal);
+}
+
+for (const signal of Object.keys(classes) as Signal[]) process.on(signal, () => onSignal(signal));
+
+// A promise that nobody waited for: the work ends in order, and the run tells of it like of any other bug, redacted.
+process.on('uncaughtException', (value) => {
+  if (ending.bug !== undefined) return;
+  ending.bug = { value };
+  abort.abort(value);
+  setTimeout(() => process.exit(1), 2000).unref();
+});
+
+void runProgram(process.argv.slice(2), createProcessIo(process), ending).then((ended) => {
+  process.exitCode = ended.exitCode;
+  if (received !== undefined) dieBy(received);
+});

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/images/store.ts';
 import { divertBase64 } from '../../src/transport/json-scan.ts';
+import { anyText } from '../helpers/any-text.ts';
 
 type Value = { bytes: Uint8Array; form: 'base64' | 'base64url' | 'bare' | 'prefix' } | Value[] | string | number | null;
 
@@ -13,7 +14,7 @@ const blob = fc.record({
 const { tree } = fc.letrec<{ tree: Value }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 4 },
-    fc.string({ unit: 'binary' }),
+    anyText,
     fc.integer(),
     fc.constant(null),
     blob,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { assert, property, string } from 'fast-check';
+import { assert, property } from 'fast-check';
 import { contentPath, modelSegment } from '../../../src/formats/content/model.ts';
 import { GatewayError } from '../../../src/errors.ts';
+import { anyText } from '../../helpers/any-text.ts';
 
 describe('modelSegment', () => {
   test.each([
@@ -38,7 +39,7 @@ describe('modelSegment', () => {
 
   test('gives one path segment under the prefix for any name that it takes', () => {
     assert(
-      property(string({ unit: 'binary' }), (model) => {
+      property(anyText, (model) => {
         const path = pathOrRefusal(model);
         if (path === undefined) return;
         const url = new URL(path, 'https://gateway.test');

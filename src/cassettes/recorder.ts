@@ -1,5 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { codeOf, usageError } from '../errors.ts';
+import { newFileMode } from '../images/place-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
 import { readCassetteName, shownHash } from './file-name.ts';
 import { recordReason } from './record-reason.ts';
@@ -27,7 +28,7 @@ export interface Recorder {
   close(): Promise<void>;
 }
 
-/** Opens the folder. Throws GatewayError usage when it cannot be had. */
+/** Opens the folder. Throws GatewayError usage when it cannot be had, or takes no file. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const nextNumber = await openCounter(options.folder);
   const open = new Set<Tape>();
@@ -64,6 +65,8 @@ async function openCounter(folder: string): Promise<(hash: string) => number> {
 async function makeFolder(folder: string): Promise<string[]> {
   try {
     await mkdir(folder, { recursive: true });
+    // A file that comes and goes: whether one can be kept is known before anything is sent.
+    await newFileMode(folder);
     return await readdir(folder);
   } catch (error) {
     throw usageError(`--record '${folder}': ${recordReason(error)}`, 'name a folder that can be written', error);

@@ -113,6 +113,8 @@ describe('refused before anything is sent', () => {
     [['--replay', 'a', '--replay-speed', '-1'], '--replay-speed takes a number from 0'],
     [['--replay', 'no-such-folder'], 'record into it first'],
     [['--record', '/dev/null/x'], "--record '/dev/null/x'"],
+    // It is there, and takes no file from anybody.
+    [['--record', '/proc/self'], "--record '/proc/self'"],
     [['--record', '--quiet'], '--record needs a value'],
   ])('%s', async ([flags, message], { cli }) => {
     const ran = await cli(['text', 'hi', ...flags]);
@@ -151,8 +153,10 @@ describe('refused before anything is sent', () => {
       [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is no folder'],
     ];
     // The superuser may write anywhere.
-    if (process.getuid?.() !== 0)
-      cases.push([['text', '--offline', 'hi', '--record', 'locked/x'], 'may not be written']);
+    if (process.getuid?.() !== 0) {
+      for (const name of ['locked', 'locked/x'])
+        cases.push([['text', '--offline', 'hi', '--record', name], 'may not be written']);
+    }
     for (const [argv, message] of cases) {
       const ran = await run(argv, { cwd });
       expect(ran, argv.join(' ')).toMatchObject({ code: 2, stdout: '' });

@@ -100,7 +100,7 @@ async function typeOf(typed: string, head: Uint8Array): Promise<string> {
   if (Buffer.from(head.subarray(0, 5)).toString('latin1') === '%PDF-') return 'application/pdf';
   const { default: mimeTypes } = await import('mime-types');
   const named = mimeTypes.lookup(typed);
-  if (named !== false && typed !== '-') return named;
+  if (named !== false) return named;
   if (!head.includes(0)) return 'text/plain';
   throw usageError(
     `--attach ${quote(typed)}: its type cannot be told`,

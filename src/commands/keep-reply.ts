@@ -5,6 +5,7 @@ import { type ErrorClass, GatewayError, messageOf } from '../errors.ts';
 import type { KeptReply } from '../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../recovery/write-recovery.ts';
 import { userFolders } from '../settings/folders.ts';
+import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Context } from './context.ts';
 import { type Report, resultDocument } from './document.ts';
@@ -70,10 +71,6 @@ function isOnDisk({ lost, images }: Report): boolean {
 
 function recoverHint(path: string): string {
   return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}`;
-}
-
-function shellWord(path: string): string {
-  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function keptReply(report: Report, io: Io): KeptReply {

@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,6 +18,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, writeConfig } from '../../src/settings/file.ts';
 import type { Config } from '../../src/settings/types.ts';
+import { bareEnv, bin } from '../helpers/spawn.ts';
 
 const posix = process.platform !== 'win32';
 const isRoot = process.getuid?.() === 0;
@@ -33,6 +36,15 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Where a link leads; '' where it has gone meanwhile, as the one that lists them has. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
+  }
+}
 
 const modeOf = (name: string) => statSync(name).mode & 0o777;
 
@@ -138,8 +150,8 @@ describe('writeConfig', () => {
 
   test.skipIf(!posix)('refuses links in a circle, folders and devices', async () => {
     symlinkSync(path, path);
-    await expect(writeConfig(path, config)).rejects.toThrow('circle');
-    await expect(writeConfig(folder, config)).rejects.toThrow('is not a regular file');
+    await expect(writeConfig(path, config)).rejects.toThrow(new RegExp(`^${path}: the links lead in a circle$`));
+    await expect(writeConfig(folder, config)).rejects.toThrow(new RegExp(`^${folder}: is not a regular file$`));
     await expect(writeConfig('/dev/null', config)).rejects.toThrow('is not a regular file');
   });
 
@@ -147,6 +159,27 @@ describe('writeConfig', () => {
     writeFileSync(path, '{}');
     const below = join(path, 'deeper', 'config.json');
     await expect(writeConfig(below, config)).rejects.toMatchObject({ class: 'usage' });
+    expect(readFileSync(path, 'utf8')).toBe('{}');
+    expect(readdirSync(folder)).toEqual(['config.json']);
+  });
+
+  test.skipIf(!existsSync('/proc/self/fd'))('leaves no file and no folder open', async () => {
+    await writeConfig(path, config);
+    await readConfig(path);
+    const open = readdirSync('/proc/self/fd').map((fd) => targetOf(`/proc/self/fd/${fd}`));
+    expect(open.filter((target) => target.startsWith(folder))).toEqual([]);
+  });
+
+  test.skipIf(!posix)('leaves the old file and nothing beside it when the disk does not take the new one', async () => {
+    writeFileSync(path, '{}', { mode: 0o600 });
+    const limited = 'ulimit -f 0; exec "$0" "$@"';
+    const argv = [process.execPath, bin, 'config', 'set', 'models.text', 'm'];
+    const ran = spawnSync('bash', ['-c', limited, ...argv], {
+      env: { ...bareEnv(folder), GATEWAY_CONFIG: path },
+      encoding: 'utf8',
+    });
+    expect(ran).toMatchObject({ status: 2, stdout: '' });
+    expect(ran.stderr).toContain(`${path}: cannot be written: `);
     expect(readFileSync(path, 'utf8')).toBe('{}');
     expect(readdirSync(folder)).toEqual(['config.json']);
   });

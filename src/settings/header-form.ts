@@ -16,7 +16,7 @@ const refusedNames = new Set([
 ]);
 
 /** Names that only look as if they held a credential. */
-const harmlessNames = new Set(['idempotency-key', 'x-idempotency-key', 'sec-websocket-key']);
+const harmlessNames = new Set(['idempotency-key', 'x-idempotency-key']);
 
 const credentialWord =
   /(?:key|token|secret|auth|authorization|password|passwd|credentials?|cookie|jwt|signature)(?![a-z])/;

@@ -97,6 +97,10 @@ describe('readConfig', () => {
     expect(warnings).toHaveLength(count);
   });
 
+  test.skipIf(!posix)('a device has no owner whose secret it keeps', async () => {
+    expect(await readConfig('/dev/null')).toMatchObject({ exists: true, config: { profiles: {} }, warnings: [] });
+  });
+
   test.skipIf(!posix || isRoot)('says so when the file may not be read', async () => {
     writeFileSync(path, '{}', { mode: 0o000 });
     await expect(readConfig(path)).rejects.toThrow('cannot be read');

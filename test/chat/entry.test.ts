@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { completeLine } from '../../src/chat/complete.ts';
+import { join, resolve } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { completeLine, expandPath } from '../../src/chat/complete.ts';
 import { openHistory } from '../../src/chat/history.ts';
 import { parseEntry, slashCommands, slashHelp } from '../../src/chat/slash.ts';
 
@@ -48,6 +48,17 @@ test.each([
   ['hello /im', [], 'hello /im'],
 ])('completes %j', async (line, hits, part) => {
   expect(await completeLine(line, cwd)).toEqual({ hits, part });
+});
+
+test('a path below ~ is one of the home folder', async () => {
+  vi.stubEnv('HOME', cwd);
+  expect(expandPath('~', '/elsewhere')).toBe(cwd);
+  expect(expandPath('~/photos', '/elsewhere')).toBe(join(cwd, 'photos'));
+  expect(expandPath('~photos', '/elsewhere')).toBe(resolve('/elsewhere', '~photos'));
+  expect(await completeLine('/image ~/photos/', '/elsewhere')).toEqual({
+    hits: ['~/photos/a b.png'],
+    part: '~/photos/',
+  });
 });
 
 test('the history is kept for the next time, one line an entry, for its owner alone', async () => {

@@ -1,8 +1,20 @@
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSession, readSession } from '../../src/chat/session-file.ts';
+import { startScriptedServer } from '../helpers/scripted-server.ts';
+import { shell } from '../helpers/spawn.ts';
+import { canaryKey, eventStream, messageEvents } from '../helpers/with-server.ts';
 
 const turn = (n: number) => [
   { role: 'user' as const, content: `q${n}` },
@@ -94,6 +106,34 @@ test('does not write over what another program added meanwhile', async () => {
   await expect(session.append(turn(3))).rejects.toMatchObject({ class: 'not-written' });
   await session.close();
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
+});
+
+test('a turn that cannot be put in the place of another leaves no file beside the session', async () => {
+  const path = place(lines(1));
+  const session = await openSession(path);
+  rmSync(path);
+  mkdirSync(path);
+  await expect(session.replaceLast(turn(9))).rejects.toMatchObject({ class: 'not-written' });
+  expect(session.messages).toEqual(turn(1));
+  await session.close();
+  expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
+});
+
+test('a turn that the disk takes only in part leaves the session as it was', async () => {
+  const path = place(lines(1).padEnd(1000, '\n'));
+  const before = readFileSync(path, 'utf8');
+  const server = await startScriptedServer();
+  server.reply({ body: eventStream(...messageEvents('x'.repeat(500))) });
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey, GATEWAY_MODEL: 'm' };
+  // So many blocks of 1024 bytes.
+  const ran = await shell(`ulimit -f 1; exec "$NODE" "$BIN" chat hi --session ${path}`, {
+    env: { ...env, NODE: process.execPath },
+  });
+  await server.close();
+  expect(ran).toMatchObject({ code: 12, stdout: `${'x'.repeat(500)}\n` });
+  expect(ran.stderr).toContain(`cannot write ${JSON.stringify(path)}: the file would be larger than allowed`);
+  expect(readFileSync(path, 'utf8')).toBe(before);
+  expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
 });
 
 test('a folder that is not there, or may not be written, is found before anything is paid for', async () => {

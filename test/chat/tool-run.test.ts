@@ -71,3 +71,8 @@ test('a program that is not there is found before anything is sent', async () =>
   await checkProgram({ name: 'f', argv: ['./there'] }, { cwd, env });
   await checkProgram({ name: 'f', argv: ['there'] }, { cwd, env });
 });
+
+test('a program that is not there any more is an error of the call', async () => {
+  const outcome = await runTool({ name: 'f', argv: [join(cwd, 'gone')] }, {}, place);
+  expect(outcome).toMatchObject({ content: expect.stringContaining('ENOENT'), isError: true });
+});

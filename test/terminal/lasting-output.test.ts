@@ -62,3 +62,19 @@ test('after an abort a write may end in its time; one that nobody takes gives up
   await expect(lasting.write('more')).rejects.toBe(reason);
   expect(taken).toEqual(['last words']);
 });
+
+test('a run that was aborted before it began gives up in time too', async () => {
+  const reason = new Error('interrupted');
+  let timeIsUp = (): void => undefined;
+  const lasting = lastingOutput(
+    output(() => never),
+    AbortSignal.abort(reason),
+    (_ms, act) => {
+      timeIsUp = act;
+      return () => undefined;
+    },
+  );
+  const stuck = lasting.write('stuck');
+  timeIsUp();
+  await expect(stuck).rejects.toBe(reason);
+});

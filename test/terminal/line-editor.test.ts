@@ -1,0 +1,131 @@
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { ReadStream, WriteStream } from 'node:tty';
+import { expect, test } from 'vitest';
+import { openLineEditor } from '../../src/terminal/line-editor.ts';
+
+/** An editor whose keys are pressed by `type`; `rawMode` is what the terminal does when it is asked for that. */
+async function place({ history = [] as string[], rawMode = () => undefined as void } = {}) {
+  const stdin = Object.assign(new PassThrough(), {
+    setRawMode() {
+      rawMode();
+      return stdin;
+    },
+  });
+  const stdout = Object.assign(new PassThrough(), { columns: 80 });
+  const screen: string[] = [];
+  stdout.setEncoding('utf8').on('data', (text: string) => void screen.push(text));
+  let hangups = 0;
+  const editor = await openLineEditor(
+    { stdin: stdin as unknown as ReadStream, stdout: stdout as unknown as WriteStream, hangUp: () => void hangups++ },
+    { history, complete: async (line) => ({ hits: line === '/he' ? ['/help '] : [], part: line }) },
+  );
+  return { editor, stdin, screen: () => screen.join(''), hangups: () => hangups };
+}
+
+const entry = (text: string) => ({ kind: 'entry', text });
+
+test('what was typed while nobody read is there at once, and is shown', async () => {
+  const { editor, stdin, screen } = await place();
+  const first = editor.read('> ');
+  stdin.write('one\rtwo\r\u001b[200~a\rb\u001b[201~\r');
+  expect(await first).toEqual(entry('one'));
+  expect(await editor.read('> ')).toEqual(entry('two'));
+  expect(await editor.read('> ')).toEqual(entry('a\nb'));
+  expect(screen()).toContain('> two\n> a\n… b\n');
+  editor.close();
+});
+
+test('a question takes nothing that was typed before it', async () => {
+  const { editor, stdin } = await place();
+  const first = editor.read('> ');
+  stdin.write('one\ry\rhalf');
+  expect(await first).toEqual(entry('one'));
+  const asked = editor.read('sure? ', { isQuestion: true });
+  stdin.write('no\r');
+  expect(await asked).toEqual(entry('no'));
+  expect(await editor.read('> ')).toEqual(entry('y'));
+  editor.close();
+});
+
+test('answers to questions are no history', async () => {
+  const { editor, stdin } = await place({ history: ['older'] });
+  const asked = editor.read('sure? ', { isQuestion: true });
+  stdin.write('yes\r');
+  expect(await asked).toEqual(entry('yes'));
+  const next = editor.read('> ');
+  stdin.write('\u001b[A\r');
+  expect(await next).toEqual(entry('older'));
+  editor.close();
+});
+
+test('an entry of several lines comes back as one line, and none stands twice in a row', async () => {
+  const { editor, stdin } = await place({ history: ['older'] });
+  for (const typed of ['a\\\r  b', 'a b', '  ']) {
+    const read = editor.read('> ');
+    stdin.write(`${typed}\r`);
+    await read;
+  }
+  const next = editor.read('> ');
+  stdin.write('\u001b[A\u001b[A\r');
+  expect(await next).toEqual(entry('older'));
+  editor.close();
+});
+
+test('Ctrl-C drops what was typed; pressed twice without another key it says so', async () => {
+  const { editor, stdin } = await place();
+  const first = editor.read('> ');
+  stdin.write('half\\\rmore\u0003');
+  expect(await first).toEqual({ kind: 'interrupt', again: false });
+  const second = editor.read('> ');
+  stdin.write('\u0003');
+  expect(await second).toEqual({ kind: 'interrupt', again: true });
+  const third = editor.read('> ');
+  stdin.write('whole\r');
+  expect(await third).toEqual(entry('whole'));
+  editor.close();
+});
+
+test('Ctrl-C while nobody reads goes to the listener, and takes away what was typed', async () => {
+  const { editor, stdin, screen } = await place();
+  const heard: boolean[] = [];
+  editor.onInterrupt((again) => void heard.push(again));
+  stdin.write('typed meanwhile\r\u0003\u0003');
+  await setImmediate();
+  expect(heard).toEqual([false, true]);
+  expect(screen()).not.toContain('^C');
+  const read = editor.read('> ');
+  stdin.write('next\r');
+  expect(await read).toEqual(entry('next'));
+  editor.close();
+});
+
+test('a pasted tab is a tab, a typed one completes', async () => {
+  const { editor, stdin } = await place();
+  const pasted = editor.read('> ');
+  stdin.write('\u001b[200~/he\t\u001b[201~\r');
+  expect(await pasted).toEqual(entry('/he\t'));
+  editor.close();
+});
+
+test('the end of input ends every read', async () => {
+  const { editor, stdin } = await place();
+  const read = editor.read('> ');
+  stdin.write('\u0004');
+  expect(await read).toEqual({ kind: 'end' });
+  expect(await editor.read('> ')).toEqual({ kind: 'end' });
+});
+
+test('a terminal that has gone is told once, and nothing is thrown', async () => {
+  let hasGone = false;
+  const { editor, hangups } = await place({
+    rawMode: () => {
+      if (hasGone) throw Object.assign(new Error('setRawMode EIO'), { code: 'EIO' });
+    },
+  });
+  void editor.read('> ');
+  hasGone = true;
+  editor.close();
+  editor.close();
+  expect(hangups()).toBe(1);
+});

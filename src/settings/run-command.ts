@@ -11,20 +11,15 @@ export async function runCommand(argv: readonly string[], timeoutMs: number): Pr
   const { execFile } = await import('node:child_process');
   const [program = '', ...words] = argv;
   return new Promise((resolve, reject) => {
-    const child = execFile(program, words, { maxBuffer: maxOutput, windowsHide: true }, (error, stdout, stderr) => {
-      clearTimeout(timer);
+    // When the time is up Node closes the pipes too: a grandchild may hold them open for ever.
+    const options = { maxBuffer: maxOutput, timeout: timeoutMs, killSignal: 'SIGKILL', windowsHide: true } as const;
+    const child = execFile(program, words, options, (error, stdout, stderr) => {
       if (error === null) resolve({ status: 0, stdout, stderr });
+      else if (error.killed) reject(new Error(`no key after ${formatDuration(timeoutMs)}`));
       else if (typeof error.code === 'number') resolve({ status: error.code, stdout, stderr });
       else if (typeof error.signal === 'string') resolve({ status: `ended by ${error.signal}`, stdout, stderr });
       else reject(error);
     });
     child.stdin?.end();
-    const timer = setTimeout(() => {
-      reject(new Error(`no key after ${formatDuration(timeoutMs)}`));
-      child.kill('SIGKILL');
-      // A grandchild may hold the pipes open for ever.
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    }, timeoutMs);
   });
 }

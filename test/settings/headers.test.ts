@@ -94,6 +94,12 @@ describe('header files', () => {
   });
 });
 
+test('readHeaderFlags keeps secret only what stood in a file', async () => {
+  expect(await readHeaderFlags(['x-list: one', 'X-List: two'], readFile)).toEqual([
+    { name: 'x-list', value: 'one, two' },
+  ]);
+});
+
 test('readHeaderFlags reads @files in their place and joins what is given twice', async () => {
   const headers = await readHeaderFlags(['X-List: one', 'x-list: two', '@h.txt'], readFile);
   expect(revealHeaders(headers)).toEqual({ 'x-list': 'one, two, three', 'x-from': 'h.txt' });

@@ -98,6 +98,15 @@ describe('the key comes from the strongest place', () => {
     expect(key).toMatchObject({ kind: 'file', path: expected });
   });
 
+  test.each([
+    ['without a home folder it is beside the config file', '~/key', {}, '/etc/gateway/~/key'],
+    ['on Windows that folder has another name', '~\\key', { USERPROFILE: '/users/u' }, '/users/u/key'],
+    ['of another user it is a name like any other', '~u/key', { HOME: '/home/u' }, '/etc/gateway/~u/key'],
+  ])('a path that begins with ~: %s', (_name, apiKeyFile, env, expected) => {
+    const { key } = survey({ baseUrl: 'https://a.example', apiKeyFile }, { env });
+    expect(key).toMatchObject({ kind: 'file', path: resolvePath(expected) });
+  });
+
   test('a key command of a profile', () => {
     const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: 'pass show key' }, {});
     expect(key).toEqual({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });

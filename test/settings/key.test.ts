@@ -90,7 +90,10 @@ describe('readKey', () => {
     await expect(reading).rejects.toMatchObject({ class: 'auth', message, details: { sent: 'no' } });
   });
 
-  test('passes on what stdin itself has to say', async () => {
+  test('passes on what stdin itself, or the reader of files, has to say', async () => {
+    await expect(readKey({ kind: 'file', path: '/k', from }, { ...nothing, readFile: takenStdin })).rejects.toThrow(
+      /^stdin is taken$/,
+    );
     await expect(readKey({ kind: 'file', path: '-', from }, { ...nothing, readStdin: takenStdin })).rejects.toThrow(
       'stdin is taken',
     );

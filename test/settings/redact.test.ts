@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createRedactor, redactHeaders } from '../../src/settings/redact.ts';
+import { createMasker, createRedactor, redactHeaders } from '../../src/settings/redact.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
 const key = 'sk-canary/+1234?x';
@@ -58,13 +58,31 @@ describe('createRedactor', () => {
     expect(short('abc abcd xabc "abc" 1 HTTP/1.1')).toBe('(redacted) abcd xabc "(redacted)" 1 HTTP/1.1');
   });
 
+  test('takes the characters of a short one as they are, too', () => {
+    const odd = createRedactor([new Secret('a.c'), new Secret('(x]')]);
+    expect(odd('abc a.c (x] x')).toBe('abc (redacted) (redacted) x');
+  });
+
   test('changes nothing where there are no secrets', () => {
-    expect(createRedactor([])('any text')).toBe('any text');
+    expect(createRedactor([])('any text, undefined')).toBe('any text, undefined');
   });
 
   test('takes a long text in its stride', () => {
     const text = 'sk-canar'.repeat(500_000);
     expect(redact(text)).toBe(text);
+  });
+});
+
+describe('createMasker', () => {
+  test('hides a secret by as many stars, and knows the length of its longest spelling', () => {
+    const { hide, reach } = createMasker([new Secret(key), new Secret('abc')]);
+    expect(hide(`${key}:abc`)).toBe(`${'*'.repeat(key.length)}:***`);
+    expect(reach).toBeGreaterThanOrEqual(encodeURIComponent(key).length);
+  });
+
+  test('changes nothing where there are no secrets', () => {
+    const { hide, reach } = createMasker([]);
+    expect([hide('any text, undefined'), reach]).toEqual(['any text, undefined', 0]);
   });
 });
 

@@ -60,6 +60,11 @@ describe('resolveSettings offline', () => {
     expect(settings).toMatchObject({ baseUrl: undefined, key: { kind: 'missing' }, headers: [] });
   });
 
+  test('a replay needs no base URL, but a model', () => {
+    expect(resolve({ flags: { replay: true, model: 'm' } }).baseUrl).toBeUndefined();
+    expect(() => resolve({ flags: { replay: true } })).toThrow('no model is set');
+  });
+
   test.each([
     ['the flag', { offline: true, baseUrl: 'http://x' }, {}],
     ['the environment', { baseUrl: 'http://x' }, { GATEWAY_OFFLINE: '1' }],

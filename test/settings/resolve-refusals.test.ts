@@ -87,12 +87,30 @@ describe('resolveSettings refuses', () => {
       'flag --header-names: "a b" is not a header name',
       '',
     ],
+    [
+      'a base URL that is none',
+      { env: { ...env, GATEWAY_BASE_URL: 'http://' } },
+      'environment GATEWAY_BASE_URL: not a URL',
+      'https://',
+    ],
+    ['no token', { env, flags: { maxTokens: 0 } }, "--max-tokens takes a whole number from 1, not '0'", ''],
+    [
+      'more tokens than can be',
+      { env, flags: { maxTokens: 1.5 } },
+      "--max-tokens takes a whole number from 1, not '1.5'",
+      '',
+    ],
     ['half a token', { env, flags: { maxTokens: 0.5 } }, "--max-tokens takes a whole number from 1, not '0.5'", ''],
   ] as const)('%s', (_name, input, message, hint) => {
     const error = failureOf(input);
     expect(error.class).toBe('usage');
     expect(error.message).toContain(message);
     expect(error.details.hint ?? '').toContain(hint);
+  });
+
+  test('and the hint names only what is missing', () => {
+    expect(failureOf({ env: { GATEWAY_BASE_URL: 'https://x' } }).details.hint).not.toContain('GATEWAY_BASE_URL');
+    expect(failureOf({ env: { GATEWAY_MODEL: 'm' } }).details.hint).not.toContain('GATEWAY_MODEL');
   });
 
   test('a base URL without quoting it: it may hold a password', () => {

@@ -182,9 +182,21 @@ describe('resolveSettings', () => {
     expect(resolve({ env, use: 'image', flags: { timeout: '119s' } }).warnings).toEqual([
       'flag --timeout: images may take longer than 119s; at least 120s are recommended',
     ]);
+    expect(resolve({ env, use: 'edit', flags: { timeout: '1s' } }).warnings).toHaveLength(1);
     expect(resolve({ env, use: 'edit', flags: { timeout: '2m' } }).warnings).toEqual([]);
     expect(resolve({ env, use: 'text', flags: { timeout: '1s' } }).warnings).toEqual([]);
   });
+});
+
+test('defaults: 10 minutes, and 4096 tokens for chat alone', () => {
+  expect(resolve({ env, use: 'chat' })).toMatchObject({
+    timeoutMs: { value: 600_000, from: 'default' },
+    maxTokens: { value: 4096, from: 'default' },
+  });
+  expect(resolve({ env, use: 'text' }).maxTokens).toBeUndefined();
+  const flags = { maxTokens: 7 };
+  for (const use of ['chat', 'text'] as const)
+    expect(resolve({ env, use, flags }).maxTokens).toEqual({ value: 7, from: 'flag --max-tokens' });
 });
 
 test('surveySettings leaves out what is missing', () => {

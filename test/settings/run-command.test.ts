@@ -41,7 +41,8 @@ test('rejects for one that prints without end', async () => {
 });
 
 test('kills one that takes too long, also when its child holds the pipes', async () => {
-  const script =
-    'require("child_process").spawn(process.execPath, ["-e", "setTimeout(() => {}, 3000)"], { stdio: "inherit" }); setInterval(() => {}, 1000)';
+  // The grandchild lives until nobody reads what it writes.
+  const talker = 'setInterval(() => process.stdout.write("x"), 50)';
+  const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(talker)}], { stdio: "inherit" }); setInterval(() => {}, 1000)`;
   await expect(runCommand([node, '-e', script], 300)).rejects.toThrow('no key after 300ms');
 });

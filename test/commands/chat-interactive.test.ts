@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
@@ -207,4 +207,45 @@ test.for([
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('there is no prompt');
   expect(existsSync(sessions)).toBe(false);
+});
+
+test('/retry before any prompt says that there is none', async ({ cli }) => {
+  const ran = await cli(['chat'], person(['/retry']).options);
+  expect(ran).toMatchObject({ code: 0, stdout: '\n' });
+  expect(ran.stderr).toContain('there is no prompt to ask again');
+});
+
+test('an answer that does not fit its schema is told and not kept', async ({ server, cli }) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  writeFileSync(join(cwd, 's.json'), '{"type":"object"}');
+  server.reply(answer('words'));
+  const ran = await cli(['chat', '--schema', 's.json'], { ...person(['hi']).options, cwd });
+  expect(ran).toMatchObject({ code: 0, stdout: 'words\n\n' });
+  expect(ran.stderr).toContain('gateway-cli: incomplete: ');
+  expect(existsSync(sessions) ? kept() : []).toEqual([]);
+});
+
+test('what is said at the end goes on with the profile', async ({ server, cli }) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const profiles = { work: { baseUrl: server.url, apiKey: 'k' } };
+  writeFileSync(join(cwd, 'c.json'), JSON.stringify({ profiles }), { mode: 0o600 });
+  server.reply(answer('Hello'));
+  const { options } = person(['hi']);
+  const env = { ...options.env, GATEWAY_CONFIG: join(cwd, 'c.json') };
+  const ran = await cli(['chat', '--profile', 'work'], { ...options, env });
+  expect(ran.stderr).toContain('go on with: gateway-cli chat --profile work --session ');
+});
+
+test('a second conversation of the same minute gets a name of its own', async ({ server, cli }) => {
+  mkdirSync(sessions, { recursive: true });
+  const two = (value: number) => String(value).padStart(2, '0');
+  // The minutes that this test may take, and more.
+  for (let minute = 0; minute < 180; minute++) {
+    const at = new Date(Date.now() + minute * 60_000);
+    const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+    writeFileSync(join(sessions, `${day}-${two(at.getHours())}${two(at.getMinutes())}.jsonl`), '');
+  }
+  server.reply(answer('Hello'));
+  await cli(['chat'], person(['hi']).options);
+  expect(kept().filter((name) => name.endsWith('-2.jsonl'))).toHaveLength(1);
 });

@@ -152,3 +152,14 @@ test.for([
   expect(ran).toMatchObject({ code: 2 });
   expect(ran.stderr).toContain(told);
 });
+
+test('a turn that a crash cut is left out, and that is said', async ({ server, cli }) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const path = join(cwd, 't.jsonl');
+  writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n{"role":"us');
+  server.reply(answer('b'));
+  const ran = await cli(['chat', '--session', 't.jsonl', 'more'], { cwd });
+  expect(ran).toMatchObject({ code: 0, stdout: 'b\n' });
+  expect(ran.stderr).toBe(`gateway-cli: warning: the last turn in ${path} was cut by a crash; it is left out\n`);
+  expect(linesOf(path)).toHaveLength(4);
+});

@@ -121,3 +121,73 @@ test.each([['show'], ['export']])('%s names the sessions that there are, and nee
   expect(await run(['sessions', command])).toMatchObject({ code: 2 });
   expect(await run(['sessions', command, './none.jsonl'])).toMatchObject({ code: 2 });
 });
+
+test('of two that were written at once the first by name comes first', async () => {
+  for (const name of ['b', 'a', 'c']) {
+    const path = join(folder, `${name}.jsonl`);
+    writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n');
+    utimesSync(path, 1_700_000_000, 1_700_000_000);
+  }
+  const { stdout } = await run(['sessions', 'list']);
+  expect(stdout.split('\n').map((line) => line[0])).toEqual(['a', 'b', 'c', undefined]);
+});
+
+test('list shows the beginning of a long prompt', async () => {
+  const put = (name: string, content: string) =>
+    writeFileSync(
+      join(folder, `${name}.jsonl`),
+      `${JSON.stringify({ role: 'user', content })}\n{"role":"assistant","content":"a"}\n`,
+    );
+  put('fits', 'x'.repeat(60));
+  put('long', 'y'.repeat(61));
+  const { stdout } = await run(['sessions', 'list']);
+  expect(stdout).toMatch(/ x{60}\n/);
+  expect(stdout).toMatch(/ y{59}…\n/);
+});
+
+test('a turn that a crash cut is left out, and that is said', async () => {
+  const path = join(folder, 'torn.jsonl');
+  writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n{"role":"us');
+  for (const command of ['show', 'export']) {
+    const ran = await run(['sessions', command, 'torn']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toBe(`gateway-cli: warning: the last turn in ${path} was cut by a crash; it is left out\n`);
+  }
+});
+
+test('show tells of calls, results and documents in a line each', async () => {
+  const source = { type: 'text', media_type: 'text/plain', data: 'hello' };
+  const content = [
+    { type: 'document', source, title: 'notes.txt' },
+    { type: 'tool_result', tool_use_id: 't' },
+    { type: 'tool_result', tool_use_id: 't', content: 'rain' },
+    { type: 'odd' },
+  ];
+  const calls = [
+    { type: 'text', text: 'a' },
+    { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } },
+  ];
+  const messages = [
+    { role: 'assistant', content: calls },
+    { role: 'user', content },
+    { role: 'assistant', content: 'done' },
+  ];
+  writeFileSync(join(folder, 'all.jsonl'), messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  const ran = await run(['sessions', 'show', 'all']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toBe(
+    'model:\na\n[calls f {"x":1}]\n\nyou:\n[document notes.txt, 5 bytes]\n[result ""]\n[result "rain"]\n[odd]\n\nmodel:\ndone\n',
+  );
+  const json = await run(['sessions', 'show', 'all', '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    messages: [{}, { content: [{ type: 'document', file: 'document notes.txt, 5 bytes' }, {}, {}, {}] }, {}],
+  });
+  expect(json.stdout).not.toContain('hello');
+});
+
+test('rm --json tells what is gone', async () => {
+  twoSessions();
+  const ran = await run(['sessions', 'rm', 'trip', '--json']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(ran.stdout)).toEqual({ schema: 'gateway-cli/sessions@1', removed: ['trip'] });
+});

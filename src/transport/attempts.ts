@@ -37,7 +37,7 @@ export interface SendOptions {
   policy: RetryPolicy;
   /**
    * Reads an error reply. `retryAfterMs` in its details is taken for the body's RetryInfo;
-   * class `quota` with `retryable: false` means money or the day's quota is spent.
+   * `retryable: false` means that repeating is no use: money or the day's quota is spent.
    */
   classify: (failed: FailedReply) => GatewayError;
   onSent?: (() => void) | undefined;
@@ -113,8 +113,10 @@ async function readFailure(
     request: `POST ${url.origin}${url.pathname}`,
   });
   const { retryAfterMs, retryable } = error.details;
-  const quotaSpent = error.class === 'quota' && retryable === false;
-  return { error, outcome: { kind: 'reply', status, headers, bodyHintMs: retryAfterMs, quotaSpent } };
+  return {
+    error,
+    outcome: { kind: 'reply', status, headers, bodyHintMs: retryAfterMs, quotaSpent: retryable === false },
+  };
 }
 
 function closeGate(gate: Gate | undefined, outcome: Outcome, decision: RetryDecision): void {

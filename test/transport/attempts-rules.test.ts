@@ -1,0 +1,157 @@
+import { EventEmitter, once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
+import { type ErrorDetails, GatewayError } from '../../src/errors.ts';
+import { type SendOptions, sendWithRetries } from '../../src/transport/attempts.ts';
+import { longestTimerMs } from '../../src/transport/retry-hint.ts';
+import { defaultRetryPolicy } from '../../src/transport/retry.ts';
+import type { Exchange, HttpReply } from '../../src/transport/types.ts';
+import { requestTo } from './post.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Sends with exchanges that end as they are told, one after the other; `calls` counts them. */
+function send(
+  ends: readonly (() => Promise<HttpReply>)[],
+  options: Partial<SendOptions> = {},
+): { calls: () => number; waits: number[]; result: Promise<unknown> } {
+  let calls = 0;
+  const waits: number[] = [];
+  const exchange: Exchange = async () => {
+    const end = ends[calls++];
+    if (end === undefined) throw new Error('one exchange too many');
+    return await end();
+  };
+  const result = sendWithRetries(requestTo('http://127.0.0.1:1/'), {
+    exchange,
+    signal: new AbortController().signal,
+    policy: defaultRetryPolicy,
+    classify: ({ status }) => new GatewayError('gateway', `status ${status}`, { billed: 'unknown' }),
+    sleep: async (ms) => void waits.push(ms),
+    now: () => 0,
+    random: () => 0,
+    ...options,
+  });
+  result.catch(() => {});
+  return { calls: () => calls, waits, result };
+}
+
+async function* bodyOf(...steps: (string | (() => unknown))[]): AsyncGenerator<Uint8Array> {
+  for (const step of steps) {
+    if (typeof step === 'string') yield Buffer.from(step);
+    else await step();
+  }
+}
+
+const answer =
+  (status: number, headers: Record<string, string> = {}, ...steps: (string | (() => unknown))[]) =>
+  async (): Promise<HttpReply> => ({ status, headers, body: bodyOf(...steps) });
+
+const failure = (kind: 'not-sent' | 'no-reply' | 'incomplete', details?: ErrorDetails) => () =>
+  Promise.reject(new GatewayError(kind, 'it failed', details));
+
+const never = (): Promise<never> => new Promise(() => {});
+
+test('all waits together stay within the budget', async () => {
+  const { waits, result } = send([answer(503), answer(503)], { policy: { ...defaultRetryPolicy, maxWaitMs: 1200 } });
+  await expect(result).rejects.toMatchObject({ message: 'status 503' });
+  expect(waits).toEqual([500]);
+});
+
+test.each([
+  ['what was sent, though nothing says that it is pointless', failure('no-reply', { sent: 'yes' })],
+  ['what was sent, even where the error calls itself retryable', failure('no-reply', { sent: 'yes', retryable: true })],
+  ['a reply that broke', failure('incomplete', { sent: 'yes', retryable: true })],
+  ['a certificate that is not trusted', failure('not-sent', { sent: 'no', retryable: false })],
+])('never repeats %s', async (_, end) => {
+  const { calls, result } = send([end]);
+  await expect(result).rejects.toMatchObject({ message: 'it failed' });
+  expect(calls()).toBe(1);
+});
+
+test("what the abort's own error says is thrown as it is, and no retry is told of", async () => {
+  const controller = new AbortController();
+  const reason = new GatewayError('interrupted', 'ended by INT');
+  const told: unknown[] = [];
+  const end = async (): Promise<never> => {
+    controller.abort(reason);
+    throw reason;
+  };
+  const { result } = send([end], { signal: controller.signal, onRetry: (notice) => told.push(notice) });
+  await expect(result).rejects.toBe(reason);
+  expect(told).toEqual([]);
+});
+
+test('an abort without a reason of its own ends a wait like any other', async () => {
+  const controller = new AbortController();
+  const { result } = send([answer(503)], {
+    signal: controller.signal,
+    sleep: undefined,
+    onRetry: () => controller.abort(),
+  });
+  await expect(result).rejects.toMatchObject({ name: 'AbortError' });
+});
+
+test("an abort in the middle of an error's body is no failure of the gateway", async () => {
+  const controller = new AbortController();
+  const reason = new Error('ctrl-c');
+  const abort = (): never => {
+    controller.abort(reason);
+    throw reason;
+  };
+  const { result } = send([answer(400, {}, 'bad', abort)], { signal: controller.signal });
+  await expect(result).rejects.toBe(reason);
+});
+
+test("an error's body that never ends is waited for only so long", async () => {
+  vi.useFakeTimers();
+  const { result } = send([answer(400, {}, 'bad field', never)], {
+    classify: ({ body }) => new GatewayError('rejected', body),
+  });
+  await vi.advanceTimersByTimeAsync(5000);
+  await expect(result).rejects.toMatchObject({ class: 'rejected', message: 'bad field' });
+});
+
+test('the last 429 closes the gate too, for as long as it asks', async () => {
+  const closed: number[] = [];
+  const { result } = send([answer(429, { 'retry-after': '9' })], {
+    policy: { ...defaultRetryPolicy, retries: 0 },
+    gate: { enter: async () => {}, close: (ms) => void closed.push(ms) },
+  });
+  await expect(result).rejects.toMatchObject({ details: { retryAfterMs: 9000 } });
+  expect(closed).toEqual([9000]);
+});
+
+test('a failure that may have been billed stays one when the gateway asks for too long a wait', async () => {
+  const { result } = send([answer(500, { 'retry-after': '3600' })]);
+  await expect(result).rejects.toMatchObject({ class: 'quota', billed: 'unknown' });
+});
+
+test('a wait longer than a timer can take is no wait of nothing', async () => {
+  const controller = new AbortController();
+  const headers = { 'retry-after-ms': String(longestTimerMs) };
+  const told = new EventEmitter();
+  const waiting = once(told, 'wait');
+  const { calls, result } = send([answer(503, headers), answer(200)], {
+    policy: { ...defaultRetryPolicy, maxWaitMs: 4 * longestTimerMs },
+    random: () => 0.9,
+    signal: controller.signal,
+    sleep: undefined,
+    onRetry: () => void told.emit('wait'),
+  });
+  await waiting;
+  // Node makes 1 ms of what it cannot count: that would be over before a timer which is set now.
+  await setTimeout(20);
+  controller.abort();
+  await expect(result).rejects.toMatchObject({ name: 'AbortError' });
+  expect(calls()).toBe(1);
+});
+
+test('what the error says of money is not asked for again, whatever its status', async () => {
+  const classify = (): GatewayError => new GatewayError('gateway', 'no credit', { retryable: false });
+  const { calls, result } = send([answer(503)], { classify });
+  await expect(result).rejects.toMatchObject({ message: 'no credit' });
+  expect(calls()).toBe(1);
+});

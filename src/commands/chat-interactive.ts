@@ -86,7 +86,7 @@ async function takeEntry(text: string, talk: Talk): Promise<boolean> {
 async function leave({ resumed, context, flags }: Talk): Promise<void> {
   if (!resumed?.file || resumed.file.messages.length === 0) return;
   const { profile } = context.root;
-  const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${shellWord(profile)} `];
+  const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${profile} `];
   const before = flag.filter((part) => typeof part === 'string').join('');
   await context.ui.note(`kept; go on with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
 }

@@ -7,7 +7,7 @@ import { escapeLine } from './escape.ts';
  */
 export function formatError(error: GatewayError): string {
   const { request, hint } = error.details;
-  const where = request === undefined ? '' : ` (${escapeLine(request)})`;
+  const where = request === undefined ? '' : ` (${request})`;
   const head = `gateway-cli: ${error.class}: ${escapeLine(error.message)}${where}`;
   return [head, ...hintLines(hint ?? '')].join('\n');
 }

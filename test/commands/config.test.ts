@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -169,4 +169,51 @@ test('a file that is not JSON is named with its line', async () => {
   const ran = await cli(['config', 'set', 'models.text', 'x']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(`${file}:2:`);
+});
+
+test('get --json tells the value and where it comes from', async () => {
+  const { cli, file } = place(work);
+  const ran = await cli(['config', 'get', 'models.text', '--json']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ key: 'models.text', value: 't', from: `profile work (${file})` });
+});
+
+test('a header is found by its name in any case, and a secret one is not shown', async () => {
+  const headers = { 'X-Team': 'docs', 'X-Access-Token': canaryKey };
+  const { cli } = place({ profile: 'work', profiles: { work: { baseUrl: example, headers } } });
+  expect(await cli(['config', 'get', 'headers.X-TEAM'])).toMatchObject({ code: 0, stdout: 'docs\n', stderr: '' });
+  const secret = await cli(['config', 'get', 'headers.x-access-token']);
+  expect(secret).toMatchObject({ code: 0, stdout: '(redacted)\n', stderr: '' });
+  const listed = await cli(['config', 'list', '--json']);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ settings: { 'headers.x-access-token': { value: '(redacted)' } } });
+  expect(listed.stdout).not.toContain(canaryKey);
+});
+
+test('of a key command only the program is shown', async () => {
+  const { cli } = place({ profile: 'w', profiles: { w: { baseUrl: example, apiKeyCommand: ['pass', canaryKey] } } });
+  expect(await cli(['config', 'get', 'apiKeyCommand'])).toMatchObject({ code: 0, stdout: 'pass …\n', stderr: '' });
+});
+
+test('a file that others may read is told at every command that opens it', async () => {
+  const { cli, file } = place(work);
+  chmodSync(file, 0o644);
+  for (const words of [['list'], ['get', 'baseUrl'], ['use', 'work']]) {
+    chmodSync(file, 0o644);
+    const ran = await cli(['config', ...words]);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain(`warning: ${file} is open to other users (mode 644); type: chmod 600 '${file}'`);
+  }
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test.each([
+  ['another profile', 'other', true],
+  ['the same', 'work', false],
+  ['nothing', '', false],
+])('use says so where GATEWAY_PROFILE names %s', async (_name, GATEWAY_PROFILE, expected) => {
+  const { cli, file } = place(work);
+  const ran = await cli(['config', 'use', 'work'], { env: { GATEWAY_PROFILE } });
+  expect(ran).toMatchObject({ code: 0, stdout: '' });
+  const warning = 'gateway-cli: warning: GATEWAY_PROFILE=other wins over it; unset that\n';
+  expect(ran.stderr).toBe(`${expected ? warning : ''}profile work is in use (${file})\n`);
 });

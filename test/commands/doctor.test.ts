@@ -219,3 +219,14 @@ test('the chain is read and judged', async () => {
   expect(tlsCheck?.text).toContain('not trusted (');
   await server.close();
 });
+
+test('--live leaves out a format that no model is set for', async ({ server }) => {
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey };
+  server.reply({ status: 404, ...head() });
+  const none = await run(['doctor', '--live', '--json'], { env });
+  expect(states(none.stdout)).toMatchObject({ content: 'skipped', messages: 'skipped' });
+  server.reply({ status: 404, ...head() });
+  server.reply({ body: message });
+  const chat = await run(['doctor', '--live', '--json'], { env: { ...env, GATEWAY_CHAT_MODEL: 'c' } });
+  expect(states(chat.stdout)).toMatchObject({ content: 'skipped', messages: 'ok' });
+});

@@ -86,3 +86,18 @@ test('a silent pipe behind - is told of after 2 s', async () => {
   await first;
   expect(notes).toEqual(['waiting for stdin', 'called off']);
 });
+
+test('a reader that stops before the first byte calls the note off', async () => {
+  const notes: string[] = [];
+  const read = () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<Uint8Array>>(() => {}) }),
+  });
+  const stdin = createStdin(
+    { stdin: { kind: 'pipe', read } },
+    { note: (text) => notes.push(text), after: () => () => notes.push('called off') },
+  );
+  const source = stdin.claim('-i')[Symbol.asyncIterator]();
+  void source.next();
+  expect(await source.return?.()).toEqual({ done: true, value: undefined });
+  expect(notes).toEqual(['called off']);
+});

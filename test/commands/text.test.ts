@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
 
@@ -107,4 +110,28 @@ test('an answer that does not fit --schema is exit 11, one that does is 0', asyn
   const misfit = await cli(['text', 'x', '--schema', '-'], { stdin: schema });
   expect(misfit).toMatchObject({ code: 11, stdout: '{"age":"old"}\n' });
   expect(misfit.stderr).toContain('/age must be integer');
+});
+
+test('--contents takes an object that holds the turns, and no other', async ({ server, cli }) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-contents-'));
+  const contents = [{ role: 'user', parts: [{ text: 'q' }] }];
+  writeFileSync(join(cwd, 'c.json'), JSON.stringify({ contents }));
+  writeFileSync(join(cwd, 'm.json'), JSON.stringify({ messages: contents }));
+  server.reply({ body: textReply('ok') });
+  expect(await cli(['text', 'more', '--contents', 'c.json'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+  expect(server.requests[0]?.json()).toEqual({
+    contents: [...contents, { role: 'user', parts: [{ text: 'more' }] }],
+  });
+  const other = await cli(['text', 'more', '--contents', 'm.json'], { cwd });
+  expect(other).toMatchObject({ code: 2, stdout: '' });
+  expect(other.stderr).toContain('--contents m.json: a JSON array is needed');
+});
+
+test('JSON in the place of a file is told, however long it is', async ({ cli }) => {
+  for (const json of ['{"a":1}', `[${'1,'.repeat(3000)}1]`]) {
+    const ran = await cli(['text', 'x', '--schema', json]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain('--schema: a file is needed, not JSON');
+    expect(ran.stderr.length).toBeLessThan(300);
+  }
 });

@@ -8,6 +8,8 @@ test.each([
   ['an empty prompt', ['text', ''], 'the prompt is empty', 'gateway-cli text "'],
   ['two prompts', ['text', 'a', '-p', 'b'], 'the prompt is given twice', 'words'],
   ['an unknown flag', ['text', 'hi', '--zoom', '1:1'], 'unknown flag --zoom', 'see: gateway-cli text --help'],
+  ['a short flag with more behind it', ['text', 'hi', '-zsecret'], 'unknown flag -z', 'see: gateway-cli text --help'],
+  ['a flag without its value', ['text', 'hi', '--seed'], "option '--seed <n>' needs a value", 'text --help'],
   ['a flag nearly right', ['image', 'gen', 'x', '--aspct', '1:1'], 'unknown flag --aspct', 'did you mean: --aspect'],
   ['an unknown command', ['txt', 'hi'], "unknown command 'txt'", 'did you mean: gateway-cli text'],
   ['a secret behind =', ['text', 'hi', `--apikey=${canaryKey}`], 'unknown flag --apikey', '--api-key'],

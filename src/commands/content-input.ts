@@ -72,19 +72,29 @@ export async function readContentFiles(
   };
 }
 
-/** Flags that are fields of the request under the same name. */
-const bodyFields = [
-  ...(['maxTokens', 'temperature', 'topP', 'topK', 'stop', 'candidates', 'seed', 'safety'] as const),
-  ...(['cachedContent', 'responseMime', 'aspect', 'size'] as const),
-] satisfies (keyof ContentInput & keyof ContentFlags)[];
-
 /** The body of a content-format request: `--body` < flags < `--set`. The model is no field of it. */
 export function contentBody(
   flags: ContentFlags,
   read: BodyFiles &
     Pick<ContentInput, 'contents' | 'toolConfig'> & { prompt: string | undefined; inline: readonly InlineInput[] },
 ): Body {
-  const given = Object.fromEntries(bodyFields.map((name) => [name, flags[name]]));
-  const input: ContentInput = { ...given, ...read };
+  const { maxTokens, temperature, topP, topK, stop, candidates, seed, safety } = flags;
+  const { cachedContent, responseMime, aspect, size } = flags;
+  // A spread at the beginning is several times faster than one behind other fields: batches have many jobs.
+  const input: ContentInput = {
+    ...read,
+    maxTokens,
+    temperature,
+    topP,
+    topK,
+    stop,
+    candidates,
+    seed,
+    safety,
+    cachedContent,
+    responseMime,
+    aspect,
+    size,
+  };
   return applySettings(encodeContentRequest(input), flags.set ?? [], ['model', 'stream']);
 }

@@ -13,7 +13,9 @@ export async function buildImageRequest(
   flags: ImageRequestFlags,
   { context, settings, command }: Building & { command: string },
 ): Promise<BuiltRequest> {
-  const read = { ...(await readBodyFiles(flags, context)), ...(await readContentFiles(flags, context)) };
+  const files = await readBodyFiles(flags, context);
+  const { contents, toolConfig } = await readContentFiles(flags, context);
+  const read = { ...files, contents, toolConfig };
   const inputs = await readImages(flags.image ?? [], context, { hash: flags.sidecar === true });
   const optional = read.body !== undefined || read.contents !== undefined;
   const prompt = await readPrompt(words, flags, context, { command, readsStdin: false, optional, noStdin: true });

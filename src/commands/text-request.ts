@@ -14,7 +14,9 @@ export async function buildTextRequest(
   building: Building,
 ): Promise<BuiltRequest> {
   const { context, settings } = building;
-  const read = { ...(await readBodyFiles(flags, context)), ...(await readContentFiles(flags, context)) };
+  const files = await readBodyFiles(flags, context);
+  const { contents, toolConfig } = await readContentFiles(flags, context);
+  const read = { ...files, contents, toolConfig };
   const check = await schemaCheck(read.schema, building);
   const inline = await readAttachments(flags.attach ?? [], context);
   const optional = read.body !== undefined || read.contents !== undefined;

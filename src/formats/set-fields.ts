@@ -5,8 +5,9 @@ import type { Body, BodyValue } from '../upload.ts';
 
 /** Lays fields over a body; a field that is undefined is not set and leaves the body as it is. */
 export function setFields(body: Body, fields: Record<string, BodyValue | undefined>): Body {
-  const set = Object.entries(fields).filter((entry): entry is [string, BodyValue] => entry[1] !== undefined);
-  return { ...body, ...Object.fromEntries(set) };
+  const set = { ...body };
+  for (const [key, value] of Object.entries(fields)) if (value !== undefined) set[key] = value;
+  return set;
 }
 
 /** The object at a key of a body, to lay fields over; empty where there is none. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, GatewayError, messageOf } from '../errors.ts';
@@ -6,9 +6,9 @@ import { codeOf, GatewayError, messageOf } from '../errors.ts';
 /** Makes names that nobody else has; replaced in tests. */
 export type Nonce = () => string;
 
-/** 96 random bits in hex. */
+/** 90 random bits in hex; of all sources Node has them at hand for this one. */
 export function randomNonce(): string {
-  return randomBytes(12).toString('hex');
+  return randomUUID().replaceAll('-', '').slice(0, 24);
 }
 
 /** A file that is not finished yet, in the folder where it will stand: only its owner may read it. */

@@ -46,8 +46,13 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** The URL of a path below a base URL. Throws GatewayError usage when the path would leave its place (`..`, `?`, `#`). */
+/** What a base was last joined with: most jobs of a batch have one path. */
+const joined = new WeakMap<URL, { path: string; url: URL }>();
+
+/** The URL of a path below a base URL, not to be changed. Throws GatewayError usage when the path would leave its place (`..`, `?`, `#`). */
 export function joinUrl(base: URL, path: string): URL {
+  const last = joined.get(base);
+  if (last?.path === path) return last.url;
   const pathname = withoutSlashes(base.pathname) + path;
   const url = new URL(base.origin);
   url.pathname = pathname;
@@ -57,6 +62,7 @@ export function joinUrl(base: URL, path: string): URL {
       'a model is one name, without slashes, dots alone, ? or #',
     );
   }
+  joined.set(base, { path, url });
   return url;
 }
 
@@ -69,11 +75,18 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
+/** A batch asks for one host thousands of times, and a name that is no address costs an exception. */
+let lastAsked = { hostname: '', is: false };
+
 /** Whether a URL points to this machine: localhost, 127.0.0.0/8 or ::1. */
 export function isLoopback(url: URL): boolean {
-  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+  const { hostname } = url;
+  if (lastAsked.hostname === hostname) return lastAsked.is;
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   // Not isIPv6: compiling its pattern costs a start 3 ms, and only an IPv6 address has a colon here.
-  return host === 'localhost' || loopback.check(host, host.includes(':') ? 'ipv6' : 'ipv4');
+  const is = host === 'localhost' || loopback.check(host, host.includes(':') ? 'ipv6' : 'ipv4');
+  lastAsked = { hostname, is };
+  return is;
 }
 
 /** Refuses to send a key in the clear (faults.md 2a). Throws GatewayError usage. */

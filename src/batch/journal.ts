@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
+import { bootMark } from '../terminal/processes.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
 import { JobTable } from './job-table.ts';
@@ -22,6 +23,9 @@ export interface JournalState {
   lastAt: number;
 }
 
+/** Jobs that were about to be sent, with their requests. */
+type Ready = Map<string, string>;
+
 /** So many failures are told one by one; results.jsonl has them all. */
 export const mostFailures = 1000;
 
@@ -31,6 +35,7 @@ export const mostFailures = 1000;
  */
 export async function readJournal(folder: string): Promise<JournalState> {
   const state: JournalState = { table: new JobTable(), run: undefined, usage: {}, failures: new Map(), lastAt: 0 };
+  const ready: Ready = new Map();
   const path = join(folder, batchFiles.journal);
   const handle = await openIfThere(path);
   if (handle === undefined) return state;
@@ -39,8 +44,9 @@ export async function readJournal(folder: string): Promise<JournalState> {
       if (!whole || text === '') continue;
       const record = parseRecord(text);
       if (!record) throw notAJournal(path, number);
-      applyRecord(record, state);
+      applyRecord(record, state, ready);
     }
+    settleReady(ready, state);
     return state;
   } finally {
     await handle.close();
@@ -57,12 +63,19 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   }
 }
 
-function applyRecord(record: JournalRecord, state: JournalState): void {
+function applyRecord(record: JournalRecord, state: JournalState, ready: Ready): void {
   state.lastAt = record.at;
   if (record.type === 'run') {
+    settleReady(ready, state);
     state.run = record;
     return;
   }
+  if (record.type === 'ready') {
+    ready.set(record.id, record.request);
+    return;
+  }
+  // It did not go out after all, and is what it was.
+  if (ready.delete(record.id) && record.type === 'unsent') return;
   const { table, failures } = state;
   const slot = table.add(keyOf(record.id));
   table.setState(slot, record.type === 'unsent' ? 'new' : record.type);
@@ -73,7 +86,21 @@ function applyRecord(record: JournalRecord, state: JournalState): void {
     failures.set(record.id, record.error ?? { class: 'unknown', message: 'no error is known' });
 }
 
-const jobTypes = new Set(['sent', 'unsent', 'done', 'failed', 'unknown']);
+/**
+ * Where a run broke off after `ready` and without `sent`, nothing went out: the kernel kept every line of a process that was
+ * killed. Unless the machine went down: then the line may be lost, and the job may have been billed.
+ */
+function settleReady(ready: Ready, { table, run }: JournalState): void {
+  if (ready.size > 0 && run?.boot !== bootMark())
+    for (const [id, request] of ready) {
+      const slot = table.add(keyOf(id));
+      table.setState(slot, 'sent');
+      table.setRequest(slot, request);
+    }
+  ready.clear();
+}
+
+const jobTypes = new Set(['ready', 'sent', 'unsent', 'done', 'failed', 'unknown']);
 
 /** One line of a journal; undefined when it is none. */
 export function parseRecord(text: string): JournalRecord | undefined {

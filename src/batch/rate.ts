@@ -12,11 +12,14 @@ export function parseRate(word: string): number {
   throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
 }
 
+/** Waits for the turn of one request; rejects with the signal's reason. */
+export type Pacer = (signal: AbortSignal) => Promise<void>;
+
 /** Spaces requests evenly: each call waits for its own turn. A time without requests is not made up for by a burst. */
 export function createPacer(
   spacingMs: number | undefined,
   { elapsed, sleep }: { elapsed: () => number; sleep: Sleep },
-): (signal: AbortSignal) => Promise<void> {
+): Pacer {
   let nextAt = Number.NEGATIVE_INFINITY;
   return async (signal) => {
     if (spacingMs === undefined) return;

@@ -4,11 +4,21 @@ import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, t
 
 /** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
 export interface Recorder {
-  /** Resolves when the disk has it: only then may the request go out. */
-  sent(job: Job, request: string): Promise<void>;
+  /** Resolves when the disk has them: only then may their requests go out. */
+  ready(group: readonly Noted[]): Promise<void>;
+  /** Its request goes out now. Where the boot tells of power cuts, nobody waits for the disk once more. */
+  sent(noted: Noted): Promise<void>;
+  /** They were ready, and did not go out. */
+  unsent(group: readonly Noted[]): Promise<void>;
   /** The result first, then the journal's word that there is one. Resolves when the disk has both. */
-  ended(job: Job, request: string, performed: Performed): Promise<void>;
+  ended(noted: Noted, performed: Performed): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A job as the journal names it. */
+export interface Noted {
+  job: Pick<Job, 'id'>;
+  request: string;
 }
 
 export interface RecorderOptions {
@@ -36,18 +46,35 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
     journal.append(redact(JSON.stringify(record)));
   }
 
+  function appendAll(type: JobRecord['type'], group: readonly Noted[]): void {
+    const at = now();
+    journal.append(
+      group.map(({ job: { id }, request }) => redact(JSON.stringify({ type, id, request, at }))).join('\n'),
+    );
+  }
+
+  async function unsent(group: readonly Noted[]): Promise<void> {
+    if (group.length === 0) return;
+    appendAll('unsent', group);
+    await journal.sync();
+  }
+
   return {
-    async sent({ id }, request) {
-      append({ type: 'sent', id, request, at: now() });
-      step?.('sent-written', id);
+    async ready(group) {
+      if (run.boot === undefined) return;
+      appendAll('ready', group);
+      for (const { job } of group) step?.('ready-written', job.id);
       await journal.sync();
-      step?.('sent-synced', id);
+      for (const { job } of group) step?.('ready-synced', job.id);
     },
-    async ended({ id }, request, performed) {
-      if (performed.state === 'unsent') {
-        append({ type: 'unsent', id, request, at: now() });
-        return await journal.sync();
-      }
+    async sent(noted) {
+      appendAll('sent', [noted]);
+      if (run.boot === undefined) await journal.sync();
+      step?.('sent-written', noted.job.id);
+    },
+    unsent,
+    async ended({ job: { id }, request }, performed) {
+      if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
       results.append(redact(JSON.stringify({ id, request, ...document })));
       step?.('result-written', id);

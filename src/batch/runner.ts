@@ -1,18 +1,12 @@
 import { setMaxListeners } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { BatchGate } from './gate.ts';
 import type { Recorder } from './recorder.ts';
+import { openStage, type ReadyJob, type Stage, type Staged } from './stage.ts';
 import type { Job, Performed, Step } from './types.ts';
 import { addUsage, totalTokens } from './usage.ts';
-
-/** A job whose request is built. */
-export interface ReadyJob {
-  /** Hash of the canonical request. */
-  request: string;
-  /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
-  perform(signal: AbortSignal): Promise<Performed>;
-}
 
 export interface RunnerOptions {
   /** The jobs that are due, in the order of their file. */
@@ -44,6 +38,7 @@ export interface RunnerOptions {
 export type Stop = 'signal' | 'failures' | 'tokens';
 
 interface Running extends RunnerOptions {
+  stage: Stage;
   /** Aborts jobs under way. */
   inFlight: AbortController;
   /** Aborts waits in front of jobs. */
@@ -63,6 +58,7 @@ interface Running extends RunnerOptions {
 export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
   const running: Running = {
     ...options,
+    stage: openStage({ ...options, ahead: options.concurrency }),
     inFlight: new AbortController(),
     taking: new AbortController(),
     stop: undefined,
@@ -77,6 +73,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
   try {
     await Promise.all(Array.from({ length: options.concurrency }, () => work(running)));
     await Promise.all(running.recording);
+    await running.stage.leave().catch((error: unknown) => fail(running, error));
   } finally {
     grace.end();
     await options.jobs.return?.();
@@ -119,9 +116,11 @@ async function work(running: Running): Promise<void> {
     while (!taking.signal.aborted && mayGoOn(running)) {
       await running.gate.enter(taking.signal);
       await running.pace(taking.signal);
-      const { value: job, done } = await running.jobs.next();
-      if (done || taking.signal.aborted) return;
-      await runOne(job as Job, running);
+      const staged = await running.stage.next(taking.signal);
+      if (!staged) return;
+      await runOne(staged, running);
+      // Only then the connection is free again: whoever is faster opens one more.
+      await turn();
     }
   } catch (error) {
     if (!taking.signal.aborted) fail(running, error);
@@ -134,17 +133,16 @@ function mayGoOn(running: Running): boolean {
   return !running.taking.signal.aborted;
 }
 
-async function runOne(job: Job, running: Running): Promise<void> {
+async function runOne(staged: Staged, running: Running): Promise<void> {
   const { recorder, inFlight, step } = running;
-  step?.('taken', job.id);
+  const { job, perform } = staged;
   try {
-    const { request, perform } = await running.prepare(job);
-    await recorder.sent(job, request);
+    await recorder.sent(staged);
     const performed = await perform(inFlight.signal).catch((error: unknown) => lose(job, error, running));
     step?.('answered', job.id);
     count(performed, running);
     running.onEnded(job, performed);
-    record(job, { performed, written: recorder.ended(job, request, performed) }, running);
+    record(job, { performed, written: recorder.ended(staged, performed) }, running);
   } catch (error) {
     fail(running, error);
   }

@@ -61,13 +61,15 @@ export interface RunRecord {
   total: number;
   /** Stands for the ids of the whole file, whatever their order. */
   list: string;
+  /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent where the system does not tell. */
+  boot?: string | undefined;
   /** Wall clock, ms since 1970; for people only. */
   at: number;
 }
 
-/** A record of one job. The last one of an id counts. */
+/** A record of one job. The last one of an id counts. `ready`: it is about to be sent, and changes nothing by itself. */
 export interface JobRecord {
-  type: 'sent' | 'unsent' | 'done' | 'failed' | 'unknown';
+  type: 'ready' | 'sent' | 'unsent' | 'done' | 'failed' | 'unknown';
   id: string;
   /** Hash of the canonical request: 16 hex digits. */
   request: string;
@@ -91,8 +93,9 @@ export interface Counts {
 export type Step = (
   name:
     | 'taken'
+    | 'ready-written'
+    | 'ready-synced'
     | 'sent-written'
-    | 'sent-synced'
     | 'answered'
     | 'result-written'
     | 'result-synced'

@@ -42,7 +42,9 @@ export function createJobContexts(batch: Context, folders: JobFolders): (command
     const atEnd = (cleanup: () => Promise<void>): void => void cleanups.unshift(cleanup);
     return {
       input: { signal, patience, root, stdin, ui, report, atEnd, io: input },
-      output: { signal, patience, root, stdin, ui, report, atEnd, io: output },
+      get output() {
+        return { ...this.input, io: output };
+      },
       get hasCleanups() {
         return cleanups.length > 0;
       },

@@ -2,7 +2,7 @@ import { keyOf } from '../batch/digest.ts';
 import type { Job } from '../batch/types.ts';
 import { GatewayError } from '../errors.ts';
 import type { PreparedJob } from './batch-request.ts';
-import type { Batch } from './batch-run.ts';
+import type { Batch } from './batch-types.ts';
 
 /** The jobs that this run sends, in the order of their file. */
 export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<Job, void> {

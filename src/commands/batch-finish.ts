@@ -5,7 +5,7 @@ import { batchFiles, type Counts } from '../batch/types.ts';
 import { totalTokens } from '../batch/usage.ts';
 import { GatewayError, outcomes } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
-import type { Batch } from './batch-run.ts';
+import type { Batch } from './batch-types.ts';
 import { writeSummary } from './batch-folder.ts';
 
 /** So many failures are told one by one. */

@@ -74,7 +74,7 @@ async function* cards({ folder, state }: Writing): AsyncGenerator<Card> {
     yield await cardOf(result, { folder, unknown: ['sent', 'unknown'].includes(table.stateOf(slot)) });
   }
   for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord)) {
-    if (record.type !== 'sent') continue;
+    if (record.type !== 'sent' && record.type !== 'ready') continue;
     const slot = table.find(keyOf(record.id));
     if (slot < 0 || table.isSeen(slot) || table.stateOf(slot) !== 'sent') continue;
     table.markSeen(slot);

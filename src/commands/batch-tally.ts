@@ -5,7 +5,7 @@ import type { Job, Performed } from '../batch/types.ts';
 import { addUsage, totalTokens } from '../batch/usage.ts';
 import { GatewayError, messageOf } from '../errors.ts';
 import { showBatchProgress } from './batch-progress.ts';
-import type { Batch } from './batch-run.ts';
+import type { Batch } from './batch-types.ts';
 
 /** Counts what has ended, for the live line and for the summary. */
 export function startTally({ context, plan, state, startedAt }: Batch, gate: BatchGate) {

@@ -35,14 +35,22 @@ function exists(of: number): boolean {
   }
 }
 
+/** The boot of this machine, where the system tells it: what was written during it is there, synced or not. */
+export function bootMark(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Linux alone tells. The dead keep their number until they are buried, and in a container nobody may bury them. */
 function factsOf(of: number): { isZombie: boolean; started: string } | undefined {
   try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const stat = readFileSync(`/proc/${of}/stat`, 'latin1');
     // The name in brackets may hold spaces and brackets itself; behind it the state is the first field, the start the 20th.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { isZombie: fields[0] === 'Z', started: `${boot}/${fields[19]}` };
+    return { isZombie: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
+import { bootMark } from '../../src/terminal/processes.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 describe('a journal from a crash', () => {
@@ -25,6 +26,38 @@ describe('a journal from a crash', () => {
     expect(server.bodies).toHaveLength(2);
     expect((await batch(['--retry-unknown'])).code).toBe(0);
     expect(server.bodies).toHaveLength(3);
+  });
+
+  test.skipIf(bootMark() === undefined).for([
+    ['the machine went down: the word that it went out may be lost', 'another boot', 13, 3],
+    ['only the process was killed: nothing went out', bootMark(), 0, 4],
+  ] as const)('ready, and %s', async ([, boot, code, requests], { server, folder, batch }) => {
+    folder.jobs(...manyJobs(3));
+    await batch();
+    const kept = (name: string, keep: (line: Record<string, unknown>) => boolean) => {
+      const lines = folder.lines(name).filter((line) => line['id'] !== 'p2' || keep(line));
+      const text = lines.map((line) => JSON.stringify(line['type'] === 'run' ? { ...line, boot } : line));
+      folder.write(`out/${name}`, `${text.join('\n')}\n`);
+    };
+    kept('journal.jsonl', ({ type }) => type === 'ready');
+    kept('results.jsonl', () => false);
+    const again = await batch();
+    expect([again.code, server.bodies.length]).toEqual([code, requests]);
+    expect(again.stderr).toContain(code === 0 ? '3 done\n' : '2 done, 1 unknown (maybe billed)');
+  });
+
+  test('a failed job that was ready again and did not go out is still a failed one', async ({
+    folder,
+    batch,
+    server,
+  }) => {
+    server.answer = () => ({ status: 400, body: {} });
+    folder.jobs(...manyJobs(1));
+    await batch();
+    const { request } = lastRequest(folder);
+    for (const type of ['ready', 'unsent']) record(folder, `${JSON.stringify({ type, id: 'p1', request, at: 1 })}\n`);
+    expect((await batch()).stderr).toContain('1 failed');
+    expect(server.bodies).toHaveLength(1);
   });
 
   test('an answer that is in the results is known, though the journal was not told', async ({

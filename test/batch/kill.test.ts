@@ -63,8 +63,9 @@ function expectPaidOnce(server: CountingServer, folder: BatchFolder, summary: Re
 
 const steps = [
   'taken',
+  'ready-written',
+  'ready-synced',
   'sent-written',
-  'sent-synced',
   'answered',
   'result-written',
   'result-synced',

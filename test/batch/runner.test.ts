@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ReadyJob, runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
+import { runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
+import type { ReadyJob } from '../../src/batch/stage.ts';
 import type { Job, Performed } from '../../src/batch/types.ts';
 import { GatewayError } from '../../src/errors.ts';
 
@@ -29,10 +30,13 @@ async function start({ jobs = 10, perform = async () => done, options = {} }: Se
         state.most = Math.max(state.most, ++state.running);
         return perform(Number(id), signal).finally(() => state.running--);
       },
+      drop: async () => void log.push(`drop ${id}`),
     }),
     recorder: {
-      sent: async ({ id }) => void log.push(`sent ${id}`),
-      ended: async ({ id }, _, { state: how }) => void log.push(`${how} ${id}`),
+      ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
+      sent: async ({ job }) => void log.push(`sent ${job.id}`),
+      unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
+      ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
       close: async () => undefined,
     },
     concurrency: 2,
@@ -61,7 +65,9 @@ const count = (log: readonly string[], word: string) => log.filter((line) => lin
 test('each job is written down, sent, and written down again', async () => {
   const { log, ended } = await start({ jobs: 2, options: { concurrency: 1 } });
   expect(await ended).toBeUndefined();
-  expect(log).toEqual(['sent 1', 'perform 1', 'done 1', 'sent 2', 'perform 2', 'done 2']);
+  const of = (id: number) => log.filter((line) => line.endsWith(` ${id}`));
+  expect(of(1)).toEqual(['ready 1', 'sent 1', 'perform 1', 'done 1']);
+  expect(of(2)).toEqual(['ready 2', 'sent 2', 'perform 2', 'done 2']);
 });
 
 test('never more than asked for are under way', async () => {
@@ -131,7 +137,7 @@ test('when their time is over they are ended, and written down as what they are'
     options: { signal: stop.signal, graceMs: 0 },
   });
   expect(await ended).toBe('signal');
-  expect(log.slice(-2).toSorted()).toEqual(['unknown 1', 'unsent 2']);
+  expect(log.slice(-6).toSorted()).toEqual(['drop 3', 'drop 4', 'unknown 1', 'unsent 2', 'unsent 3', 'unsent 4']);
 });
 
 test('a signal that came before ends it before the first job', async () => {
@@ -168,6 +174,8 @@ test('a journal that cannot be written stops before the next request (faults 2e:
     options: {
       concurrency: 1,
       recorder: {
+        ready: async () => undefined,
+        unsent: async () => undefined,
         async sent() {
           if (++sent === 3) throw full;
         },
@@ -186,7 +194,13 @@ test('an end that cannot be written down ends the run too', async () => {
     jobs: 100,
     perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
     options: {
-      recorder: { sent: async () => undefined, ended: () => Promise.reject(full), close: async () => undefined },
+      recorder: {
+        ready: async () => undefined,
+        sent: async () => undefined,
+        unsent: async () => undefined,
+        ended: () => Promise.reject(full),
+        close: async () => undefined,
+      },
     },
   });
   await expect(ended).rejects.toBe(full);

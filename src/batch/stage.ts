@@ -1,0 +1,81 @@
+import type { Recorder } from './recorder.ts';
+import type { Job, Performed, Step } from './types.ts';
+
+/** A job whose request is built. */
+export interface ReadyJob {
+  /** Hash of the canonical request. */
+  request: string;
+  /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
+  perform(signal: AbortSignal): Promise<Performed>;
+  /** It is not sent after all. */
+  drop(): Promise<void>;
+}
+
+/** A job that the disk knows, and whose request is built. */
+export interface Staged extends ReadyJob {
+  job: Job;
+}
+
+/** Jobs on their way to the workers: while requests are under way, the next ones are built and written down. */
+export interface Stage {
+  /** The next job; undefined behind the last one and after the signal. Throws what building or writing down one threw. */
+  next(signal: AbortSignal): Promise<Staged | undefined>;
+  /** Writes down that those which nobody took were not sent. Throws GatewayError not-written. */
+  leave(): Promise<void>;
+}
+
+export interface StageOptions {
+  /** The jobs that are due, in the order of their file. */
+  jobs: AsyncIterator<Job, void>;
+  /** Builds the request. */
+  prepare(job: Job): Promise<ReadyJob>;
+  recorder: Recorder;
+  /** Jobs that are ready at most. */
+  ahead: number;
+  step?: Step | undefined;
+}
+
+/** Nothing is taken before the first `next`. */
+export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions): Stage {
+  const ready: Staged[] = [];
+  let loading: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+  let over = false;
+
+  async function load(): Promise<void> {
+    const group: Staged[] = [];
+    try {
+      while (ready.length + group.length < ahead) {
+        const { value: job, done } = await jobs.next();
+        over = done === true;
+        if (!job) break;
+        step?.('taken', job.id);
+        group.push({ job, ...(await prepare(job)) });
+      }
+      if (group.length > 0) await recorder.ready(group);
+    } catch (error) {
+      failure = { error };
+    }
+    ready.push(...group);
+    loading = undefined;
+  }
+
+  return {
+    async next(signal) {
+      for (;;) {
+        if (failure) throw failure.error;
+        if (signal.aborted) return undefined;
+        const staged = ready.shift();
+        if (!over && ready.length <= ahead / 2) loading ??= load();
+        if (staged || !loading) return staged;
+        await loading;
+      }
+    },
+    async leave() {
+      over = true;
+      await loading;
+      for (const { drop } of ready) await drop();
+      await recorder.unsent(ready);
+    },
+  };
+}

@@ -14,6 +14,7 @@ import { runServed } from './serve-run.ts';
 import { openSource } from './serve-source.ts';
 import { announce, logLine } from './serve-tell.ts';
 import type { SourceFlags } from './serve-upstream.ts';
+import { keepHeapSmall } from './young-heap.ts';
 
 /** Flags of `serve`, as they were typed. */
 interface ServeFlags extends SourceFlags {
@@ -59,6 +60,7 @@ function faultLines(): string[] {
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
+  keepHeapSmall();
   const served = parseServedNames(flags.headerNames);
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());

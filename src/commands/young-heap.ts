@@ -8,3 +8,9 @@ export function keepYoungHeapSmall(): void {
   // `Error.isError` came with Node 24, whose V8 does not need this.
   if (!('isError' in Error)) setFlagsFromString('--semi-space-growth-factor=1');
 }
+
+/** For who serves for hours: the great collection comes when the heap has grown by half, not when it is four times as large. */
+export function keepHeapSmall(): void {
+  keepYoungHeapSmall();
+  setFlagsFromString('--heap-growing-percent=50');
+}

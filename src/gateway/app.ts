@@ -35,6 +35,7 @@ export interface AppOptions {
 }
 
 interface Settings extends AppOptions {
+  key: string | undefined;
   headerNames: ServedHeaderNames;
   specOnly: boolean;
   maxBody: number;
@@ -49,7 +50,7 @@ export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = () => performance.now() } = options;
   const { pace, faultDelay, varied } = options;
   const answer = options.answer ?? createOfflineAnswerer({ specOnly, pace, faultDelay, varied });
-  const settings: Settings = { ...options, specOnly, maxBody, headerNames, elapsed, answer };
+  const settings: Settings = { ...options, key: options.key, specOnly, maxBody, headerNames, elapsed, answer };
   return (request, response) => void serve(request, response, settings);
 }
 
@@ -59,16 +60,20 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const { path, query } = splitTarget(request.url ?? '');
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const left = new AbortController();
-  response.on('close', () => left.abort());
+  let isLeft = false;
+  response.on('close', () => {
+    isLeft = !response.writableFinished;
+    if (isLeft) left.abort();
+  });
   let note: string | undefined;
   const explain = (error: unknown): Reply => {
-    if (left.signal.aborted) note = 'the caller left';
+    if (isLeft) note = 'the caller left';
     const problem =
       error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
     note ??= problem.message;
     return problemReply(problem, formatOf(path), requestId);
   };
-  const reply = await respond({ request, path, query, signal: left.signal, settings }).catch(explain);
+  const reply = await respond({ request, path, query, left, settings }).catch(explain);
   if (formatOf(path) === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
@@ -77,7 +82,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   });
   const { ending = 'end' } = reply;
   if (ending !== 'end') note ??= ending;
-  if (left.signal.aborted && !response.writableFinished) note ??= 'the caller left';
+  if (isLeft) note ??= 'the caller left';
   const durationMs = settings.elapsed() - started;
   settings.log?.({
     method: request.method ?? '',
@@ -94,7 +99,7 @@ interface Arrived {
   request: IncomingMessage;
   path: string;
   query: URLSearchParams;
-  signal: AbortSignal;
+  left: AbortController;
   settings: Settings;
 }
 
@@ -108,11 +113,11 @@ async function respond(arrived: Arrived): Promise<Reply> {
 }
 
 /** Key, version header, content type and declared length, in this order. Throws Problem. */
-function admit({ request, query, signal, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
+function admit({ request, query, left, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
   const { headers } = request;
   const { format, operation, model } = route;
-  const keyForm = checkKey({ format, headers, query }, { ...settings, key: settings.key });
-  if (format === 'messages') checkVersion(headers, { ...settings, key: settings.key });
+  const keyForm = checkKey({ format, headers, query }, settings);
+  if (format === 'messages') checkVersion(headers, settings);
   checkContentType(request);
   checkLength(request, settings.maxBody);
   return {
@@ -123,7 +128,7 @@ function admit({ request, query, signal, settings }: Arrived, route: Extract<Rou
     query,
     headers,
     keyForm,
-    signal,
+    left,
     body: request,
     readBody: () => readBody(request, settings.maxBody),
   };

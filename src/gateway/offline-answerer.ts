@@ -42,9 +42,9 @@ export function createOfflineAnswerer({
   return async (call: Call) => {
     const bytes = await call.readBody();
     const body = parseBody(bytes);
-    const { format, signal } = call;
+    const { format, left } = call;
     const id = idOf(call, bytes);
-    const visit = (stream: boolean): Visit => ({ count: countVisit(id), format, stream, delay: faultDelay, signal });
+    const visit = (stream: boolean): Visit => ({ count: countVisit(id), format, stream, delay: faultDelay, left });
     const variant = varied ? countVisit(`picture ${id}`) : 0;
     const surroundings: Surroundings = { lenient: !specOnly, pace, id, variant, visit };
     try {

@@ -25,8 +25,8 @@ export interface Call {
   body: Readable;
   /** The whole body; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
-  /** Aborted when the caller leaves before the reply is complete. */
-  signal: AbortSignal;
+  /** Its signal aborts when the caller leaves before the reply is complete; it is made when it is first asked for. */
+  left: { readonly signal: AbortSignal };
 }
 
 /** How a reply's connection ends: properly, in the middle of the body, or by a reset. */
@@ -36,7 +36,7 @@ type Ending = 'end' | 'cut' | 'reset';
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  body: string | Uint8Array | AsyncIterable<string | Uint8Array>;
+  body: string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
   /** `end` unless a fault wants otherwise. */
   ending?: Ending;
   /** Whether the head is sent at all; false only for faults. */

@@ -36,10 +36,10 @@ export function createUpstreamAnswerer(options: UpstreamOptions): Answerer {
     const timer = startTimer(options.timeoutMs ?? defaultTimeoutMs);
     try {
       const request = requestTo(call, bytes, options);
-      const reply = await options.exchange(request, { signal: AbortSignal.any([call.signal, timer.signal]) });
+      const reply = await options.exchange(request, { signal: AbortSignal.any([call.left.signal, timer.signal]) });
       return passOn(reply, call);
     } catch (error) {
-      if (call.signal.aborted) throw error;
+      if (call.left.signal.aborted) throw error;
       throw failureProblem(error, { timedOut: timer.signal.aborted, usageStatus: options.usageStatus ?? 502 });
     } finally {
       timer.stop();
@@ -73,7 +73,7 @@ function passOn({ status, headers, body }: HttpReply, call: Call): Reply {
     try {
       yield* body;
     } catch (error) {
-      if (call.signal.aborted) throw error;
+      if (call.left.signal.aborted) throw error;
       // The caller sees what happened upstream: an end before the end, or a reset.
       reply.ending = codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
     }

@@ -150,4 +150,17 @@ describe('an answerer of another kind', () => {
     });
     await passing.close();
   });
+
+  it('is not told of a caller that leaves with its whole reply', async () => {
+    const signals: AbortSignal[] = [];
+    const answer: Answerer = async ({ left, readBody }) => {
+      signals.push(left.signal);
+      await readBody();
+      return { status: 200, headers: {}, body: 'all of it' };
+    };
+    const gateway = await startGateway({ answer });
+    expect(await gateway.post(textPath, turn('hi'))).toMatchObject({ status: 200, text: 'all of it' });
+    await gateway.close();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+  });
 });

@@ -49,18 +49,29 @@ function jsonReply(answer: JsonObject): Reply {
 }
 
 /** `?alt=sse` gives events with CRLF line ends, otherwise the pieces are a JSON list, as the public service has it. */
-function streamReply(answer: JsonObject, { query, signal }: Call, { pace }: Surroundings): Reply {
-  const sse = query.get('alt') === 'sse';
-  async function* pieces(): AsyncGenerator<string> {
-    let first = true;
-    for (const piece of replyPieces(answer)) {
-      if (pace > 0 && !first) await sleep(pace, undefined, { signal });
-      yield sse ? `data: ${JSON.stringify(piece)}\r\n\r\n` : `${first ? '[' : ',\r\n'}${JSON.stringify(piece)}`;
-      first = false;
-    }
-    if (!sse) yield ']';
+function streamReply(answer: JsonObject, call: Call, { pace }: Surroundings): Reply {
+  const sse = call.query.get('alt') === 'sse';
+  const pieces = encoded(answer, sse);
+  const body = pace > 0 ? paced(pieces, pace, call.left.signal) : pieces;
+  return { status: 200, headers: sse ? { 'content-type': 'text/event-stream' } : json, body };
+}
+
+function* encoded(answer: JsonObject, sse: boolean): Generator<string> {
+  let before = '[';
+  for (const piece of replyPieces(answer)) {
+    yield sse ? `data: ${JSON.stringify(piece)}\r\n\r\n` : before + JSON.stringify(piece);
+    before = ',\r\n';
   }
-  return { status: 200, headers: sse ? { 'content-type': 'text/event-stream' } : json, body: pieces() };
+  if (!sse) yield ']';
+}
+
+async function* paced(pieces: Iterable<string>, pace: number, signal: AbortSignal): AsyncGenerator<string> {
+  let first = true;
+  for (const piece of pieces) {
+    if (!first && piece !== ']') await sleep(pace, undefined, { signal });
+    yield piece;
+    first = false;
+  }
 }
 
 function unknownModel(model: string): Problem {

@@ -10,6 +10,13 @@ export interface Strictness {
 
 /** The rule for a whole request body of the content format (spec.md 2.1; wire.md 1 where it says "not shown"). */
 export function contentBody({ lenient }: Strictness): Rule {
+  return (rules[Number(lenient)] ??= buildRule(lenient));
+}
+
+/** Built once: a request would leave as much garbage as all else that it is read with. */
+const rules: Rule[] = [];
+
+function buildRule(lenient: boolean): Rule {
   const content = contentRule(lenient);
   const fields: Fields = {
     contents: list(content, { min: 1 }),

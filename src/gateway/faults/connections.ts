@@ -33,7 +33,7 @@ export const connectionFaults: readonly Fault[] = [
     description: 'answers well, but only after 10 s',
     commands: everyCommand,
     exitCode: 0,
-    before: ({ delay, signal }) => sleep(delay, undefined, { signal }),
+    before: ({ delay, left }) => sleep(delay, undefined, { signal: left.signal }),
   },
   {
     name: 'fault-hang',
@@ -41,7 +41,7 @@ export const connectionFaults: readonly Fault[] = [
     commands: everyCommand,
     exitCode: 8,
     flags: '--timeout 2',
-    before: ({ signal }) => forever(signal),
+    before: ({ left }) => forever(left.signal),
   },
   {
     name: 'fault-stall',
@@ -91,8 +91,8 @@ async function* chunk(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
-function stall(reply: Reply, { signal }: Visit): Reply {
-  return { ...reply, body: thenNothing(reply.body, signal) };
+function stall(reply: Reply, { left }: Visit): Reply {
+  return { ...reply, body: thenNothing(reply.body, left.signal) };
 }
 
 async function* thenNothing(body: Reply['body'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -100,13 +100,13 @@ async function* thenNothing(body: Reply['body'], signal: AbortSignal): AsyncGene
   await forever(signal);
 }
 
-async function drip(reply: Reply, { delay, signal }: Visit): Promise<Reply> {
+async function drip(reply: Reply, { delay, left }: Visit): Promise<Reply> {
   const whole = await collect(reply.body);
   const length = Math.max(1, Math.ceil(whole.length / drips));
   async function* pieces(): AsyncGenerator<Buffer> {
     for (let at = 0; at < whole.length; at += length) {
       yield whole.subarray(at, at + length);
-      await sleep(delay / drips, undefined, { signal });
+      await sleep(delay / drips, undefined, { signal: left.signal });
     }
   }
   return { ...reply, body: pieces() };

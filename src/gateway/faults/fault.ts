@@ -26,8 +26,8 @@ export interface Visit {
   stream: boolean;
   /** The wait of the slow faults, ms. */
   delay: number;
-  /** Aborted when the caller leaves. */
-  signal: AbortSignal;
+  /** Its signal aborts when the caller leaves. */
+  left: { readonly signal: AbortSignal };
 }
 
 /** A model that goes wrong at one or more stations of a reply's way. */

@@ -35,11 +35,20 @@ function lengthOf({ body }: Reply): Record<string, number> {
 
 async function writeBody(response: ServerResponse, body: Reply['body']): Promise<number> {
   let written = 0;
-  for await (const chunk of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) {
-    if (response.destroyed) break;
-    if (chunk.length === 0) continue;
+  /** Whether the next chunk may come at once. */
+  const write = (chunk: string | Uint8Array): boolean => {
+    if (chunk.length === 0) return true;
     written += Buffer.byteLength(chunk);
-    if (!response.write(chunk)) await room(response);
+    return response.write(chunk);
+  };
+  const whole = typeof body === 'string' || body instanceof Uint8Array;
+  if (whole || Symbol.iterator in body) {
+    for (const chunk of whole ? [body] : body) if (!response.destroyed && !write(chunk)) await room(response);
+    return written;
+  }
+  for await (const chunk of body) {
+    if (response.destroyed) break;
+    if (!write(chunk)) await room(response);
   }
   return written;
 }

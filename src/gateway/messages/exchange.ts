@@ -33,14 +33,20 @@ function jsonReply(message: JsonObject): Reply {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(message) };
 }
 
-function streamReply(events: Iterable<StreamEvent>, { signal }: Call, { pace }: Surroundings): Reply {
-  async function* bytes(): AsyncGenerator<string> {
-    for (const event of events) {
-      if (pace > 0 && event.paced) await sleep(pace, undefined, { signal });
-      yield encodeEvent(event);
-    }
+function streamReply(events: Iterable<StreamEvent>, call: Call, { pace }: Surroundings): Reply {
+  const body = pace > 0 ? paced(events, pace, call.left.signal) : encoded(events);
+  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body };
+}
+
+function* encoded(events: Iterable<StreamEvent>): Generator<string> {
+  for (const event of events) yield encodeEvent(event);
+}
+
+async function* paced(events: Iterable<StreamEvent>, pace: number, signal: AbortSignal): AsyncGenerator<string> {
+  for (const event of events) {
+    if (event.paced) await sleep(pace, undefined, { signal });
+    yield encodeEvent(event);
   }
-  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: bytes() };
 }
 
 function unknownModel(model: string): Problem {

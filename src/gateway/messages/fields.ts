@@ -20,6 +20,12 @@ import { imageTypes } from './media-types.ts';
 
 /** The rule for a request body of the messages format: spec.md 2.3, and with `lenient` what wire.md 3 adds. */
 export function messagesBody({ lenient }: { lenient: boolean }): Rule {
+  return (rules[Number(lenient)] ??= buildRule(lenient));
+}
+
+const rules: Rule[] = [];
+
+function buildRule(lenient: boolean): Rule {
   const fields: Fields = {
     model: text,
     max_tokens: integer({ min: 1 }),

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
-import type { EditorOptions, LineEditor, LineRead } from '../../src/terminal/line-editor.ts';
+import type { LineRead } from '../../src/terminal/line-editor.ts';
 import type { ReceivedRequest } from '../helpers/request-reader.ts';
 import { eventStream, messageEvents, test } from '../helpers/with-server.ts';
+import { person } from './person.ts';
 
 /** A new state folder; env-paths reads the process itself. */
 let sessions: string;
@@ -15,26 +16,6 @@ beforeEach(() => {
 });
 
 const interrupt: LineRead = { kind: 'interrupt', again: false };
-
-/** A person who types these entries, then Ctrl-D. `opened` is told what the editor was opened with. */
-function person(entries: readonly (string | LineRead)[], opened?: (options: EditorOptions) => void) {
-  const queue = [...entries];
-  const prompts: string[] = [];
-  const editor: LineEditor = {
-    async read(prompt) {
-      prompts.push(prompt);
-      const next = queue.shift() ?? { kind: 'end' };
-      return typeof next === 'string' ? { kind: 'entry', text: next } : next;
-    },
-    onInterrupt: () => undefined,
-    close: () => undefined,
-  };
-  const openEditor = async (options: EditorOptions) => {
-    opened?.(options);
-    return editor;
-  };
-  return { prompts, options: { openEditor, tty: { stdout: true, stderr: true }, env: { CI: '1' } } };
-}
 
 const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...texts)) });
 const kept = (): string[] => readdirSync(sessions).filter((name) => name.endsWith('.jsonl'));

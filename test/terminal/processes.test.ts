@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { isRunning, ownMark } from '../../src/terminal/processes.ts';
 
 const host = hostname();
-const onLinux = test.skipIf(!existsSync('/proc/self/stat'));
+const isLinux = existsSync('/proc/self/stat');
 
 test('this process runs, and so does one of another user', () => {
   expect(isRunning(ownMark())).toBe(true);
@@ -24,11 +24,11 @@ test('of another machine nothing is known', () => {
   expect(isRunning({ ...ownMark(), host: 'elsewhere' })).toBeUndefined();
 });
 
-onLinux('a number that was given away stands for nobody', () => {
+test.skipIf(!isLinux)('a number that was given away stands for nobody', () => {
   expect(isRunning({ ...ownMark(), started: 'another boot/1' })).toBe(false);
 });
 
-onLinux('one that is dead and not yet buried does not run', async () => {
+test.skipIf(!isLinux)('one that is dead and not yet buried does not run', async () => {
   // The inner `cat` ends with the fourth stream; the outer one takes the shell's place and never asks for it.
   const child = spawn('sh', ['-c', 'cat <&3 & echo $!; exec cat'], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
   const [stdin, stdout, , held] = child.stdio as unknown as [Writable, Readable, null, Writable];

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { SessionFile } from '../chat/session-file.ts';
 import type { Body } from '../upload.ts';
+import { begin } from './begin.ts';
 import type { AllChatFlags } from './chat-flags.ts';
 import { endLine } from './chat-print.ts';
 import { buildChatRequest } from './chat-request.ts';
@@ -12,13 +13,12 @@ import { addFlags } from './flags/flag.ts';
 import { chatFlags } from './flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { setExamples } from './help.ts';
-import { checkShownOutput, planImages, warnOfNoImage } from './image-output.ts';
-import { checkRaw, sendRaw } from './raw.ts';
+import { warnOfNoImage } from './image-output.ts';
+import { checkRaw } from './raw.ts';
 import { checkSchema } from './schema.ts';
-import { openSession, readTarget } from './session.ts';
 import { readSettings } from './settings.ts';
 import { settle } from './settle.ts';
-import { checkStdoutOwner, showRequest } from './show-request.ts';
+import { checkStdoutOwner } from './show-request.ts';
 
 /** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {
@@ -48,17 +48,13 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   }
   const earlier = resumed?.earlier;
   const { post, model, prompt, check } = await buildChatRequest(words, flags, { context, settings, earlier });
-  const target = await readTarget(settings, context);
   const tools = await openTools(flags, post.body, { context });
   const { output, force, dryRun } = flags;
   const plan = { output, force, dryRun, prompt, model, besideText: true };
-  await checkShownOutput(plan, context);
-  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) return;
+  const begun = await begin(post, plan, { flags, context, settings });
+  if (!begun) return;
 
-  const images = await planImages(plan, context);
-  const session = await openSession(settings, flags, context);
-  context.atEnd(() => session.close());
-  if (flags.raw) return sendRaw(session, post, context);
+  const { images, session } = begun;
   const timeoutMs = settings.timeoutMs.value;
   const { signal } = context;
   const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });

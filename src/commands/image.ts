@@ -3,15 +3,15 @@ import type { JsonObject } from '../json.ts';
 import { version } from '../version.ts';
 import { askAll } from './ask-all.ts';
 import type { Attached } from './attachments.ts';
+import { begin } from './begin.ts';
 import type { Context } from './context.ts';
-import { checkShownOutput, type ImageOutputFlags, planImages } from './image-output.ts';
+import type { ImageOutputFlags } from './image-output.ts';
 import { buildImageRequest, type ImageRequestFlags } from './image-request.ts';
 import { mergeAnswers, resultOf } from './merge-answers.ts';
-import { checkRaw, sendRaw } from './raw.ts';
-import { openSession, readTarget } from './session.ts';
+import { checkRaw } from './raw.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { settle } from './settle.ts';
-import { checkStdoutOwner, showRequest, type StdoutFlags } from './show-request.ts';
+import { checkStdoutOwner, type StdoutFlags } from './show-request.ts';
 import { keepYoungHeapSmall } from './young-heap.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
@@ -40,20 +40,16 @@ export async function runImage(
   const count = flags.count ?? 1;
   const settings = await readSettings(flags, context, use);
   const { post, model, prompt, inputs } = await buildImageRequest(words, flags, { context, settings, command });
-  const target = await readTarget(settings, context);
   const preview = settings.preview.value;
   const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
-  await checkShownOutput(plan, context);
-  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) {
+  const begun = await begin(post, plan, { flags, context, settings });
+  if (!begun) {
     if (count > 1)
       await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return;
   }
 
-  const images = await planImages(plan, context);
-  const session = await openSession(settings, flags, context);
-  context.atEnd(() => session.close());
-  if (flags.raw) return sendRaw(session, post, context);
+  const { images, session } = begun;
   const progress = context.ui.progress(count > 1 ? `waiting for ${count} replies` : 'waiting for the picture');
   keepYoungHeapSmall();
   const asking = { session, post, model, images, count, lost: context.report.lost };

@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import { type Answer, readContent } from '../client/content.ts';
+import { begin } from './begin.ts';
 import type { Action, Context } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { contentFlags, fileFlags, textFlags } from './flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { setExamples } from './help.ts';
-import { checkShownOutput, planImages, warnOfNoImage } from './image-output.ts';
+import { warnOfNoImage } from './image-output.ts';
 import { startPayload } from './payload.ts';
-import { checkRaw, sendRaw } from './raw.ts';
+import { checkRaw } from './raw.ts';
 import { checkSchema } from './schema.ts';
-import { openSession, readTarget } from './session.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { settle } from './settle.ts';
-import { checkStdoutOwner, showRequest, type StdoutFlags } from './show-request.ts';
+import { checkStdoutOwner, type StdoutFlags } from './show-request.ts';
 import { buildTextRequest, type TextRequestFlags } from './text-request.ts';
 
 type Flags = ConnectionFlags &
@@ -44,21 +44,17 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
   checkRaw(flags);
   const settings = await readSettings(flags, context, 'text');
-  const { post, prompt, check } = await buildTextRequest(words, flags, { context, settings });
-  const target = await readTarget(settings, context);
+  const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings });
   const { output, force, dryRun } = flags;
-  const plan = { output, force, dryRun, prompt, model: settings.model.value, besideText: true };
-  await checkShownOutput(plan, context);
-  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) return;
+  const plan = { output, force, dryRun, prompt, model, besideText: true };
+  const begun = await begin(post, plan, { flags, context, settings });
+  if (!begun) return;
 
-  const images = await planImages(plan, context);
-  const session = await openSession(settings, flags, context);
-  context.atEnd(() => session.close());
-  if (flags.raw) return sendRaw(session, post, context);
+  const { images, session } = begun;
   const store = await images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
   const { reply } = await session.send(post);
-  const answer = await readContent(reply, { store, model: settings.model.value }).finally(() => progress.stop());
+  const answer = await readContent(reply, { store, model }).finally(() => progress.stop());
   context.report.result = answer.result;
   await printText(answer, context);
   await images.save(answer.result.images, answer.result);

@@ -1,6 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { createMessageAssembler, type MessageAssembler } from '../formats/messages/events.ts';
 import { decodeMessage } from '../formats/messages/reply.ts';
+import { readTextRun, type TextRun } from '../formats/messages/text-run.ts';
 import type { MessageReply, StreamDelta } from '../formats/messages/types.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
@@ -21,6 +22,8 @@ import { createTextCleaner, type TextCleaner } from './text-cleaner.ts';
 export interface ReadingOptions {
   store: BlobStore;
   model: string;
+  /** Text deltas of one block that arrive together may be one: for readers that join them anyway. */
+  joined?: true | undefined;
   /** How long the body's end is waited for, in ms: after a stop reason, and after message_stop (wire.md 6 #24). */
   patience?: { stopped: number; ended: number } | undefined;
 }
@@ -70,9 +73,11 @@ async function* readStream(
   let isEnded = false;
   const patience = () => (isEnded ? ended : assembler.complete ? stopped : undefined);
   const body = divertBase64(readWhilePatient(chunks, patience), options.store, { mode: 'sse' });
+  const most = options.joined ? Infinity : 1;
+  const shortcut = (text: string, at: number) => readTextRun(text, at, most);
   let error: GatewayError | undefined;
   try {
-    for await (const events of readEvents(body)) {
+    for await (const events of readEvents(body, { shortcut })) {
       if (isEnded) continue;
       const deltas: StreamDelta[] = [];
       try {
@@ -93,11 +98,11 @@ async function* readStream(
 }
 
 /** An event that the body's end left without its blank line is either whole or cut: a cut one says nothing (wire.md 6 #33). */
-function feedEvent(assembler: MessageAssembler, event: ServerEvent): StreamDelta[] {
+function feedEvent(assembler: MessageAssembler, event: ServerEvent | TextRun): StreamDelta[] {
   try {
     return assembler.feed(event);
   } catch (error) {
-    if (event.unterminated && error instanceof GatewayError && error.class === 'bad-reply') return [];
+    if ('unterminated' in event && error instanceof GatewayError && error.class === 'bad-reply') return [];
     throw error;
   }
 }

@@ -166,7 +166,7 @@ async function readAnswer(
   { job, store, model }: { job: Job; store: BlobStore; model: string },
 ): Promise<Answer> {
   if (job.command !== 'chat') return readContent(reply, { store, model });
-  const deltas = readMessage(reply, { store, model });
+  const deltas = readMessage(reply, { store, model, joined: true });
   for (;;) {
     const next = await deltas.next();
     if (next.done) return next.value;

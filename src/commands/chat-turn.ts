@@ -69,7 +69,11 @@ async function askOnce(
   const store = images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
   const { reply } = await session.send(messagesPost(body), { deadline }).finally(() => progress.stop());
-  const answer = await printStream(readMessage(reply, { store, model }), flags, context);
+  const answer = await printStream(
+    readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true }),
+    flags,
+    context,
+  );
   context.report.result ??= answer.result;
   await images.save(answer.result.images, answer.result);
   return answer;

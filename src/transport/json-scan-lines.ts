@@ -15,7 +15,8 @@ interface Line {
 /** Reads lines of server-sent events: only `data:` lines hold JSON. */
 export interface LineReader {
   /**
-   * Reads at a line break, at the beginning of a line or inside a line to skip; with `all` short events are read too.
+   * Reads at a line break, at the beginning of a line or inside a line to skip, maybe to the end of the last whole event;
+   * with `all` short events are read too.
    * Undefined when the field's name is cut.
    */
   read(bytes: Uint8Array, at: number, all: boolean): Line | undefined;
@@ -30,6 +31,17 @@ export function createLineReader(shortest: number): LineReader {
   let atStart = true;
   let skipping = false;
   let skipEvent = false;
+  /** The chunk in which whole events were looked for. */
+  let looked: Uint8Array | undefined;
+
+  /** Behind the whole events that are short in every line; the same as line by line, at a fraction of the time. */
+  function readShort(bytes: Uint8Array, at: number): Line | undefined {
+    looked = bytes;
+    const end = endOfShort(bytes, at, shortest);
+    if (end <= at) return undefined;
+    [afterCr, atStart, skipping, skipEvent] = [false, true, false, false];
+    return { end, isData: false, blank: true };
+  }
 
   function readBreak(byte: number, at: number): Line {
     const blank = atStart && !(byte === lf && afterCr);
@@ -42,6 +54,8 @@ export function createLineReader(shortest: number): LineReader {
 
   return {
     read(bytes, at, all) {
+      const short = all || looked === bytes ? undefined : readShort(bytes, at);
+      if (short) return short;
       const first = bytes[at] as number;
       if (first === lf || first === cr) return readBreak(first, at);
       if (!skipping) {
@@ -73,4 +87,16 @@ function lineEnd(bytes: Uint8Array, start: number, limit: number): number {
   let at = start;
   while (at < limit && bytes[at] !== lf && bytes[at] !== cr) at++;
   return at;
+}
+
+/** Behind the last blank line, where every line from `start` up to there is shorter than `shortest`; else 0. */
+function endOfShort(bytes: Uint8Array, start: number, shortest: number): number {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = text.lastIndexOf('\n\n') + 2;
+  for (let at = start; end - at > shortest;) {
+    const next = text.lastIndexOf('\n', at + shortest - 1) + 1;
+    if (next <= at) return 0;
+    at = next;
+  }
+  return end < 2 ? 0 : end;
 }

@@ -14,8 +14,11 @@ export function replyOf(chunks: Iterable<Uint8Array>, end?: Error): HttpReply {
 }
 
 /** What a reader of a messages reply sees: every delta, and the answer at its end. Pictures stay in memory. */
-export async function messageOf(reply: HttpReply): Promise<{ deltas: StreamDelta[]; answer: Answer }> {
-  const reading = readMessage(reply, { store: createMemoryStore(), model: 'm' });
+export async function messageOf(
+  reply: HttpReply,
+  { joined }: { joined?: true | undefined } = {},
+): Promise<{ deltas: StreamDelta[]; answer: Answer }> {
+  const reading = readMessage(reply, { store: createMemoryStore(), model: 'm', joined });
   const deltas: StreamDelta[] = [];
   for (;;) {
     const next = await reading.next();

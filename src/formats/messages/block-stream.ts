@@ -31,9 +31,10 @@ export function addDelta(blocks: BlockStream, payload: JsonObject): StreamDelta[
   const delta = payload['delta'];
   if (!isObject(delta)) return [];
   const { type } = delta;
-  if (type === 'text_delta') return addText(blocks, payload, { type: 'text', text: delta['text'] });
-  if (type === 'thinking_delta') return addText(blocks, payload, { type: 'thinking', text: delta['thinking'] });
-  const block = positionOf(blocks, payload);
+  if (type === 'text_delta') return addText(blocks, payload['index'], { type: 'text', text: delta['text'] });
+  if (type === 'thinking_delta')
+    return addText(blocks, payload['index'], { type: 'thinking', text: delta['thinking'] });
+  const block = positionOf(blocks, payload['index']);
   const open = block === undefined ? undefined : blocks.list[block];
   if (block === undefined || !open) return [];
   if (type === 'input_json_delta') return addInput(open, delta, block);
@@ -44,7 +45,7 @@ export function addDelta(blocks: BlockStream, payload: JsonObject): StreamDelta[
 
 /** content_block_stop. */
 export function stopBlock(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
-  const block = positionOf(blocks, payload);
+  const block = positionOf(blocks, payload['index']);
   if (block === undefined) return [];
   for (const [index, position] of blocks.open) if (position === block) blocks.open.delete(index);
   return [...flushText(blocks, block), { type: 'block-stop', block }];
@@ -52,24 +53,27 @@ export function stopBlock(blocks: BlockStream, payload: JsonObject): StreamDelta
 
 function beginBlock(blocks: BlockStream, index: unknown, start: JsonObject): StreamDelta[] {
   const opened = openBlock(start);
+  // A block that nobody stopped: what the filter held of it goes first.
+  const before = typeof index === 'number' ? blocks.open.get(index) : undefined;
+  const held = before === undefined ? [] : flushText(blocks, before);
   const block = blocks.list.push(opened) - 1;
   if (opened.type === 'text') opened.text = blocks.filter?.take(opened.text, block) ?? opened.text;
   blocks.open.set(typeof index === 'number' ? index : -1 - block, block);
   const begun: StreamDelta = { type: 'block-start', block, blockType: opened.type };
-  if (opened.text === '') return [begun];
-  return [begun, { type: opened.type === 'thinking' ? 'thinking' : 'text', text: opened.text, block }];
+  if (opened.text === '') return [...held, begun];
+  return [...held, begun, { type: opened.type === 'thinking' ? 'thinking' : 'text', text: opened.text, block }];
 }
 
 /** Adds shown text. Where the block never began, or is of another kind, a block of the delta's own kind begins. */
-function addText(
+export function addText(
   blocks: BlockStream,
-  payload: JsonObject,
+  index: unknown,
   { type, text }: { type: 'text' | 'thinking'; text: unknown },
 ): StreamDelta[] {
   if (typeof text !== 'string' || text === '') return [];
-  let block = positionOf(blocks, payload);
+  let block = positionOf(blocks, index);
   let open = block === undefined ? undefined : blocks.list[block];
-  const begun = open?.type === type ? [] : beginBlock(blocks, payload['index'], { type });
+  const begun = open?.type === type ? [] : beginBlock(blocks, index, { type });
   if (block === undefined || begun.length > 0) block = blocks.list.length - 1;
   open = blocks.list[block];
   const kept = type === 'text' && blocks.filter ? blocks.filter.take(text, block) : text;
@@ -94,7 +98,6 @@ function addInput(open: OpenBlock, delta: JsonObject, block: number): StreamDelt
 }
 
 /** The open block that an event speaks of: by its index, or the newest where it has none. */
-function positionOf({ open }: BlockStream, payload: JsonObject): number | undefined {
-  const index = payload['index'];
+function positionOf({ open }: BlockStream, index: unknown): number | undefined {
   return typeof index === 'number' ? open.get(index) : [...open.values()].at(-1);
 }

@@ -4,10 +4,10 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { findErrorInReply } from '../error-body.ts';
 import { failureOfError } from '../failure.ts';
 import { quote } from '../quote.ts';
-import { addDelta, flushText, startBlock, stopBlock } from './block-stream.ts';
+import { addDelta, addText, flushText, startBlock, stopBlock } from './block-stream.ts';
 import type { BlockStream, TextFilter } from './block-stream.ts';
 import { closeBlock } from './open-block.ts';
-import { parseTextDelta } from './text-delta.ts';
+import type { TextRun } from './text-run.ts';
 import type { MessageReply, StreamDelta } from './types.ts';
 import { addCounts, usageOf } from './usage.ts';
 import type { MessageCounts } from './usage.ts';
@@ -24,7 +24,7 @@ export interface MessageAssembler {
    * Takes the next event and says what it means to a reader. Throws what an `error` event stands for (class by its type),
    * and bad-reply for data that is no JSON or a second message; what came before is kept.
    */
-  feed(event: ServerEvent): StreamDelta[];
+  feed(event: ServerEvent | TextRun): StreamDelta[];
   /** What a filter still holds back of blocks that never ended: the stream is over. */
   flush(): StreamDelta[];
   /** The reply as far as it came; also after a throw. */
@@ -74,11 +74,13 @@ export function createMessageAssembler({ filter }: { filter?: TextFilter } = {})
   };
 }
 
-function feed(state: State, { event, data }: ServerEvent): StreamDelta[] {
+function feed(state: State, fed: ServerEvent | TextRun): StreamDelta[] {
+  if ('index' in fed) return addText(state.blocks, fed.index, { type: 'text', text: fed.text });
+  const { event, data } = fed;
   const text = data.trim();
   if (text.startsWith(':')) return [];
   if (text === '[DONE]') return endOfStream(state);
-  const payload = text === '' ? {} : (parseTextDelta(text) ?? parse(text));
+  const payload = text === '' ? {} : parse(text);
   if (!isObject(payload)) return [];
   const type = typeof payload['type'] === 'string' ? payload['type'] : (event ?? '');
   const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;

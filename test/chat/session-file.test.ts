@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSession, readSession } from '../../src/chat/session-file.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { canaryKey, eventStream, messageEvents } from '../helpers/with-server.ts';
@@ -64,6 +65,23 @@ test('a torn last line takes the turn that it was of with it', async () => {
   await session.append(turn(3));
   await session.close();
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 3));
+});
+
+test('a torn line that is longer than the next turn leaves nothing behind it', async () => {
+  const path = place(`${lines(1)}{"role":"user","content":"${'x'.repeat(5000)}`);
+  const session = await openSession(path);
+  await session.append(turn(2));
+  await session.close();
+  expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
+});
+
+test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
+  const path = place(lines(1));
+  const session = await openSession(path);
+  await session.append(turn(2));
+  await session.replaceLast(turn(3));
+  await session.close();
+  expect(openFilesIn(dirname(path))).toEqual([]);
 });
 
 test('calls of tools whose results were torn away are no whole turn', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -45,7 +45,9 @@ test('of many who find a stale lock one gets it', async () => {
 });
 
 test.each([
-  ['of another machine', JSON.stringify({ pid: 1, host: 'elsewhere' })],
+  ['of another machine', JSON.stringify({ pid: 2 ** 30, host: 'elsewhere' })],
+  ['without a number', JSON.stringify({ pid: 'x', host: hostname() })],
+  ['without a machine', JSON.stringify({ pid: 2 ** 30 })],
   ['that is being written', ''],
   ['that is no lock of ours', '[]'],
 ])('leaves a lock %s alone', async (_name, content) => {
@@ -62,3 +64,15 @@ test.skipIf(!existsSync('/proc/self/stat'))('takes over a lock whose number anot
   expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject(ownMark());
   await lock.release();
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a lock that is released while it is asked for goes to the next',
+  async () => {
+    const path = place();
+    // Such a link is there and cannot be read: so is a lock that goes between the two looks.
+    symlinkSync('nowhere', `${path}.lock`);
+    setImmediate(() => unlinkSync(`${path}.lock`));
+    const lock = await lockSession(path);
+    await lock.release();
+  },
+);

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { takeOver } from '../../src/lock/takeover.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const isDead = (text: string): boolean => text.startsWith('dead');
@@ -39,4 +40,26 @@ test.each([
   expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(won);
   expect(readFileSync(path, 'utf8')).toBe(won ? 'alive 2' : 'dead 0');
   expect(readdirSync(folder).map((name) => (join(folder, name) === right ? 'lock.right' : name))).toEqual(left);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a right that is given back while it is asked for goes to the next',
+  async () => {
+    const path = join(scratchFolder(), 'lock');
+    writeFileSync(path, 'dead 0');
+    const right = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
+    // Such a link is there and cannot be read: so is a file that goes between the two looks.
+    symlinkSync('nowhere', right);
+    setImmediate(() => unlinkSync(right));
+    expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(true);
+    expect(readdirSync(join(path, '..'))).toEqual(['lock']);
+  },
+);
+
+test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
+  const folder = scratchFolder();
+  const path = join(folder, 'lock');
+  writeFileSync(path, 'dead 0');
+  await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead });
+  expect(openFilesIn(folder)).toEqual([]);
 });

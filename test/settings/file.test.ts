@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -18,6 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, writeConfig } from '../../src/settings/file.ts';
 import type { Config } from '../../src/settings/types.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { bareEnv, bin } from '../helpers/spawn.ts';
 
 const posix = process.platform !== 'win32';
@@ -36,15 +35,6 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Where a link leads; '' where it has gone meanwhile, as the one that lists them has. */
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link);
-  } catch {
-    return '';
-  }
-}
 
 const modeOf = (name: string) => statSync(name).mode & 0o777;
 
@@ -167,11 +157,10 @@ describe('writeConfig', () => {
     expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
-  test.skipIf(!existsSync('/proc/self/fd'))('leaves no file and no folder open', async () => {
+  test.skipIf(!tellsOpenFiles)('leaves no file and no folder open', async () => {
     await writeConfig(path, config);
     await readConfig(path);
-    const open = readdirSync('/proc/self/fd').map((fd) => targetOf(`/proc/self/fd/${fd}`));
-    expect(open.filter((target) => target.startsWith(folder))).toEqual([]);
+    expect(openFilesIn(folder)).toEqual([]);
   });
 
   test.skipIf(!posix)('leaves the old file and nothing beside it when the disk does not take the new one', async () => {

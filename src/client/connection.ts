@@ -52,7 +52,6 @@ export async function sendPost(
         options.onSent?.();
       },
     });
-    phase = 'reading';
     options.onReply?.(reply);
     return reply;
   };

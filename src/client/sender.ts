@@ -33,7 +33,6 @@ export function createSender(options: ClientOptions): Sender {
   return {
     async send(post, call) {
       const deadline = startDeadline(call.timeoutMs ?? timeoutMs, call.signal);
-      deadline.signal.throwIfAborted();
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, ca, clientCert, clientKey });
       return sendPost(await transport, addressPost(await target, post), { use: post.use, deadline, policy });

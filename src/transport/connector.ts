@@ -16,31 +16,22 @@ interface ConnectorOptions {
 /** Opens the sockets of a transport, through a proxy where the environment names one. */
 export interface Connector {
   connect: buildConnector.connector;
-  /** Gives up every connection that is still being made. */
+  /** Gives up every connection, also those that are still being made. */
   destroy(): void;
 }
 
 export function createConnector({ env, secureContext, connectTimeoutMs }: ConnectorOptions): Connector {
-  const opening = new Set<Socket>();
+  const open = new Set<Socket>();
   const connectSocket = buildConnection({
-    timeout: connectTimeoutMs,
-    allowH2: false,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
-    autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2000,
     ...(secureContext === undefined ? {} : { secureContext }),
   });
 
-  const direct: buildConnector.connector = (target, callback) => {
-    const socket = connectSocket(target, (...result) => {
-      opening.delete(socket);
-      callback(...result);
-    });
-    opening.add(socket);
-  };
+  const direct: buildConnector.connector = (target, callback) => track(connectSocket(target, callback));
   function track(socket: Socket): void {
-    opening.add(socket);
-    socket.once('close', () => opening.delete(socket));
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
   }
   const tunnel = callbackify(openTunnel);
 
@@ -50,13 +41,12 @@ export function createConnector({ env, secureContext, connectTimeoutMs }: Connec
       if (proxy === undefined) return direct(target, callback);
       tunnel({ proxy, target, timeoutMs: connectTimeoutMs, track }, (error, httpSocket) => {
         if (error !== null) return callback(error, null);
-        opening.delete(httpSocket);
         if (target.protocol === 'https:') direct({ ...target, httpSocket }, callback);
         else callback(null, httpSocket);
       });
     },
     destroy() {
-      for (const socket of opening) socket.destroy();
+      for (const socket of open) socket.destroy();
     },
   };
 }

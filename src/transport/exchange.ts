@@ -71,7 +71,6 @@ class Running implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Controller): void {
     if (this.#over) return controller.abort(new Error('given up'));
-    clearTimeout(this.#connectTimer);
     this.#controller = controller;
     this.#phase = 'waiting';
     this.#options.onSent?.();
@@ -79,7 +78,7 @@ class Running implements Dispatcher.DispatchHandler {
 
   onResponseStart(controller: Controller, status: number, rawHeaders: Headers): void {
     // 1xx: the head proper is still to come.
-    if (this.#over || status < 200) return;
+    if (status < 200) return;
     const headers = joinHeaders(rawHeaders);
     const refusal = checkHead(status, headers, this.#request.url);
     if (refusal !== undefined) return this.#stop(refusal);
@@ -123,7 +122,6 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   #stop(reason: unknown, { atOnce = false } = {}): void {
-    if (this.#over) return;
     this.#release();
     // Who aborted is told by our own signal: undici gives the same names to a proxy's refusal.
     const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);

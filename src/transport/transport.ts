@@ -2,7 +2,6 @@ import AgentPart from 'undici/lib/dispatcher/agent.js';
 import { usageError } from '../errors.ts';
 import { type Connector, createConnector } from './connector.ts';
 import { startExchange } from './exchange.ts';
-import { proxyFor } from './proxy.ts';
 import { openTrust } from './trust.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { checkUploads } from './upload-stream.ts';
@@ -11,7 +10,6 @@ import { stopWasmTierUp } from './wasm-tiering.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
-const maxHeaderBytes = 16 * 1024;
 
 interface Connections {
   agent: AgentPart;
@@ -31,15 +29,13 @@ export function openTransport(options: TransportOptions): Transport {
   async function openConnections(): Promise<Connections> {
     const secureContext = await openTrust(options);
     const connector = createConnector({ env: options.env, secureContext, connectTimeoutMs });
-    const agent = new AgentPart({ connect: connector.connect, allowH2: false, maxHeaderSize: maxHeaderBytes });
+    const agent = new AgentPart({ connect: connector.connect });
     return { agent, connector };
   }
 
   return {
     async exchange(request, exchangeOptions) {
       requireChecks(request.url, options.env);
-      // A proxy URL that is none is a usage error: better found here than inside a connection.
-      proxyFor(request.url, options.env);
       await checkUploads(request.body);
       connections ??= openConnections();
       const { agent } = await connections;

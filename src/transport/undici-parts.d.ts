@@ -20,7 +20,6 @@ declare module 'undici/lib/core/connect.js' {
   import type { buildConnector } from 'undici';
 
   type Options = buildConnector.BuildOptions & {
-    autoSelectFamily?: boolean;
     autoSelectFamilyAttemptTimeout?: number;
   };
 

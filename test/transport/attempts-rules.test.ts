@@ -28,7 +28,7 @@ function send(
     exchange,
     signal: new AbortController().signal,
     policy: defaultRetryPolicy,
-    classify: ({ status }) => new GatewayError('gateway', `status ${status}`, { billed: 'unknown' }),
+    classify: ({ status }) => new GatewayError('gateway', `status ${status}`),
     sleep: async (ms) => void waits.push(ms),
     now: () => 0,
     random: () => 0,

@@ -44,6 +44,39 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
   expect(fault.cause).toBe(error);
 });
 
+test.each([
+  'CERT_NOT_YET_VALID',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'HOSTNAME_MISMATCH',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'EPROTO',
+])('a handshake that ends with %s is not tried again', (code) => {
+  expect(faultOf(withCode(code), 'connecting', 'h:1')).toMatchObject({
+    class: 'not-sent',
+    details: { sent: 'no', retryable: false },
+  });
+});
+
+test.each([
+  ['CERT_HAS_EXPIRED', '--cacert'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another host'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
+  ['EPROTO', 'http://'],
+])('the hint for %s speaks of %s', (code, words) => {
+  expect(faultOf(withCode(code), 'connecting', 'h:1').details.hint).toContain(words);
+});
+
+test("the HTTP client's own codes are not shown", () => {
+  const error = withCode('UND_ERR_SOCKET', 'other side closed');
+  expect(faultOf(error, 'waiting', 'h:1').message).toBe('no reply from h:1: other side closed');
+});
+
 test('an error that is ours stays as it is', () => {
   const error = new GatewayError('usage', 'changed');
   expect(faultOf(error, 'waiting', 'h')).toBe(error);

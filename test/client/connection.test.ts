@@ -1,0 +1,93 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { type CallOptions, sendPost } from '../../src/client/connection.ts';
+import { type Deadline, startDeadline } from '../../src/client/deadline.ts';
+import type { Exchange, HttpReply } from '../../src/transport/types.ts';
+import { requestTo } from '../transport/post.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const policy = { retries: 1, maxWaitMs: 1, safeOnly: false };
+
+function send(
+  exchange: Exchange,
+  { deadline, ...options }: Partial<CallOptions> & { deadline: Deadline },
+): ReturnType<typeof sendPost> {
+  const request = requestTo('http://gateway.test/', {}, { authorization: 'Bearer k' });
+  const sending = sendPost({ exchange }, request, { deadline, policy, use: 'text', ...options });
+  sending.catch(() => {});
+  return sending;
+}
+
+/** Waits until the signal aborts, sent before or not. */
+function silence(isSent: boolean): Exchange {
+  return async (_request, { signal, onSent }) => {
+    if (isSent) onSent?.();
+    return await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  };
+}
+
+async function* bodyOf(...steps: (string | Promise<never>)[]): AsyncGenerator<Uint8Array> {
+  for (const step of steps) yield Buffer.from(await step);
+}
+
+test.each([
+  [false, { class: 'not-sent', billed: 'no' }],
+  [true, { class: 'no-reply', billed: 'unknown' }],
+])('time that is up before a reply, sent: %s', async (isSent, expected) => {
+  vi.useFakeTimers();
+  const sending = send(silence(isSent), { deadline: startDeadline(1000) });
+  await vi.advanceTimersByTimeAsync(1000);
+  await expect(sending).rejects.toMatchObject(expected);
+});
+
+test('each attempt is unsent at first, whatever became of the one before', async () => {
+  vi.useFakeTimers();
+  const answered: HttpReply = { status: 503, headers: { 'retry-after-ms': '0' }, body: bodyOf('busy') };
+  let attempts = 0;
+  let secondBegan = (): void => {};
+  const second = new Promise<void>((resolve) => (secondBegan = resolve));
+  const exchange: Exchange = async (request, options) => {
+    if (++attempts > 1) {
+      secondBegan();
+      return await silence(false)(request, options);
+    }
+    options.onSent?.();
+    return answered;
+  };
+  const sending = send(exchange, { deadline: startDeadline(1000) });
+  await second;
+  await vi.advanceTimersByTimeAsync(1000);
+  await expect(sending).rejects.toMatchObject({ class: 'not-sent' });
+});
+
+test('time that is up inside the body is told while it is read', async () => {
+  vi.useFakeTimers();
+  const deadline = startDeadline(1000);
+  const over = new Promise<never>((_resolve, reject) => {
+    deadline.signal.addEventListener('abort', () => reject(deadline.signal.reason as Error));
+  });
+  const { reply } = await send(async () => ({ status: 200, headers: {}, body: bodyOf('a', over) }), { deadline });
+  const chunks = reply.body[Symbol.asyncIterator]();
+  await chunks.next();
+  const reading = chunks.next();
+  reading.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1000);
+  await expect(reading).rejects.toMatchObject({ class: 'incomplete', billed: 'yes' });
+});
+
+test('a refused key names the form that was not tried, and the body is told as it came', async () => {
+  const bodies: string[] = [];
+  const sending = send(async () => ({ status: 401, headers: {}, body: bodyOf('{"error":"no"}') }), {
+    deadline: startDeadline(1000),
+    onFailedBody: (body) => void bodies.push(Buffer.from(body).toString()),
+  });
+  await expect(sending).rejects.toMatchObject({
+    class: 'auth',
+    details: { hint: expect.stringContaining('--auth api-key') },
+  });
+  expect(bodies).toEqual(['{"error":"no"}']);
+});

@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../src/client/client.ts';
+import type { Client, ClientOptions } from '../../src/client/client-types.ts';
+import { textReply } from '../helpers/with-server.ts';
+import { serve } from '../transport/post.ts';
+
+function clientFor(baseUrl: string, options: Partial<ClientOptions> = {}): Client {
+  const client = createClient({ baseUrl, ...options });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+const request = { model: 'm', prompt: 'hi' };
+
+test('the calls of a client share a connection, and close ends it', async () => {
+  const server = await serve();
+  server.always({ body: textReply('hello') });
+  const client = clientFor(server.url);
+  await client.generateContent(request);
+  await new Promise((resolve) => setImmediate(resolve));
+  await client.generateContent(request);
+  expect(server.connections).toBe(1);
+  await client.close();
+  await server.requests[0]?.closed;
+});
+
+test('a header of the caller takes the place of one of ours, in any case, and never that of the key', async () => {
+  const server = await serve();
+  server.always({ body: textReply('hello') });
+  const headers = { 'User-Agent': 'mine', 'X-Vendor-A-Api-Key': 'not this' };
+  await clientFor(server.url, { apiKey: 'k', headers }).generateContent(request);
+  expect(server.requests[0]?.headers).toMatchObject({ 'user-agent': 'mine', 'x-vendor-a-api-key': 'k' });
+});
+
+test('what may have been billed is not sent again with retrySafeOnly', async () => {
+  const server = await serve();
+  server.reply({ status: 500, body: 'oops' });
+  await expect(clientFor(server.url, { retrySafeOnly: true }).generateContent(request)).rejects.toMatchObject({
+    class: 'gateway',
+  });
+  expect(server.requests).toHaveLength(1);
+});
+
+test('faults 2a: http:// with a key is refused, and without a key it is not', async () => {
+  const baseUrl = 'http://gateway.test';
+  const options = { env: { HTTP_PROXY: 'http://127.0.0.1:1' }, retries: 0 };
+  const call = (more: Partial<ClientOptions>): Promise<unknown> =>
+    clientFor(baseUrl, { ...options, ...more }).generateContent(request);
+  await expect(call({ apiKey: 'k' })).rejects.toMatchObject({ class: 'usage', details: { sent: 'no' } });
+  await expect(call({})).rejects.toMatchObject({ class: 'not-sent' });
+  await expect(call({ apiKey: 'k', allowHttp: true })).rejects.toMatchObject({ class: 'not-sent' });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { codeOf, GatewayError, messageOf, usageError } from '../src/errors.ts';
+import { isObject } from '../src/json.ts';
+
+test('what is known of a failure already wins over what is added, and unknown is not known', () => {
+  const cause = new Error('cause');
+  const error = new GatewayError('quota', 'limit', { status: 429, requestId: undefined, cause });
+  const more = error.with({ status: 500, requestId: 'r-1', sent: 'yes', cause: new Error('other') });
+  expect(more).toMatchObject({ class: 'quota', message: 'limit', stack: error.stack });
+  expect(more.details).toEqual({ status: 429, requestId: 'r-1', sent: 'yes' });
+  expect(more.cause).toBe(cause);
+});
+
+test('what may have been billed is what the failure says of it, or else its class', () => {
+  expect(new GatewayError('no-reply', 'lost').billed).toBe('unknown');
+  expect(new GatewayError('no-reply', 'lost', { billed: 'no' }).billed).toBe('no');
+});
+
+test('a mistake of the user was not sent, and does not go away by itself', () => {
+  expect(usageError('no model', 'name one').details).toEqual({ hint: 'name one', sent: 'no', retryable: false });
+});
+
+test.each([
+  [new Error('it failed'), 'it failed'],
+  [new TypeError(''), 'TypeError'],
+  ['text', 'text'],
+  [new AggregateError([new Error('one'), new AggregateError([new Error('two')], '')], ''), 'one; two'],
+  [new AggregateError([], 'none'), 'none'],
+])('the text of %s is %s', (error, text) => {
+  expect(messageOf(error)).toBe(text);
+});
+
+const withCode = (code: string): Error => Object.assign(new Error(code), { code });
+
+test('the code of an error is looked for in its causes and parts, and a circle has an end', () => {
+  expect(codeOf(withCode('ENOENT'))).toBe('ENOENT');
+  expect(codeOf(new Error('a', { cause: new Error('b', { cause: withCode('ENOENT') }) }))).toBe('ENOENT');
+  expect(codeOf(new AggregateError([withCode('ECONNREFUSED'), withCode('ETIMEDOUT')]))).toBe('ECONNREFUSED');
+  const circle = new Error('circle');
+  circle.cause = circle;
+  expect(codeOf(circle)).toBeUndefined();
+});
+
+test.each([
+  [{}, true],
+  [[], false],
+  [null, false],
+  ['text', false],
+])('whether %j is an object: %s', (value, expected) => {
+  expect(isObject(value)).toBe(expected);
+});

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { checkHead } from '../../src/transport/reply-head.ts';
+
+const url = new URL('https://gateway.test/v1/messages?key=secret');
+
+test.each([300, 304, 399])('faults 2a: any 3xx: %i is an error that may have been billed', (status) => {
+  expect(checkHead(status, {}, url)).toMatchObject({
+    class: 'bad-reply',
+    billed: 'unknown',
+    message: `the gateway redirects (${status})`,
+    details: { sent: 'yes', retryable: false },
+  });
+});
+
+test.each([
+  ['/elsewhere?token=1', ' to https://gateway.test'],
+  ['https://other.test:8443/x?token=1', ' to https://other.test:8443'],
+  ['data:text/html,token', ' to a data: URL'],
+  ['http://[', ''],
+])('of the target %s only the origin is shown', (location, shown) => {
+  expect(checkHead(302, { location }, url)?.message).toBe(`the gateway redirects (302)${shown}`);
+});
+
+test.each([
+  [undefined, undefined],
+  ['identity', undefined],
+  [' Identity ', undefined],
+  ['gzip', 'the reply is encoded as gzip, which was not asked for'],
+  [
+    `${'gzip, '.repeat(1000)}br`,
+    `the reply is encoded as ${'gzip, '.repeat(1000).slice(0, 40)}, which was not asked for`,
+  ],
+])('faults 2b: decompression bomb, stacked encodings: %s', (coding, message) => {
+  const headers: Record<string, string> = coding === undefined ? {} : { 'content-encoding': coding };
+  expect(checkHead(200, headers, url)?.message).toBe(message);
+});
+
+test.each([200, 299, 400, 503])('%i is read on', (status) => {
+  expect(checkHead(status, {}, url)).toBeUndefined();
+});

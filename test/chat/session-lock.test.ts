@@ -73,6 +73,7 @@ test.skipIf(process.platform === 'win32')(
     symlinkSync('nowhere', `${path}.lock`);
     setImmediate(() => unlinkSync(`${path}.lock`));
     const lock = await lockSession(path);
+    expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject(ownMark());
     await lock.release();
   },
 );

@@ -41,7 +41,7 @@ const allowed: Record<string, readonly string[]> = {
   transport: [],
   images: ['transport/types.ts'],
   settings: [],
-  cassettes: ['images', 'transport/types.ts'],
+  cassettes: ['images', 'terminal/processes.ts', 'transport/types.ts'],
   recovery: ['images', 'transport'],
   terminal: [],
   gateway: [],

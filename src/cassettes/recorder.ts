@@ -3,6 +3,7 @@ import { codeOf, usageError } from '../errors.ts';
 import { newFileMode } from '../images/place-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
 import { readCassetteName, shownHash } from './file-name.ts';
+import { clearDeadParts } from './parts.ts';
 import { recordReason } from './record-reason.ts';
 import { keptHeaders } from './reply-headers.ts';
 import { type Recording, startRecording } from './recording.ts';
@@ -67,7 +68,9 @@ async function makeFolder(folder: string): Promise<string[]> {
     await mkdir(folder, { recursive: true });
     // A file that comes and goes: whether one can be kept is known before anything is sent.
     await newFileMode(folder);
-    return await readdir(folder);
+    const names = await readdir(folder);
+    await clearDeadParts(folder, names);
+    return names;
   } catch (error) {
     throw usageError(`--record '${folder}': ${recordReason(error)}`, 'name a folder that can be written', error);
   }

@@ -6,6 +6,7 @@ import { createTempFile, removeFile, writeFully } from '../images/temp-file.ts';
 import { cassetteName } from './file-name.ts';
 import { encodeHead, encodeLine } from './lines.ts';
 import { createChunkMasker, type TimedChunk } from './masked-chunks.ts';
+import { partNonce } from './parts.ts';
 import type { RequestLine } from './request-line.ts';
 import type { Ended, Mask } from './types.ts';
 
@@ -37,7 +38,7 @@ export interface RecordingStart {
 /** Opens a temporary file (0600) in the folder; it becomes a cassette when the exchange has ended. */
 export async function startRecording(start: RecordingStart): Promise<Recording> {
   const { folder, line, number, mask, status, headers, delay } = start;
-  const { path, handle } = await createTempFile(folder);
+  const { path, handle } = await createTempFile(folder, { nonce: partNonce });
   const masker = createChunkMasker(mask);
   const head = encodeHead(line.hash, mask.hide(line.text));
   const writer = createBlockWriter(handle, head + mask.hide(encodeLine({ kind: 'reply', status, headers, delay })));

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import { randomNonce, removeFile } from '../images/temp-file.ts';
+import { isRunning, ownMark } from '../terminal/processes.ts';
+
+/** What stands in the name of a temporary file: the process that writes it, readable for the next one, and 96 random bits. */
+export function partNonce(): string {
+  own ??= markText();
+  return `${own}-${randomNonce()}`;
+}
+
+let own: string | undefined;
+
+function markText(): string {
+  const { host, pid, started = '' } = ownMark();
+  return Buffer.from([host, pid, started].join('/')).toString('base64url');
+}
+
+/** Removes what recordings left whose process was killed. Who still writes, or writes on another machine, keeps its files. */
+export async function clearDeadParts(folder: string, names: readonly string[]): Promise<void> {
+  const dead = names.filter(isDead).map((name) => removeFile(join(folder, name)));
+  // One that stays harms nobody: a replay does not look at it.
+  await Promise.allSettled(dead);
+}
+
+function isDead(name: string): boolean {
+  const [, mark = ''] = /^\.gateway-cli-([\w-]+)-[0-9a-f]{24}\.part$/.exec(name) ?? [];
+  const [host, pid, ...started] = Buffer.from(mark, 'base64url').toString().split('/');
+  if (host === undefined || !/^[1-9]\d*$/.test(pid ?? '')) return false;
+  return isRunning({ host, pid: Number(pid), started: started.join('/') || undefined }) === false;
+}

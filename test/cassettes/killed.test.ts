@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { partNonce } from '../../src/cassettes/parts.ts';
+import { namesIn, serve, start } from '../faults/program.ts';
+import { startServe, upstreamKey, writeConfig } from './served.ts';
+
+const part = (nonce: string): string => `.gateway-cli-${nonce}.part`;
+const unfinished = /^\.gateway-cli-[\w-]+-[0-9a-f]{24}\.part$/;
+
+test('what a killed recording left is cleared by the next one, and nothing else is', async () => {
+  const server = await serve();
+  server.reply({ chunks: ['{"candidates":', new Promise(() => {})] });
+  const { child, cwd } = start(['text', '--record', 'kept', 'hi'], server);
+  const folder = join(cwd, 'kept');
+  const left = (): string[] => namesIn(folder).filter((name) => unfinished.test(name));
+  await expect.poll(() => left().length, { timeout: 50_000 }).toBe(1);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  expect(left()).toHaveLength(1);
+
+  const elsewhere = Buffer.from(`elsewhere/${child.pid}/boot/1`).toString('base64url');
+  const others = [part(partNonce()), part('0123456789abcdef01234567'), part(`${elsewhere}-${'0'.repeat(24)}`)];
+  for (const name of [...others, 'notes.part']) writeFileSync(join(folder, name), 'not ours to clear');
+  mkdirSync(join(folder, left()[0]?.replace(/[0-9a-f]{24}/, 'f'.repeat(24)) ?? ''));
+  const config = writeConfig(cwd, { work: { baseUrl: server.url, apiKey: upstreamKey } });
+  await startServe(['--upstream', 'work', '--record', 'kept'], { cwd, config });
+  const kept = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(kept.map(({ name }) => name).toSorted()).toEqual([...others, 'notes.part'].toSorted());
+});

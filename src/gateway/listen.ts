@@ -23,7 +23,8 @@ const serverOptions = {
   requireHostHeader: false,
   headersTimeout: 10_000,
   requestTimeout: 60_000,
-  keepAliveTimeout: 5000,
+  // Longer than callers pause: one that asks again on a connection just being closed would find it reset.
+  keepAliveTimeout: 60_000,
   connectionsCheckingInterval: 2000,
   maxHeaderSize: 16_384,
 };

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import type { Sleep } from './gate.ts';
+import type { BatchGate, Sleep } from './gate.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
@@ -26,5 +26,18 @@ export function createPacer(
     const turn = Math.max(nextAt, elapsed());
     nextAt = turn + spacingMs;
     for (let ms = turn - elapsed(); ms > 0; ms = turn - elapsed()) await sleep(ms, signal);
+  };
+}
+
+/** The gate of one job, through which every attempt goes: the first one had its turn before it was written down as sent. */
+export function paceRetries<Gate extends Pick<BatchGate, 'enter'>>(gate: Gate, pace: Pacer): Gate {
+  let isFirst = true;
+  return {
+    ...gate,
+    async enter(signal) {
+      await gate.enter(signal);
+      if (!isFirst) await pace(signal);
+      isFirst = false;
+    },
   };
 }

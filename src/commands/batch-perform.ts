@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { keyOf, keyToHex } from '../batch/digest.ts';
 import { endsBatch } from '../batch/runner.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../batch/types.ts';
-import type { Pacer } from '../batch/rate.ts';
+import { type Pacer, paceRetries } from '../batch/rate.ts';
 import type { Answer } from '../client/content.ts';
 import { readContent } from '../client/content.ts';
 import type { CallOptions } from '../client/connection.ts';
@@ -33,7 +33,7 @@ export interface Performing {
   fallback: string;
   policy: CallOptions['policy'];
   gate: NonNullable<CallOptions['gate']>;
-  /** Waits for the turn that `--rate` gives; the first attempt had it before it was written down as sent. */
+  /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
   strict: boolean;
   requireComplete: boolean;
@@ -116,7 +116,7 @@ async function answerJob(
   { built, settings }: PreparedJob,
   performing: Performing & { call: Call },
 ): Promise<void> {
-  const { context, session, policy, call } = performing;
+  const { context, session, policy, gate, pace, call } = performing;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(job, { built, settings }, performing) : undefined;
@@ -125,7 +125,7 @@ async function answerJob(
   const { reply } = await session.send(built.post, {
     deadline: call.deadline,
     policy,
-    gate: gateOf(performing),
+    gate: paceRetries(gate, pace),
     onSent() {
       call.out = true;
       call.flying = true;
@@ -148,17 +148,6 @@ async function answerJob(
   await settle(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
   if (built.check) checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
-}
-
-/** Every attempt waits for its turn, not only the first one. */
-function gateOf({ gate, pace, call }: Performing & { call: Call }): Performing['gate'] {
-  return {
-    ...gate,
-    async enter(signal) {
-      await gate.enter(signal);
-      if (call.attempts > 1) await pace(signal);
-    },
-  };
 }
 
 async function readAnswer(

@@ -8,7 +8,7 @@ import { enterOutdir, findOutdir } from './batch-folder.ts';
 import { planBatch } from './batch-plan.ts';
 import { createRequestBuilder } from './batch-request.ts';
 import { sendJobs } from './batch-send.ts';
-import { type JobSource, openJobs, refuseTypo } from './batch-source.ts';
+import { type JobSource, openJobs, refuseTypo, requireJobs } from './batch-source.ts';
 import type { Batch, BatchFlags, BatchHooks } from './batch-types.ts';
 import type { Context } from './context.ts';
 
@@ -22,6 +22,7 @@ export async function runBatch(
   const startedAt = context.io.elapsed();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   await refuseTypo(words, context);
+  requireJobs(words, flags);
   const outdir = await findOutdir(flags.output, context);
   const source = await openJobs(words, flags, context);
   const builder = createRequestBuilder({

@@ -31,7 +31,7 @@ export async function openJobs(
   flags: { prompts?: string; defaults?: string },
   context: Context,
 ): Promise<JobSource> {
-  const path = chosenPath(words, flags.prompts);
+  const path = requireJobs(words, flags);
   const defaults = await readDefaultsFlag(flags.defaults, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
   const handle = await openLines(path, label, context);
@@ -73,8 +73,8 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-function chosenPath(words: readonly string[], prompts: string | undefined): string {
-  const [jobs, ...rest] = words;
+/** Exactly one file of jobs or of prompts; its path as it was typed. Throws GatewayError usage. */
+export function requireJobs([jobs, ...rest]: readonly string[], { prompts }: { prompts?: string }): string {
   if (rest.length > 0)
     throw usageError(
       `one job file at a time: ${rest.length + 1} are named`,

@@ -23,5 +23,10 @@ export function batchRunCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', batchFlags);
   addFlags(command, 'Connection', connectionFlags);
-  return (context: Context, words, flags) => runBatch(words, flags as BatchFlags, context);
+  return async (context: Context, words, typed) => {
+    const flags = typed as BatchFlags;
+    // Nothing was said: the help, as of every group of commands; what is missing is told behind it.
+    if (words.length === 0 && !flags.prompts && !flags.output) command.parent?.outputHelp({ error: true });
+    await runBatch(words, flags, context);
+  };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createGate } from '../../src/batch/gate.ts';
 import { progressText } from '../../src/batch/progress-text.ts';
-import { createPacer, parseRate } from '../../src/batch/rate.ts';
+import { createPacer, paceRetries, parseRate } from '../../src/batch/rate.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../src/batch/summary.ts';
 import { keyOf } from '../../src/batch/digest.ts';
 import { JobTable } from '../../src/batch/job-table.ts';
@@ -122,6 +122,18 @@ describe('--rate', () => {
     await pace(signal);
     await pace(signal);
     expect(at.slept).toEqual([200]);
+  });
+
+  test('the first attempt of a job has had its turn, and each further one waits for another', async () => {
+    const at = clock();
+    const pace = createPacer(200, at);
+    const gate = { ...createGate({ ...at, jobs: 5 }) };
+    for (let job = 0; job < 2; job++) {
+      await pace(signal);
+      const own = paceRetries(gate, pace);
+      for (let attempt = 0; attempt < 3; attempt++) await own.enter(signal);
+    }
+    expect(at.slept).toEqual([200, 200, 200, 200, 200]);
   });
 
   test('without a rate nobody waits', async () => {

@@ -46,6 +46,18 @@ describe('what a batch says', () => {
     expect((await batch(['staus', '-o', 'out'])).code).toBe(0);
   });
 
+  test('without anything it prints its help, and says what is missing (code 2)', async ({ batch }) => {
+    const { code, stdout, stderr } = await batch(['run', '--json']);
+    expect([code, JSON.parse(stdout)]).toMatchObject([2, { error: { class: 'usage', message: 'there are no jobs' } }]);
+    expect(stderr).toContain('Usage: gateway-cli batch <jobs.jsonl|-> -o <dir> [flags]');
+    expect(stderr).toContain('gallery  write a page');
+    const half = await batch(['run', '-o', 'out']);
+    expect([half.code, half.stdout]).toEqual([2, '']);
+    expect(half.stderr).toMatch(
+      /^gateway-cli: usage: there are no jobs\n {2}for example: gateway-cli batch jobs.jsonl -o out\n$/,
+    );
+  });
+
   test('the help of the group is that of its default command', async ({ batch }) => {
     const { stdout } = await batch(['-h']);
     for (const part of ['gateway-cli batch jobs.jsonl -o out', '--concurrency', 'gallery', 'Ctrl-C takes no further'])

@@ -18,13 +18,16 @@ import type { Batch, BatchHooks } from './batch-types.ts';
 import { openSession, type Session } from './session.ts';
 
 /** Jobs under way go on for so long after a signal. */
-const graceMs = 10_000;
+const defaultGraceMs = 10_000;
 const defaultConcurrency = 4;
 /** Waiting of one job in all (faults.md 3). */
 const longestWaitMs = 300_000;
 
 /** Sends the jobs that are due. Resolves with the reason why it ended early, if any. */
-export async function sendJobs(batch: Batch, { step }: BatchHooks): Promise<Stop | undefined> {
+export async function sendJobs(
+  batch: Batch,
+  { step, graceMs = defaultGraceMs }: BatchHooks,
+): Promise<Stop | undefined> {
   const { flags, context, outdir, state, lostEnds, plan } = batch;
   const { io, ui } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
@@ -45,7 +48,7 @@ export async function sendJobs(batch: Batch, { step }: BatchHooks): Promise<Stop
   const tally = startTally(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
   const performing = performingOf(batch, { session, gate, pace });
-  context.signal.addEventListener('abort', () => void tellDraining(performing), { once: true });
+  context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
     async prepare(job): Promise<ReadyJob> {
@@ -75,7 +78,7 @@ export async function sendJobs(batch: Batch, { step }: BatchHooks): Promise<Stop
 }
 
 /** Whoever pressed Ctrl-C sees why the program is still there, and how to end it at once. */
-async function tellDraining({ flight, context }: Performing): Promise<void> {
+async function tellDraining({ flight, context }: Performing, graceMs: number): Promise<void> {
   if (flight.flying === 0) return;
   const what = countOf(flight.flying, 'request');
   await context.ui.note(`waiting for ${what}, ${graceMs / 1000} s at most; Ctrl-C again stops`);

@@ -29,6 +29,8 @@ export type BatchFlags = ConnectionFlags & {
 /** Reachable from tests only. */
 export interface BatchHooks {
   step?: Step | undefined;
+  /** Instead of the ten seconds that jobs under way have after a signal. */
+  graceMs?: number | undefined;
 }
 
 /** Everything that a run works with, once its jobs are checked. */

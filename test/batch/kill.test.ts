@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect } from 'vitest';
@@ -30,14 +31,14 @@ beforeAll(async () => {
 
 interface Child {
   ended: Promise<NodeJS.Signals | number | null>;
-  kill(): void;
+  kill(signal?: NodeJS.Signals): void;
 }
 
 function start(folder: BatchFolder, server: CountingServer, ...argv: string[]): Child {
   const env = { PATH: process.env['PATH'], GATEWAY_CONFIG: join(folder.cwd, 'none.json'), ...environmentFor(server) };
   const child = spawn(process.execPath, [program, ...argv], { cwd: folder.cwd, env, stdio: 'ignore' });
   return {
-    kill: () => void child.kill('SIGKILL'),
+    kill: (signal = 'SIGKILL') => void child.kill(signal),
     ended: once(child, 'exit').then(([code, signal]) => (signal ?? code) as NodeJS.Signals | number | null),
   };
 }
@@ -123,6 +124,27 @@ describe('kill -9 at random moments', () => {
       expectPaidOnce(server, folder, { jobs: jobCount, failed: 0, pending: 0, done, unknown });
     }
   }, 300_000);
+});
+
+test('when the time after a signal is over, those under way are ended and maybe billed; the others are as new', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  server.answer = () => ({ after: new Promise(() => undefined) });
+  folder.jobs(...manyJobs(jobCount));
+  const child = start(folder, server, 'none');
+  await server.received(4);
+  child.kill('SIGTERM');
+  await child.ended;
+  const ended = [...states(folder).values()];
+  expect(ended.filter((state) => state === 'unknown')).toHaveLength(4);
+  expect(new Set(ended)).toEqual(new Set(['unknown', 'unsent']));
+  const summary = JSON.parse(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8')) as unknown;
+  expect(summary).toMatchObject({ exitCode: 143, done: 0, failed: 0, unknown: 4, pending: jobCount - 4 });
+  server.answer = () => undefined;
+  expect((await batch()).stderr).toContain('8 done, 4 unknown (maybe billed)');
+  expect(Math.max(...server.counts.values())).toBe(1);
 });
 
 test('a run that was killed leaves a lock that the next one takes over; a living one keeps it (faults 2e: two runs at once)', async ({

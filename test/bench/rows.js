@@ -74,17 +74,17 @@ function delay(perSecond) {
 
 /**
  * Peak memory above an empty Node process.
- * @param {Pick<Row, 'id' | 'what'> & { from: string }} row
+ * @param {Pick<Row, 'id' | 'what'> & { from: string, atMost?: number }} row
  * @returns {Row}
  */
-function peak({ id, what, from }) {
+function peak({ id, what, from, atMost = 40 }) {
   return {
     id,
     what,
     against: 'bare node',
     unit: 'MiB',
     raw: 'MiB',
-    atMost: 40,
+    atMost,
     needs: [from],
     read: (medians) => {
       const product = pick(medians, from, 'product', 'peakMiB');
@@ -212,6 +212,12 @@ export const rows = [
     atMost: 30,
     small: 'batch-2000',
     big: 'batch-20000',
+  }),
+  peak({
+    id: 'batch-images',
+    what: 'batch of 64 x 20 MiB pictures, 16 at once, peak memory',
+    from: 'batch-images',
+    atMost: 150,
   }),
   packed({
     id: 'tarball',

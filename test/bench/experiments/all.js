@@ -1,4 +1,4 @@
-import { batchOf } from './batches.js';
+import { batchOf, pictureBatch } from './batches.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
 import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
@@ -19,5 +19,6 @@ export const experiments = {
   'batch-1': batchOf(1, 5),
   'batch-2000': batchOf(2000, 3),
   'batch-20000': batchOf(20_000, 1),
+  'batch-images': pictureBatch,
   tarball,
 };

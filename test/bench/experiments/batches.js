@@ -1,7 +1,8 @@
-// Many small requests at 32 at once, against a server that takes 20 ms for each.
-import { readFileSync, writeFileSync } from 'node:fs';
+// Batches: many small requests at 32 at once, against a server that takes 20 ms for each; big pictures at 16 at once.
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sampleOf } from './experiment.js';
+import { mebibyte } from '../server/bodies.js';
+import { bareNode, sampleOf } from './experiment.js';
 
 /** @typedef {import('./experiment.js').Experiment} Experiment */
 /** @typedef {import('./experiment.js').Lab} Lab */
@@ -26,6 +27,25 @@ export function batchOf(jobs, rounds) {
     },
   };
 }
+
+/** 64 pictures of 20 MiB, each on the disk as it was sent. @type {Experiment} */
+export const pictureBatch = {
+  rounds: 1,
+  command: 'batch',
+  memory: true,
+  sides: {
+    product: (lab) =>
+      withJobs(lab, 64, async (file, folder) => {
+        const flags = ['--defaults', '{"command":"image gen"}', '--concurrency', '16'];
+        const run = await lab.product(['batch', file, '-o', folder, ...flags], { scene: 'images-1', memory: true });
+        const images = join(folder, 'images');
+        const whole = readdirSync(images).filter((name) => statSync(join(images, name)).size === 20 * mebibyte).length;
+        if (whole !== 64) throw new Error(`${whole} whole pictures of 64`);
+        return run;
+      }),
+    bare: (lab) => bareNode(lab, true),
+  },
+};
 
 /** @param {Lab} lab @param {number} jobs @param {(file: string, folder: string) => Promise<Run>} run */
 async function withJobs(lab, jobs, run) {

@@ -98,6 +98,9 @@ test('readHeaderFlags keeps secret only what stood in a file', async () => {
   expect(await readHeaderFlags(['x-list: one', 'X-List: two'], readFile)).toEqual([
     { name: 'x-list', value: 'one, two' },
   ]);
+  const mixed = await readHeaderFlags(['@h.txt', 'X-List: four'], readFile);
+  expect(revealHeaders(mixed)).toMatchObject({ 'x-list': 'three, four' });
+  expect(JSON.stringify(mixed)).not.toContain('four');
 });
 
 test('readHeaderFlags reads @files in their place and joins what is given twice', async () => {

@@ -30,8 +30,7 @@ function parseProxy(text: string, name: string): URL {
   const full = text.includes('://') ? text : `http://${text}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const hint = 'it looks like http://host:port or http://user:password@host:port';
-  if (url === undefined || url.hostname === '' || !isDecodable(url))
-    throw usageError(`${name} is not a proxy URL`, hint);
+  if (url === undefined || !isDecodable(url)) throw usageError(`${name} is not a proxy URL`, hint);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw usageError(`${name} names a ${url.protocol}// proxy, which is not supported`, hint);
   }

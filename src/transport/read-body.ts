@@ -1,23 +1,3 @@
-import { GatewayError } from '../errors.ts';
-
-/** Bytes of a reply that may stay in memory (faults.md 2b); images do not, they flow to files. */
-const defaultMaxBodyBytes = 256 * 1024 * 1024;
-
-/** Reads a whole body. Throws GatewayError bad-reply when it is larger than `maxBytes`. */
-export async function readAll(
-  chunks: AsyncIterable<Uint8Array>,
-  { maxBytes = defaultMaxBodyBytes }: { maxBytes?: number | undefined } = {},
-): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw tooLarge(`the reply is larger than ${maxBytes} bytes`);
-    parts.push(chunk);
-  }
-  return Buffer.concat(parts, bytes);
-}
-
 /** Reads what comes of an error's body: at most `maxBytes`, at most `maxMs`. It never throws for a body that is cut or slow. */
 export async function readSome(
   chunks: AsyncIterable<Uint8Array>,
@@ -42,8 +22,4 @@ export async function readSome(
     void Promise.resolve(iterator.return?.()).catch(() => {});
   }
   return Buffer.concat(parts, Math.min(bytes, maxBytes));
-}
-
-function tooLarge(message: string): GatewayError {
-  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false });
 }

@@ -18,15 +18,18 @@ export async function openTrust({
   if ((clientCert === undefined) !== (clientKey === undefined)) {
     throw usageError('a client certificate and its key go together', '--client-cert <file> --client-key <file>');
   }
-  if (ca !== undefined) requireCertificate(ca, '--cacert');
-  if (clientCert !== undefined) requireCertificate(clientCert, '--client-cert');
-  // A list of one's own replaces Node's: what NODE_EXTRA_CA_CERTS added to that has to be added again.
-  const roots = ca === undefined ? undefined : [...rootCertificates, ...(await extraCertificates(env)), ca];
+  const roots = ca === undefined ? undefined : await authoritiesWith(ca, env);
   try {
     return createSecureContext({ ca: roots, cert: clientCert, key: clientKey });
   } catch (error) {
     throw usageError(`the client certificate and its key do not work: ${messageOf(error)}`, undefined, error);
   }
+}
+
+/** Node's authorities with one more: a list of one's own replaces Node's, and what NODE_EXTRA_CA_CERTS added to that too. */
+export async function authoritiesWith(ca: string, env: TransportOptions['env']): Promise<string[]> {
+  requireCertificate(ca);
+  return [...rootCertificates, ...(await extraCertificates(env)), ca];
 }
 
 async function extraCertificates(env: TransportOptions['env']): Promise<string[]> {
@@ -44,11 +47,11 @@ async function extraCertificates(env: TransportOptions['env']): Promise<string[]
 }
 
 /** Node takes a PEM text without a certificate for an empty list. */
-function requireCertificate(pem: string, flag: string): void {
+function requireCertificate(pem: string): void {
   try {
     const { subject } = new X509Certificate(pem);
     if (subject !== undefined) return;
   } catch (error) {
-    throw usageError(`${flag} holds no PEM certificate`, undefined, error);
+    throw usageError('--cacert holds no PEM certificate', undefined, error);
   }
 }

@@ -57,8 +57,6 @@ export interface TransportOptions {
   idleTimeoutMs?: number | undefined;
   /** The process is a command's own: settings of V8 may be changed to make it shorter (design.md section 7). A library leaves it out. */
   ownProcess?: boolean | undefined;
-  /** Most bytes of a body that may stay in memory, counted by the reader (default 256 MiB). */
-  maxBodyBytes?: number | undefined;
 }
 
 /** Connections to gateways; close it when the last reply is read. */

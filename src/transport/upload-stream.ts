@@ -31,7 +31,8 @@ export async function checkUploads(body: RequestBody): Promise<void> {
 /** The whole body when it holds no upload: one buffer goes out with the head in one write. */
 export function plainBody(body: RequestBody): Uint8Array | undefined {
   const plain = body.segments.filter((segment): segment is Uint8Array => !isUpload(segment));
-  return plain.length === body.segments.length ? Buffer.concat(plain) : undefined;
+  if (plain.length !== body.segments.length) return undefined;
+  return plain.length === 1 ? plain[0] : Buffer.concat(plain);
 }
 
 function* encodeBytes(bytes: Uint8Array): Generator<Uint8Array> {

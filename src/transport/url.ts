@@ -56,7 +56,8 @@ export function joinUrl(base: URL, path: string): URL {
   const pathname = withoutSlashes(base.pathname) + path;
   const url = new URL(base.origin);
   url.pathname = pathname;
-  if (url.pathname !== pathname || hasDotSegment(pathname)) {
+  // The URL class resolves dots silently, also those that are percent-encoded.
+  if (url.pathname !== pathname) {
     throw usageError(
       'the path of the request is not plain',
       'a model is one name, without slashes, dots alone, ? or #',
@@ -64,11 +65,6 @@ export function joinUrl(base: URL, path: string): URL {
   }
   joined.set(base, { path, url });
   return url;
-}
-
-/** The URL class resolves these silently, also when they are percent-encoded. */
-function hasDotSegment(path: string): boolean {
-  return path.split('/').some((segment) => ['.', '..'].includes(segment.replaceAll(/%2e/gi, '.')));
 }
 
 const loopback = new BlockList();

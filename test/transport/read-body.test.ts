@@ -1,31 +1,9 @@
-import { expect, test } from 'vitest';
-import { readAll, readSome } from '../../src/transport/read-body.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { readSome } from '../../src/transport/read-body.ts';
 
 async function* chunksOf(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
 }
-
-test('reads a body whole', async () => {
-  expect((await readAll(chunksOf('a', '', 'bc'))).toString()).toBe('abc');
-  expect((await readAll(chunksOf('abc', 'def'), { maxBytes: 6 })).toString()).toBe('abcdef');
-  expect((await readAll(chunksOf())).length).toBe(0);
-});
-
-test('faults 2b: huge body is refused, and the rest is not read', async () => {
-  let [pulled, closed] = [0, false];
-  async function* endless(): AsyncGenerator<Uint8Array> {
-    try {
-      for (;;) {
-        pulled++;
-        yield new Uint8Array(1000);
-      }
-    } finally {
-      closed = true;
-    }
-  }
-  await expect(readAll(endless(), { maxBytes: 10_000 })).rejects.toMatchObject({ class: 'bad-reply', exitCode: 9 });
-  expect([pulled, closed]).toEqual([11, true]);
-});
 
 async function* broken(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('abc');
@@ -42,4 +20,19 @@ test('reads some of a body: to its size, its cut or its time', async () => {
   expect((await readSome(chunksOf('ab', 'cd', 'ef'), { maxBytes: 3, maxMs: 1000 })).toString()).toBe('abc');
   expect((await readSome(broken(), limits)).toString()).toBe('abc');
   expect((await readSome(silent(), limits)).toString()).toBe('abc');
+});
+
+test('what is read to its size is not read on, is let go, and leaves no timer', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let [pulled, closed] = [0, false];
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    try {
+      for (; pulled < 100; pulled++) yield new Uint8Array(10);
+    } finally {
+      closed = true;
+    }
+  }
+  expect(await readSome(endless(), { maxBytes: 25, maxMs: 1000 })).toHaveLength(25);
+  expect([pulled, closed, vi.getTimerCount()]).toEqual([2, true, 0]);
 });

@@ -25,6 +25,7 @@ test.each([
   ['file:///etc/passwd', 'is not a URL'],
   ['https://me:secret@host', 'user name or password'],
   ['https://secret@host', 'user name or password'],
+  ['https://:secret@host', 'user name or password'],
   ['https://host?key=secret', 'has a query'],
   ['https://host/?', 'has a query'],
   ['https://host/#secret', 'has a fragment'],

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { createServer as createTlsServer, rootCertificates } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { proxyFor } from '../../src/transport/proxy.ts';
+import { authoritiesWith } from '../../src/transport/trust.ts';
+import { openTunnel } from '../../src/transport/tunnel.ts';
+import { createPause } from '../helpers/scripted-server.ts';
+import { authority, clientPair, serverPair } from './certificates.ts';
+import { failureOf, post, serve } from './post.ts';
+
+const connected = 'HTTP/1.1 200 Connected\r\n\r\n';
+
+test.each([
+  ['https://host/', '.', 'p:1'],
+  ['https://host/', '*.', 'p:1'],
+  ['https://host./', '.', 'p:1'],
+  ['https://[fd00::1]/', '[fd00::1]', undefined],
+  ['https://[fd00::1]/', '0.0.0.0/0', 'p:1'],
+  ['https://10.1.2.3/', '::/0', 'p:1'],
+  ['https://10.1.2.3/', '10.0.0.0/', 'p:1'],
+  ['https://10.1.2.3/', '10.0.0.0/8x', 'p:1'],
+  ['https://[fd00::1]/', 'fd00::/129', 'p:1'],
+])('%s with NO_PROXY=%s goes through %s', (target, exempt, expected) => {
+  expect(proxyFor(new URL(target), { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt })?.host).toBe(expected);
+});
+
+test.each([
+  ['http://gateway.test/', 'gateway.test:80'],
+  ['http://gateway.test:8080/', 'gateway.test:8080'],
+  ['http://[fd00::1]/', '[fd00::1]:80'],
+])('asks the proxy for the way to %s', async (url, place) => {
+  const server = await serve();
+  server.raw(connected);
+  server.reply({ body: 'hello' });
+  expect(await post(url, { env: { HTTP_PROXY: server.url } })).toMatchObject({ text: 'hello' });
+  expect(server.requests[0]?.path).toBe(place);
+  expect(server.requests[0]?.headers['host']).toBe(place);
+});
+
+test('a proxy may have an IPv6 address', async () => {
+  const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: 'http://[::1]:1' } }));
+  expect(error.message).toContain('the proxy [::1]:1 does not work: connect E');
+});
+
+test("the way to a proxy does not lead through the process's own agent, which may have a proxy too", async () => {
+  const server = await serve();
+  server.raw(connected);
+  server.reply({ body: 'hello' });
+  const before = http.globalAgent;
+  onTestFinished(() => void (http.globalAgent = before));
+  http.globalAgent = new http.Agent({ host: '127.0.0.1', port: 1 });
+  http.globalAgent.createConnection = () => {
+    throw new Error('not this one');
+  };
+  expect(await post('http://gateway.test/', { env: { HTTP_PROXY: server.url } })).toMatchObject({ text: 'hello' });
+});
+
+test('a proxy may speak TLS itself', async () => {
+  const proxy = createTlsServer(serverPair).listen(0, '127.0.0.1');
+  const hello = once(proxy, 'tlsClientError');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const { port } = proxy.address() as AddressInfo;
+  const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: `https://127.0.0.1:${port}` } }));
+  expect(error.class).toBe('not-sent');
+  // The client spoke TLS, and did not like the certificate: an authority of the test's own.
+  expect(error.message).toMatch(/certificate|UNABLE_TO_VERIFY/);
+  await hello;
+});
+
+test.each([199, 204, 299])('a proxy that answers %i has joined the target where it is 2xx', async (status) => {
+  const server = await serve();
+  server.raw(`HTTP/1.1 ${status} So\r\n\r\n`);
+  if (status >= 200) server.reply({ body: 'hello' });
+  const ending = await post('http://gateway.test/', { env: { HTTP_PROXY: server.url }, connectTimeoutMs: 500 });
+  expect(ending.text).toBe(status >= 200 ? 'hello' : '');
+});
+
+test.each([300, 302])('a proxy that answers %i has not, and its connection is closed', async (status) => {
+  const server = await serve();
+  server.raw(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+  const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: server.url } }));
+  expect(error.message).toContain(`(${status})`);
+  await server.requests[0]?.closed;
+});
+
+test('the connection to a proxy is no longer timed once it is joined', async () => {
+  const server = await serve();
+  const pause = createPause();
+  server.raw(connected);
+  server.raw(pause.until, 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi');
+  const ending = post('http://gateway.test/', { env: { HTTP_PROXY: server.url }, connectTimeoutMs: 500 });
+  await server.received(2);
+  // Set later than the other timer, and as long: that one has fired when this one has.
+  await setTimeout(500);
+  pause.release();
+  expect(await ending).toMatchObject({ text: 'hi' });
+});
+
+test('what the target says at once, behind the head of the proxy, is not lost', async () => {
+  const server = createServer((socket) => {
+    socket.once('data', () => socket.write(`${connected}hello`));
+    socket.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const socket = await openTunnel({
+    proxy: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
+    timeoutMs: 60_000,
+    track: () => {},
+  });
+  const [chunk] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  expect(chunk.toString()).toBe('hello');
+});
+
+test('a tunnel that the proxy never opens ends by itself, with what it waited for', async () => {
+  const server = await serve();
+  server.always({ raw: [] });
+  const opening = openTunnel({
+    proxy: new URL(server.url),
+    target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
+    timeoutMs: 50,
+    track: () => {},
+  });
+  await expect(opening).rejects.toMatchObject({ class: 'not-sent', message: expect.stringContaining('within 0.05 s') });
+  await server.requests[0]?.closed;
+});
+
+test("a certificate of one's own is an addition to Node's: neither takes the place of the other", async () => {
+  expect(await authoritiesWith(authority, { NODE_EXTRA_CA_CERTS: '' })).toEqual([...rootCertificates, authority]);
+});
+
+test('a client certificate that is none is refused', async () => {
+  const error = failureOf(await post('https://127.0.0.1:1/', { clientCert: 'hello', clientKey: clientPair.key }));
+  expect(error).toMatchObject({ class: 'usage', message: expect.stringContaining('the client certificate') });
+});

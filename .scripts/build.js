@@ -11,6 +11,7 @@ import { leanAjv } from './lean-ajv.js';
 import { leanData } from './lean-data.js';
 import { leanUndici, parsers } from './lean-undici.js';
 import { licenceTexts } from './licences.js';
+import { mergeChunks } from './merge.js';
 import { emitTypes } from './types.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -36,7 +37,9 @@ const { outputFiles, metafile } = await build({
   logLevel: 'warning',
 });
 
-const programs = await Promise.all(outputFiles.map(async ({ path, text }) => ({ path, text: await toCommonJs(text) })));
+const programs = await Promise.all(
+  (await mergeChunks(outputFiles)).map(async ({ path, text }) => ({ path, text: await toCommonJs(text) })),
+);
 
 rmSync(path('dist'), { recursive: true, force: true });
 for (const program of programs) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
-import { imageReply, textReply } from '../helpers/with-server.ts';
+import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 
 const root = join(import.meta.dirname, '../..');
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -59,16 +59,21 @@ function sizeOf(files: readonly string[]): number {
 
 /** What a run may load in bytes, and which of the special chunks it needs. What is loaded is paid for at every start. */
 test.each([
-  ['text hi', 370_000, [], textReply('ok')],
-  ['image gen hi', 380_000, ['esm'], imageReply({ mimeType: 'image/png', data: dot })],
-])('%s loads at most %i bytes of the bundle, and of its special chunks %j', async (words, most, names, body) => {
-  const server = await startScriptedServer();
-  if (body) server.reply({ body });
-  const loaded = await loadedBy(words, server);
-  await server.close();
-  expect(loaded.names).toEqual(names);
-  expect(loaded.bytes).toBeLessThanOrEqual(most);
-});
+  ['text hi', 12, 335_000, [], textReply('ok')],
+  ['image gen hi', 14, 350_000, ['esm'], imageReply({ mimeType: 'image/png', data: dot })],
+  ['chat hi', 14, 375_000, [], eventStream(...messageEvents('ok'))],
+])(
+  '%s loads at most %i files of the bundle, %i bytes, and of its special ones %j',
+  async (words, most, bytes, names, body) => {
+    const server = await startScriptedServer();
+    server.reply({ body });
+    const loaded = await loadedBy(words, server);
+    await server.close();
+    expect(loaded.names).toEqual(names);
+    expect(loaded.files).toBeLessThanOrEqual(most);
+    expect(loaded.bytes).toBeLessThanOrEqual(bytes);
+  },
+);
 
 test.each(['--version', '--help'])('%s loads the door of the bundle, and nothing behind it', async (words) => {
   const server = await startScriptedServer();

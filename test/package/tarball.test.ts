@@ -44,8 +44,9 @@ test('holds these files and no other', () => {
   ]);
 });
 
-test('is at most 350 kB, and one package when it is installed', () => {
+test('is at most 350 kB in 100 files, and one package when it is installed', () => {
   expect(installed.packed).toBeLessThanOrEqual(350_000);
+  expect(installed.files.size).toBeLessThanOrEqual(100);
   const names = readdirSync(join(installed.cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
   expect(names).toEqual(['gateway-cli']);
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;

@@ -19,7 +19,8 @@ export function checkCertificate(socket: TLSSocket, { host, now }: { host: strin
   const path = [...new Set([by, ...issuers])].join(' ← ');
   const until = `${days < 0 ? 'ended' : 'valid until'} ${new Date(ends).toISOString().slice(0, 10)}`;
   const text = `${socket.getProtocol() ?? 'TLS'}, certificate of ${commonName(own)} by ${path}, ${until}`;
-  const problem = socket.authorized ? undefined : codeOf(socket.authorizationError);
+  // Node gives the code as a string, whatever its types say.
+  const problem = socket.authorized ? undefined : String(socket.authorizationError);
   if (problem !== undefined)
     return {
       name,
@@ -50,11 +51,6 @@ function chainOf(first: DetailedPeerCertificate): DetailedPeerCertificate[] {
 function commonName({ subject }: { subject: DetailedPeerCertificate['subject'] }): string {
   const { CN, O } = subject as Record<string, string | string[] | undefined>;
   return String(CN ?? O ?? 'no name');
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof Error) return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
-  return String(error);
 }
 
 function fixFor(code: string): string {

@@ -167,7 +167,7 @@ function portOf(url: URL): number {
 }
 
 function bare(host: string): string {
-  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  return host.startsWith('[') ? host.slice(1, -1) : host;
 }
 
 function ms(duration: number): string {

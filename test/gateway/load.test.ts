@@ -9,9 +9,9 @@ import { bareEnv, bin } from '../helpers/spawn.ts';
 import { message, turn } from './gateway-under-test.ts';
 
 /** The full run: issue 5's 500 at once for 30 s. `npm test`: a small number, and nothing of the clock. */
-const load = isFull
-  ? { parallel: 500, seconds: 30, requests: Infinity }
-  : { parallel: 50, seconds: 60, requests: 1500 };
+const load = isFull ? { parallel: 500, seconds: 30 } : { parallel: 50, seconds: 0 };
+/** As many at least, however slow the machine is. */
+const fewest = 1500;
 
 interface Gateway {
   child: ChildProcess;
@@ -28,24 +28,27 @@ describe('many at once', { timeout: 180_000 }, () => {
 
   test(`${load.parallel} parallel requests lose nothing, and memory stays flat`, async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: load.parallel });
-    const until = performance.now() + load.seconds * 1000;
     const wrong: string[] = [];
     const memory: number[] = [];
     let sent = 0;
+    const ask = async (): Promise<void> => {
+      const number = sent++;
+      const { send, expected } = kinds[number % kinds.length] as Kind;
+      const got = await send(gateway, agent, number).catch((error: unknown) => String(error));
+      if (!got.includes(expected(number))) wrong.push(`${number}: ${got.slice(0, 200)}`);
+      if (number % 500 === 0) memory.push(residentMiB(gateway.child));
+    };
+    // Its code is loaded before hundreds of connections wait for it: a head that is not read within 10 s is refused.
+    await Promise.all(Array.from({ length: 50 }, ask));
+    const until = performance.now() + load.seconds * 1000;
+    const isOver = (): boolean => sent >= fewest && performance.now() >= until;
     const work = async (): Promise<void> => {
-      while (sent < load.requests && performance.now() < until) {
-        const number = sent++;
-        const { send, expected } = kinds[number % kinds.length] as Kind;
-        const got = await send(gateway, agent, number).catch((error: unknown) => String(error));
-        if (!got.includes(expected(number))) wrong.push(`${number}: ${got.slice(0, 200)}`);
-        if (number % 500 === 0) memory.push(residentMiB(gateway.child));
-      }
+      while (!isOver()) await ask();
     };
     await Promise.all(Array.from({ length: load.parallel }, work));
     agent.destroy();
     if (isFull) process.stderr.write(`${sent} requests, MiB: ${memory.map(Math.round).join(' ')}\n`);
     expect(wrong).toEqual([]);
-    expect(sent).toBeGreaterThanOrEqual(Math.min(load.requests, 1500));
     // Warm from the first third on.
     const [early, late] = [memory.slice(memory.length / 3, (memory.length * 2) / 3), memory.slice(-memory.length / 3)];
     if (!isFull) return;

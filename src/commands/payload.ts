@@ -18,7 +18,6 @@ export function startPayload({ stdout, env }: Pick<Io, 'stdout' | 'env'>): Paylo
   let last = '';
   return {
     async write(text) {
-      if (text === '') return;
       last = text.at(-1) ?? last;
       const safe = guard ? guard(text) : text;
       await stdout.write(stdout.isTTY ? escapeForTerminal(safe) : safe);

@@ -1,0 +1,51 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { canaryKey, test, textReply } from '../helpers/with-server.ts';
+import { shell } from '../helpers/spawn.ts';
+
+/** What a shell finds behind `command -v curl`. */
+const hasCurl = (await shell('command -v curl')).code === 0;
+
+test('a request that fits stands in the command itself, a large one comes through a pipe', async ({ cli }) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gateway-curl-'));
+  const shown = async (bytes: number) => {
+    writeFileSync(join(cwd, 'p.txt'), 'x'.repeat(bytes));
+    const ran = await cli(['text', '--prompt-file', 'p.txt', '--curl'], { cwd });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).not.toContain(canaryKey);
+    return ran.stdout;
+  };
+  const around = '{"contents":[{"role":"user","parts":[{"text":""}]}]}'.length;
+  expect(await shown(65_536 - around)).toMatch(/\n {2}--data-raw '\{.*\}'\n$/);
+  expect(await shown(65_537 - around)).toMatch(/^\{ printf %s '.*'; \} \|\ncurl -sS [^]* --data-binary @-\n$/);
+});
+
+test
+  .skipIf(!hasCurl)
+  .for([['text'], ['chat', '--no-stream'], ['text', '--attach', "it's.txt"], ['text', '--auth', 'bearer']])(
+  '%j: what the command sends is what the program would send',
+  async (argv, { server, cli }) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'gateway-curl-'));
+    writeFileSync(join(cwd, "it's.txt"), "attached 'words'");
+    const words = [...argv, 'say "it\'s $HOME"', '--header', "x-note: it's `date`"];
+    const { stdout } = await cli([...words, '--curl'], { cwd });
+    const body =
+      argv[0] === 'chat' ? { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'a' }] } : textReply('a');
+    for (let n = 0; n < 2; n++) server.reply({ body });
+    expect((await shell(stdout, { cwd, env: { GATEWAY_API_KEY: canaryKey } })).code).toBe(0);
+    await cli(words, { cwd });
+    const [byCurl, byUs] = server.requests;
+    expect(byCurl?.json()).toEqual(byUs?.json());
+    for (const name of [
+      'x-vendor-a-api-key',
+      'x-api-key',
+      'authorization',
+      'vendor-b-version',
+      'x-note',
+      'content-type',
+    ])
+      expect([name, byCurl?.headers[name]]).toEqual([name, byUs?.headers[name]]);
+  },
+);

@@ -36,6 +36,11 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
   }
 }
 
+/** Of a file that is gone at once, and was created exclusively: not worth the 2 ms that node:crypto costs every text. */
+function passingName(): string {
+  return Math.random().toString(36).slice(2);
+}
+
 async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {
   const stats = await find(folder);
   if (!stats) await makeFolder(plan, folder, dryRun === true);
@@ -43,7 +48,7 @@ async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputC
     throw usageError(`-o: ${shown(plan.folder)} is no folder`, 'name another place with -o');
   if (!stats && dryRun) return;
   try {
-    await newFileMode(folder);
+    await newFileMode(folder, passingName);
   } catch (error) {
     throw usageError(
       `-o: cannot write into ${shown(plan.folder || '.')}: ${reasonOf(error)}`,

@@ -4,7 +4,7 @@ import type { Base64Sink } from '../transport/types.ts';
 import { createBase64Decoder } from './base64.ts';
 import { BlockWriter, type TempFolders } from './block-writer.ts';
 import { createMemoryTarget, type Target } from './memory-target.ts';
-import { randomNonce } from './temp-file.ts';
+import { type Nonce, randomNonce } from './temp-file.ts';
 import type { BlobStore, StoredBlob } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */
@@ -27,7 +27,7 @@ export function createFileStore({
   ...folders
 }: Omit<TempFolders, 'nonce'> & Partial<TempFolders>): BlobStore {
   const writers: BlockWriter[] = [];
-  return createStore(nonce(), {
+  return createStore(nonce, {
     open() {
       const writer = new BlockWriter({ ...folders, nonce });
       writers.push(writer);
@@ -43,7 +43,7 @@ export function createFileStore({
 
 /** Keeps the pictures of one reply in memory. */
 export function createMemoryStore(nonce = randomNonce): BlobStore {
-  return createStore(nonce(), { open: createMemoryTarget, discard: () => Promise.resolve() });
+  return createStore(nonce, { open: createMemoryTarget, discard: () => Promise.resolve() });
 }
 
 function fileTarget(writer: BlockWriter): Target {
@@ -69,22 +69,24 @@ interface Entry {
   ready: Promise<void>;
 }
 
-function createStore(nonce: string, targets: Targets): BlobStore {
-  // Made of Base64 characters, so that a placeholder inside a data URL is found like any other.
-  const prefix = `gatewayCliBlob_${nonce}_`;
+function createStore(nonce: Nonce, targets: Targets): BlobStore {
+  let known: string | undefined;
+  // Made of Base64 characters, so that a placeholder inside a data URL is found like any other; made for the first picture
+  // only, since node:crypto costs a text 2 ms.
+  const prefixOf = (): string => (known ??= `gatewayCliBlob_${nonce()}_`);
   const entries = new Map<string, Entry | undefined>();
 
   function open(): { sink: Base64Sink; placeholder: string } {
-    const placeholder = `${prefix}${entries.size}`;
+    const placeholder = `${prefixOf()}${entries.size}`;
     entries.set(placeholder, undefined);
     return { placeholder, sink: createSink(targets.open(), (entry) => entries.set(placeholder, entry)) };
   }
 
-  const isPlaceholder = (data: string): boolean => data.startsWith(prefix) && entries.has(data);
+  const isPlaceholder = (data: string): boolean => data.startsWith(prefixOf()) && entries.has(data);
   return {
     open,
     async resolve(data) {
-      if (data.startsWith(prefix) && !isPlaceholder(data)) throw notWhole();
+      if (data.startsWith(prefixOf()) && !isPlaceholder(data)) throw notWhole();
       const name = isPlaceholder(data) ? data : await storeShort(data, open());
       const entry = entries.get(name);
       if (!entry) throw notWhole();

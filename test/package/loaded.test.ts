@@ -30,14 +30,29 @@ interface Loaded {
   /** How many files of the bundle. */
   files: number;
   bytes: number;
+  /** Modules of Node that cost a millisecond or more each. */
+  heavy: string[];
 }
+
+const heavy = [
+  'assert',
+  'child_process',
+  'crypto',
+  'http',
+  'http2',
+  'readline',
+  'tls',
+  'tty',
+  'worker_threads',
+  'zlib',
+];
 
 /** Which files of dist a run loads. */
 async function loadedBy(words: string, server: ScriptedServer): Promise<Loaded> {
   const hook = join(mkdtempSync(join(tmpdir(), 'gateway-cli-loaded-')), 'hook.cjs');
   writeFileSync(
     hook,
-    `process.on('exit', () => require('node:fs').writeFileSync(__dirname + '/loaded', Object.keys(require.cache).join('\\n')))`,
+    `process.on('exit', () => require('node:fs').writeFileSync(__dirname + '/loaded', [...Object.keys(require.cache), ...process.moduleLoadList].join('\\n')))`,
   );
   const env = {
     GATEWAY_BASE_URL: server.url,
@@ -50,7 +65,12 @@ async function loadedBy(words: string, server: ScriptedServer): Promise<Loaded> 
   const paths = readFileSync(join(hook, '../loaded'), 'utf8').split('\n');
   const files = paths.filter((path) => path.startsWith(join(root, 'dist')));
   const names = files.flatMap((path) => /\/([\w-]+)-[A-Z0-9]{8}\.js$/.exec(path)?.[1] ?? []);
-  return { names: names.filter((name) => special.has(name)), files: files.length, bytes: sizeOf(files) };
+  return {
+    names: names.filter((name) => special.has(name)),
+    files: files.length,
+    bytes: sizeOf(files),
+    heavy: heavy.filter((name) => paths.includes(`NativeModule ${name}`)),
+  };
 }
 
 function sizeOf(files: readonly string[]): number {
@@ -72,6 +92,8 @@ test.each([
     expect(loaded.names).toEqual(names);
     expect(loaded.files).toBeLessThanOrEqual(most);
     expect(loaded.bytes).toBeLessThanOrEqual(bytes);
+    // Pictures are hashed.
+    expect(loaded.heavy).toEqual(words.startsWith('image') ? ['crypto'] : []);
   },
 );
 

@@ -54,7 +54,6 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
     return new GatewayError('no-reply', `no reply ${within}`, {
       hint,
       sent: 'yes',
-      billed: 'unknown',
       retryable: false,
     });
   }

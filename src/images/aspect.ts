@@ -19,7 +19,7 @@ export function parseAspect(text: string): number | undefined {
 /** Whether a picture has the ratio `W:H`, give or take 4 %. A text that is no ratio fits nothing. */
 export function fitsAspect({ width, height }: PixelSize, aspect: string): boolean {
   const ratio = parseAspect(aspect);
-  return ratio !== undefined && height > 0 && Math.abs(width / height / ratio - 1) <= tolerance;
+  return ratio !== undefined && Math.abs(width / height / ratio - 1) <= tolerance;
 }
 
 /**

@@ -41,10 +41,6 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   const label = options.label ?? JSON.stringify(path);
   const handle = await openInput(path, label);
   const stats = await handle.stat();
-  if (stats.isDirectory()) {
-    await handle.close();
-    throw usageError(`${label} is a folder`, 'name an image file');
-  }
   // The same handle goes on: a FIFO that is closed and opened again has lost its writer.
   if (!stats.isFile()) return readPipe(handle, { ...options, label });
   try {
@@ -136,7 +132,7 @@ async function readHead(handle: FileHandle): Promise<Uint8Array> {
 
 async function hashFile(handle: FileHandle): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false, highWaterMark: headBytes }))
+  for await (const chunk of handle.createReadStream({ start: 0, highWaterMark: headBytes }))
     hash.update(chunk as Uint8Array);
   return hash.digest('hex');
 }

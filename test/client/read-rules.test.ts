@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest';
+import { readContent } from '../../src/client/content.ts';
+import { readMessage } from '../../src/client/messages.ts';
+import { keepGoodPictures } from '../../src/client/picture-store.ts';
+import { isBare, parseReply, readDiverted } from '../../src/client/read-json.ts';
+import { emptyResult } from '../../src/client/content.ts';
+import { GatewayError } from '../../src/errors.ts';
+import { createMemoryStore } from '../../src/images/store.ts';
+import type { BlobStore } from '../../src/images/types.ts';
+import type { HttpReply } from '../../src/transport/types.ts';
+import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
+
+const lost = new GatewayError('incomplete', 'the reply was cut: other side closed', { sent: 'yes' });
+
+async function* bodyOf(...steps: (string | Error)[]): AsyncGenerator<Uint8Array> {
+  const memory = Buffer.alloc(4096);
+  for (const step of steps) {
+    if (step instanceof Error) throw step;
+    // The reader of a socket uses its memory again.
+    yield memory.subarray(0, memory.write(step));
+  }
+}
+
+const replyOf = (...steps: (string | Error)[]): HttpReply => ({ status: 200, headers: {}, body: bodyOf(...steps) });
+
+const content = (...steps: (string | Error)[]): ReturnType<typeof readContent> =>
+  readContent(replyOf(...steps), { store: createMemoryStore(), model: 'm' });
+
+async function message(
+  ...steps: (string | Error)[]
+): Promise<Awaited<ReturnType<typeof readContent>> & { deltas: unknown[] }> {
+  const deltas: unknown[] = [];
+  const reading = readMessage(replyOf(...steps), { store: createMemoryStore(), model: 'm' });
+  for (;;) {
+    const next = await reading.next();
+    if (next.done) return { ...next.value, deltas };
+    deltas.push(...next.value);
+  }
+}
+
+const whole = JSON.stringify(textReply('hello'));
+const failure = new GatewayError('bad-reply', 'nested too deeply', { sent: 'yes' });
+const interrupted = new GatewayError('interrupted', 'ended by INT');
+
+test('what came before a cut is kept with the cut; every other end of a body is thrown', async () => {
+  const { open } = createMemoryStore();
+  expect(await readDiverted(bodyOf('{"a":', '1', lost), { open })).toEqual({ text: '{"a":1', cut: lost });
+  await expect(readDiverted(bodyOf('{', failure), { open })).rejects.toBe(failure);
+  await expect(readDiverted(bodyOf('{', interrupted), { open })).rejects.toBe(interrupted);
+});
+
+test.each([
+  ['nothing', '', undefined],
+  [
+    'the beginning of a reply',
+    '{"candidates":[{"content":{"parts":[{"te',
+    { candidates: [{ content: { parts: [{}] } }] },
+  ],
+  ['no JSON', '<html>', undefined],
+])('a body that is cut behind %s is cut, not bad', (_, text, value) => {
+  expect(parseReply({ text, cut: lost }, replyOf(), 'content')).toEqual({ value, cut: lost });
+});
+
+test('a body that only lacks its end is incomplete, one that is none is bad', () => {
+  const parse = (text: string): unknown => parseReply({ text, cut: undefined }, replyOf(), 'content');
+  expect(parse('{"a":[1,')).toMatchObject({ value: { a: [1] }, cut: { class: 'incomplete' } });
+  for (const text of ['', ' \n', '<html>', '{"a":}'])
+    expect(() => parse(text)).toThrow(expect.objectContaining({ class: 'bad-reply' }));
+});
+
+test('an error inside a 200 is that error', () => {
+  const text = '{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}';
+  expect(() => parseReply({ text, cut: lost }, replyOf(), 'content')).toThrow(
+    expect.objectContaining({ class: 'quota' }),
+  );
+});
+
+test.each([
+  [undefined, true],
+  [{}, true],
+  [{ a: 1 }, false],
+  [[], false],
+])('whether %j says nothing: %s', (value, bare) => {
+  expect(isBare(value)).toBe(bare);
+});
+
+test.each(['', '{', '{"candi'])('content: a reply that is cut behind %j is incomplete and empty', async (text) => {
+  expect(await content(text, lost)).toEqual({ result: emptyResult('m'), error: lost });
+});
+
+test.each(['', ' ', '{"typ'])('messages: a reply that is cut behind %j is no more than cut', async (text) => {
+  await expect(message(text, lost)).rejects.toBe(lost);
+});
+
+test.each(['{"type"', '{"type":"mess'])(
+  'messages: a reply that is cut behind %j is incomplete and empty',
+  async (text) => {
+    expect(await message(text, lost)).toEqual({ result: emptyResult('m'), error: lost, deltas: [] });
+  },
+);
+
+test('content: a stream that nobody asked for ends with a reason, or is cut', async () => {
+  const events = (...data: string[]): string => data.map((line) => `data: ${line}\n\n`).join('');
+  const open = JSON.stringify({ candidates: [{ content: { parts: [{ text: 'hel' }] }, index: 0 }] });
+  const blocked = JSON.stringify({ promptFeedback: { blockReason: 'SAFETY' } });
+  expect(await content(events(open, whole, '[DONE]'))).toMatchObject({
+    result: { text: 'helhello' },
+    error: undefined,
+  });
+  expect(await content(events(whole, ' '))).toMatchObject({ error: undefined });
+  expect(await content(events(open))).toMatchObject({ result: { text: 'hel' }, error: { class: 'incomplete' } });
+  expect((await content(events(open), lost)).error).toBe(lost);
+  expect(await content(events(blocked))).toMatchObject({ error: undefined });
+  const error = '{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}';
+  expect(await content(events(open, error))).toMatchObject({ result: { text: 'hel' }, error: { class: 'gateway' } });
+  await expect(content(events(error))).rejects.toMatchObject({ class: 'gateway' });
+  const half = '{"candidates":[{"content":{"parts":[{"text":"lo';
+  expect(await content(events(open, half))).toMatchObject({
+    result: { text: 'hello' },
+    error: { class: 'incomplete' },
+  });
+});
+
+const stream = eventStream(...messageEvents('hel', 'lo'));
+
+test('messages: a JSON reply that is cut keeps its text and is not complete', async () => {
+  const json = '{"type":"message","role":"assistant","content":[{"type":"text","text":"hel';
+  const cut = await message(json, lost);
+  expect(cut).toMatchObject({
+    result: { text: 'hel', complete: false },
+    error: lost,
+    deltas: [{ type: 'text', text: 'hel' }],
+  });
+  const silent = await message('{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}');
+  expect(silent).toMatchObject({ result: { complete: true }, error: undefined, deltas: [] });
+});
+
+test('messages: a picture that is no Base64 is told where the reply itself is whole', async () => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: '!!!!' } };
+  const json = { type: 'message', role: 'assistant', content: [image], stop_reason: 'end_turn' };
+  expect(await message(JSON.stringify(json))).toMatchObject({ error: { class: 'bad-reply' } });
+});
+
+test('messages: a stream that said why it stopped is whole, whatever then became of the connection', async () => {
+  const stopped = stream.slice(0, stream.indexOf('event: message_stop'));
+  expect(await message(stream)).toMatchObject({ result: { text: 'hello', complete: true }, error: undefined });
+  expect(await message(stopped, lost)).toMatchObject({ result: { text: 'hello', complete: true }, error: undefined });
+  const overloaded = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n';
+  expect(await message(stopped + overloaded)).toMatchObject({ result: { text: 'hello' }, error: { class: 'gateway' } });
+});
+
+test('messages: a stream without its end is incomplete, and what came is kept', async () => {
+  const begun = stream.slice(0, stream.indexOf('event: content_block_stop'));
+  expect(await message(begun)).toMatchObject({
+    result: { text: 'hello', complete: false },
+    error: { class: 'incomplete' },
+  });
+  expect(await message(begun, lost)).toMatchObject({ result: { text: 'hello' }, error: lost });
+  expect(await message('event: ping\ndata: {"type":"ping"}\n\n')).toMatchObject({ error: { class: 'bad-reply' } });
+});
+
+test('messages: what follows the end of a stream says nothing', async () => {
+  const more = eventStream({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '!' } });
+  expect(await message(stream, more)).toMatchObject({ result: { text: 'hello' }, error: undefined });
+});
+
+test('messages: text that is held back, for it may become a picture, comes out when a stream is cut', async () => {
+  const begun = eventStream(...messageEvents('see ![a').slice(0, 3));
+  const { deltas, result } = await message(begun, lost);
+  expect(result.text).toBe('see ![a');
+  expect(
+    deltas.flatMap((delta) => ('text' in (delta as object) ? [(delta as { text: string }).text] : [])).join(''),
+  ).toBe('see ![a');
+});
+
+test('messages: an event that is broken ends the stream, but for the last that the end cut', async () => {
+  const begun = stream.slice(0, stream.indexOf('event: content_block_stop'));
+  const broken = 'event: content_block_delta\ndata: {"type":"content_';
+  expect(await message(`${begun}${broken}\n\n`)).toMatchObject({
+    result: { text: 'hello' },
+    error: { class: 'bad-reply' },
+  });
+  expect(await message(`${begun}${broken}`)).toMatchObject({
+    result: { text: 'hello' },
+    error: { class: 'incomplete' },
+  });
+});
+
+test.each([interrupted, new GatewayError('not-written', 'the disk is full'), new TypeError('a bug')])(
+  'messages: what is no failure of the reply is thrown: %s',
+  async (error) => {
+    await expect(message(stream.slice(0, 400), error)).rejects.toBe(error);
+  },
+);
+
+test('one bad picture does not spoil another, and a full disk is no bad picture', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  const store: BlobStore = { ...createMemoryStore(), resolve: () => Promise.reject(full) };
+  await expect(keepGoodPictures(store).resolve('QUJD')).rejects.toBe(full);
+  const pictures = keepGoodPictures(createMemoryStore());
+  const { sink, placeholder } = pictures.open();
+  await sink.write(Buffer.from('!'));
+  await sink.write(Buffer.from('QUJD'));
+  await sink.end();
+  expect(await pictures.resolve(placeholder)).toBeUndefined();
+  const first = pictures.failure;
+  expect(first).toMatchObject({ class: 'bad-reply' });
+  expect(await pictures.resolve('?')).toBeUndefined();
+  expect(pictures.failure).toBe(first);
+  expect(await pictures.resolve('QUJD')).toMatchObject({ bytes: 3 });
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { emptyResult } from '../../src/client/content.ts';
+import { judge } from '../../src/client/verdict.ts';
+
+const result = (more: object): ReturnType<typeof emptyResult> => ({ ...emptyResult('m'), complete: true, ...more });
+const call = { name: 'f', input: {} };
+const picture = { declaredType: undefined, candidate: 0, draft: false, blob: {} };
+
+test.each([
+  ['a text', { text: 'a' }, 0, undefined],
+  ['a call alone', { toolCalls: [call] }, 0, undefined],
+  ['nothing', {}, 0, 'no-result'],
+  ['a refusal', { text: 'no', stopReason: 'refusal' }, 0, 'no-result'],
+  ['a refusal beside a call', { toolCalls: [call], stopReason: 'refusal' }, 0, undefined],
+  ['words in place of a picture', { text: 'a' }, 1, 'no-result'],
+  ['one picture of two', { images: [picture] }, 2, 'incomplete'],
+  ['a picture', { images: [picture] }, 1, undefined],
+])('%s', (_, more, images, kind) => {
+  expect(judge(result(more), { images, requireComplete: false })?.class).toBe(kind);
+});
+
+test('what the token limit cut is a failure only where completeness is demanded', () => {
+  const cut = result({ text: 'a', complete: false, stopReason: 'MAX_TOKENS' });
+  expect(judge(cut, { images: 0, requireComplete: false })).toBeUndefined();
+  expect(judge(cut, { images: 0, requireComplete: true })).toMatchObject({ class: 'incomplete' });
+});
+
+test('what is said of an empty answer is short, and names what to do', () => {
+  const rating = (probability: string, blocked?: boolean): object => ({ category: 'HATE', probability, blocked });
+  const hintOf = (more: object, images = 1): string | undefined =>
+    judge(result(more), { images, requireComplete: false })?.details.hint;
+  const blocked = result({
+    candidates: [
+      {
+        index: 0,
+        text: '',
+        finishMessage: 'x'.repeat(900),
+        safetyRatings: [rating('NEGLIGIBLE'), rating('HIGH', true)],
+      },
+    ],
+  });
+  expect(judge(blocked, { images: 1, requireComplete: false })?.message).toBe(
+    `no image came: ${'x'.repeat(200)}…, HATE HIGH (blocked)`,
+  );
+  expect(hintOf({ stopReason: 'MAX_TOKENS' })).toContain('--max-tokens');
+  expect(hintOf({ text: '![a](https://cdn.test/a.png)' })).toContain("curl -O 'https://cdn.test/a.png'");
+  expect(hintOf({ text: "![a](https://cdn.test/a'$(x).png)" })).not.toContain('curl');
+  expect(hintOf({ text: 'words' })).toContain('--model');
+});

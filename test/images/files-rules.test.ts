@@ -1,0 +1,220 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { readInputImage } from '../../src/images/input.ts';
+import { planOutput } from '../../src/images/naming.ts';
+import { checkOutput } from '../../src/images/output-check.ts';
+import { placeFile } from '../../src/images/place-file.ts';
+import { publish } from '../../src/images/publish.ts';
+import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
+import { copyBytes, notWritten, removeFile, writeFully } from '../../src/images/temp-file.ts';
+import { writeRecovery } from '../../src/recovery/write-recovery.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const base64 = png.toString('base64');
+const facts = { isDirectory: false, count: 1, prompt: 'a cat', model: 'm', date: '2026-11-20' };
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Watches what every open file of this process is told. */
+async function handles(): Promise<FileHandle> {
+  const probe = await open(import.meta.filename);
+  await probe.close();
+  return Object.getPrototypeOf(probe) as FileHandle;
+}
+
+const given = (path: string): { path: string; given: boolean }[] => [{ path, given: true }];
+
+test.each(['a file', 'memory'])(
+  'faults 2c: a picture in %s is forced to the disk before it has its name, and the name after',
+  async (kind) => {
+    const folder = scratchFolder();
+    const final = join(folder, 'cat.png');
+    const order: string[] = [];
+    const shared = await handles();
+    for (const name of ['datasync', 'sync'] as const) {
+      vi.spyOn(shared, name).mockImplementation(async () => void order.push(`${name}, named: ${existsSync(final)}`));
+    }
+    const store = kind === 'memory' ? createMemoryStore() : createFileStore({ folder });
+    const blob = await store.resolve(base64);
+    await publish(blob, given(final), { cwd: folder, force: false });
+    expect(order).toEqual(['datasync, named: false', 'sync, named: true']);
+  },
+);
+
+test('faults 2c: a picture that cannot be forced to the disk is none', async () => {
+  const folder = scratchFolder();
+  vi.spyOn(await handles(), 'datasync').mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO' }));
+  const store = createFileStore({ folder });
+  await expect(store.resolve(base64)).rejects.toMatchObject({ class: 'not-written' });
+  await store.discard();
+  expect(readdirSync(folder)).toEqual([]);
+  if (tellsOpenFiles) expect(openFilesIn(folder)).toEqual([]);
+});
+
+test('faults 2c: a recovery file is forced to the disk, and one that cannot be leaves nothing behind', async () => {
+  const [first, second] = [scratchFolder(), scratchFolder()];
+  const sync = vi.spyOn(await handles(), 'datasync');
+  sync.mockRejectedValueOnce(Object.assign(new Error('EIO'), { code: 'EIO' }));
+  const reply = { savedAt: '', command: 'text', printsText: true, document: {}, images: [] };
+  const path = await writeRecovery(reply, { folders: [first, second], id: 'r' });
+  expect(path).toBe(join(second, 'r.json'));
+  expect(sync).toHaveBeenCalledTimes(2);
+  expect(readdirSync(first)).toEqual([]);
+});
+
+test('pieces that are decoded in the same memory stay apart', async () => {
+  const store = createMemoryStore();
+  const { sink, placeholder } = store.open();
+  for (const byte of [1, 2]) await sink.write(Buffer.from(Buffer.alloc(3000, byte).toString('base64')));
+  await sink.end();
+  const { content } = await store.resolve(placeholder);
+  expect(content).toEqual({ data: Buffer.concat([Buffer.alloc(3000, 1), Buffer.alloc(3000, 2)]) });
+});
+
+test('a placeholder that we never gave is no picture', async () => {
+  const store = createMemoryStore(() => 'aaa');
+  await expect(store.resolve('gatewayCliBlob_aaa_7')).rejects.toMatchObject({
+    message: expect.stringContaining('whole'),
+  });
+  await expect(store.resolve(store.open().placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
+});
+
+test('faults 2b: Base64: a foreign character is not taken for the one whose low byte it shares', async () => {
+  await expect(createMemoryStore().resolve('QUJ\u0144')).rejects.toMatchObject({ class: 'bad-reply' });
+});
+
+test('a write that takes nothing, and a copy of what is gone, are failures', async () => {
+  const stuck = { write: async () => ({ bytesWritten: 0 }) } as unknown as FileHandle;
+  await expect(writeFully(stuck, png, 0)).rejects.toThrow('nothing could be written');
+  const path = join(scratchFolder(), 'short');
+  writeFileSync(path, 'abc');
+  const file = await open(path, 'r+');
+  onTestFinished(() => file.close());
+  await expect(copyBytes(file, file, 4)).rejects.toThrow('shorter');
+});
+
+test('only a file that is gone need not be removed', async () => {
+  const folder = scratchFolder();
+  await removeFile(join(folder, 'gone'));
+  await expect(removeFile(folder)).rejects.toHaveProperty('code');
+});
+
+test('a failure that is ours already stays as it is', () => {
+  const error = new GatewayError('bad-reply', 'no Base64');
+  expect(notWritten('cat.png', error)).toBe(error);
+});
+
+const shm = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync(tmpdir()).dev;
+describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
+  function parts(): { temp: string; final: string; folder: string; other: string } {
+    const other = mkdtempSync('/dev/shm/gateway-cli-');
+    onTestFinished(() => rmSync(other, { recursive: true, force: true }));
+    const folder = scratchFolder();
+    const temp = join(other, 'temp');
+    const final = join(folder, 'cat.png');
+    writeFileSync(temp, 'new');
+    writeFileSync(final, 'old');
+    return { temp, final, folder, other };
+  }
+
+  test('a file is replaced whole, synced first, and nothing is left', async () => {
+    const { temp, final, folder, other } = parts();
+    const seen: string[] = [];
+    vi.spyOn(await handles(), 'datasync').mockImplementation(async () => void seen.push(readFileSync(final, 'utf8')));
+    await placeFile(temp, final, { bytes: 3, replace: true });
+    expect([readFileSync(final, 'utf8'), seen]).toEqual(['new', ['old']]);
+    expect([readdirSync(folder), readdirSync(other)]).toEqual([['cat.png'], []]);
+    if (tellsOpenFiles) expect([openFilesIn(folder), openFilesIn(other)]).toEqual([[], []]);
+  });
+
+  test('a file whose replacement fails is still there', async () => {
+    const { temp, final, folder } = parts();
+    await expect(placeFile(temp, final, { bytes: 4, replace: true })).rejects.toThrow('shorter');
+    expect(readFileSync(final, 'utf8')).toBe('old');
+    expect(readdirSync(folder)).toEqual(['cat.png']);
+  });
+});
+
+test('a replacement that fails for another reason is not tried as a copy', async () => {
+  const folder = scratchFolder();
+  const final = join(folder, 'cat.png');
+  writeFileSync(final, 'old');
+  await expect(placeFile(join(folder, 'gone'), final, { bytes: 3, replace: true })).rejects.toMatchObject({
+    code: 'ENOENT',
+    syscall: 'rename',
+  });
+  expect(readFileSync(final, 'utf8')).toBe('old');
+});
+
+test.skipIf(!tellsOpenFiles)('no input stays open (needs /proc)', async () => {
+  const folder = scratchFolder();
+  writeFileSync(join(folder, 'cat.png'), png);
+  writeFileSync(join(folder, 'none.png'), 'text');
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  await readInputImage(join(folder, 'cat.png'), { hash: true });
+  await expect(readInputImage(join(folder, 'none.png'))).rejects.toMatchObject({ class: 'usage' });
+  const reading = readInputImage(fifo, { spoolFolder: folder });
+  const writer = await open(fifo, 'w');
+  await writer.write(png);
+  await writer.close();
+  const spooled = await reading;
+  expect(openFilesIn(folder)).toEqual([]);
+  await spooled.cleanup();
+});
+
+describe('faults 2c: output dir missing, not writable, name too long', () => {
+  const check = (output: string, more: object = {}, cwd = scratchFolder()): Promise<void> =>
+    checkOutput(planOutput(output, { ...facts, ...more }), { cwd, force: false });
+  const refused = { class: 'usage', message: expect.stringContaining('name is too long') };
+
+  test('a template whose hundredth name is too long is refused, its first is not measured alone', async () => {
+    await expect(check(`${'a'.repeat(248)}-{n}.{ext}`)).rejects.toMatchObject(refused);
+    await expect(check(`${'a'.repeat(240)}-{n}.{ext}`)).resolves.toBeUndefined();
+    await expect(check(`${'a'.repeat(220)}-{id}.{ext}`)).rejects.toMatchObject(refused);
+  });
+
+  test('a folder that takes no file is refused', async () => {
+    await expect(check('/proc/self/', { isDirectory: true })).rejects.toMatchObject({ class: 'usage' });
+  });
+
+  test('--dry-run makes no folder', async () => {
+    const cwd = scratchFolder();
+    await checkOutput(planOutput('new/', facts), { cwd, force: false, dryRun: true });
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test('a pipe that has one of the names is refused, with --force too', async () => {
+    const cwd = scratchFolder();
+    execFileSync('mkfifo', [join(cwd, 'cat.png')]);
+    const checking = checkOutput(planOutput('cat', facts), { cwd, force: true });
+    await expect(checking).rejects.toMatchObject({ class: 'usage', message: expect.stringContaining('pipe') });
+  });
+
+  test('a folder that somebody makes meanwhile is as good', async () => {
+    const cwd = scratchFolder();
+    mkdirSync(join(cwd, 'new'));
+    await expect(check('new/', {}, cwd)).resolves.toBeUndefined();
+  });
+});

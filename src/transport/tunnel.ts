@@ -33,7 +33,6 @@ export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOpti
     connecting.on('error', (error) => reject(unreachable(proxy, error)));
     connecting.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
       if (statusCode >= 200 && statusCode < 300) {
-        socket.setTimeout(0);
         if (head.length > 0) socket.unshift(head);
         return resolve(socket);
       }

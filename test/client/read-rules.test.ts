@@ -119,6 +119,7 @@ test('content: a stream that nobody asked for ends with a reason, or is cut', as
     result: { text: 'hello' },
     error: { class: 'incomplete' },
   });
+  expect(await content(events(open, half, whole))).toMatchObject({ error: { class: 'incomplete' } });
 });
 
 const stream = eventStream(...messageEvents('hel', 'lo'));
@@ -184,6 +185,8 @@ test('messages: an event that is broken ends the stream, but for the last that t
     result: { text: 'hello' },
     error: { class: 'incomplete' },
   });
+  const { deltas } = await message(`${begun}${broken}\n\n`);
+  expect(deltas).toContainEqual({ type: 'text', text: 'lo', block: 0 });
 });
 
 test.each([interrupted, new GatewayError('not-written', 'the disk is full'), new TypeError('a bug')])(

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { closeCutJson } from '../../src/formats/cut-json.ts';
+import { findErrorInReply, readErrorBody } from '../../src/formats/error-body.ts';
+import { readDetails } from '../../src/formats/error-details.ts';
+import { statusOfName } from '../../src/formats/error-status.ts';
+import { failureOf, failureOfError } from '../../src/formats/failure.ts';
+import { createMessageAssembler } from '../../src/formats/messages/events.ts';
+import { decodeMessage, replayableContent } from '../../src/formats/messages/reply.ts';
+import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
+import { objectAt } from '../../src/formats/set-fields.ts';
+import { saysSpent } from '../../src/formats/spent-quota.ts';
+import { createUpload } from '../../src/upload.ts';
+
+test('an overload that comes inside a begun stream may have been billed', () => {
+  const error = { message: 'busy', type: 'overloaded_error' };
+  expect(failureOfError(error).billed).toBe('no');
+  expect(failureOfError(error, { billed: 'unknown' }).billed).toBe('unknown');
+});
+
+test('a name of any length is told in short', () => {
+  const body = JSON.stringify({ error: { type: 'x'.repeat(900), message: 'no' } });
+  const { message } = failureOf({ status: 400, headers: {}, body, format: 'messages' });
+  expect(message).toBe(`the gateway answered 400 (${'x'.repeat(59)}…): no`);
+});
+
+test.each([
+  [{ status: 'ok' }, false],
+  [{ code: 200, status: 'ok' }, false],
+  [{ code: 500, status: 'failed' }, true],
+  [{ success: false, code: 'no_channel' }, true],
+  [{ success: true, code: 'fine' }, false],
+])('whether a 200 that holds %j is an error: %s', (json, isError) => {
+  expect(findErrorInReply(json) !== undefined).toBe(isError);
+});
+
+test('a request id ends somewhere', () => {
+  const id = readErrorBody(`{"error":{"message":"no (request id: ${'r'.repeat(900)}"}}`)?.requestId;
+  expect(id?.length).toBeLessThan(200);
+});
+
+test('the first delay that is told counts', () => {
+  expect(readDetails([{ retryDelay: '3s' }, { retryDelay: '9s' }, {}])).toMatchObject({ retryDelayMs: 3000 });
+});
+
+test.each(['constructor', 'toString', '__proto__'])('faults 2d: %s names no status', (name) => {
+  expect(statusOfName(name)).toBeUndefined();
+});
+
+test.each([
+  [{ seconds: -5 }, undefined],
+  [{ seconds: 'soon' }, undefined],
+  [{ seconds: 1, nanos: 5e8 }, 1500],
+  ['-1s', undefined],
+])('the duration %j is %s ms', (value, ms) => {
+  expect(durationMs(value)).toBe(ms);
+});
+
+test('faults 2d: ReDoS: a delay is read from its first characters only', () => {
+  expect(proseDelayMs(`retry in ${'1h'.repeat(100_000)}`)).toBe(20 * 3_600_000);
+  expect(durationMs('1h'.repeat(100_000))).toBe(20 * 3_600_000);
+});
+
+test.each([
+  'insufficient_quota',
+  'insufficient_user_quota',
+  'pre_consume_token_quota_failed',
+  'enforced_spend_limit_reached',
+  'credit_balance_exhausted',
+  'credit_balance_too_low',
+  'billing_hard_limit_reached',
+  'billing_error',
+])('%s means that waiting is no use', (name) => {
+  expect(saysSpent([undefined, name.toUpperCase()], '')).toBe(true);
+});
+
+test.each(['{"a":[}', '{"a":[1}', '[}', '{"a":1]', '{"a":tru,', '{a:1,'])('%s is no beginning of JSON', (text) => {
+  expect(closeCutJson(text)).toBeUndefined();
+});
+
+test('an upload is no object to lay fields over', () => {
+  expect(objectAt({ image: createUpload(Buffer.from('abc')) }, 'image')).toEqual({});
+});
+
+test('a call without an id, or whose input was cut, is no part of a later turn', () => {
+  const call = { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } };
+  const content = [call, { ...call, id: undefined }, { ...call, input: '{"a":' }];
+  expect(replayableContent(decodeMessage({ type: 'message', content }))).toEqual([call]);
+});
+
+test('a second beginning without an id is the same message, and only a named failure is one', () => {
+  const assembler = createMessageAssembler();
+  const start = (id?: string): string => JSON.stringify({ type: 'message_start', message: { id } });
+  assembler.feed({ data: start('m1') });
+  expect(assembler.feed({ data: start() })).toEqual([]);
+  expect(assembler.feed({ data: '{"success":false}' })).toEqual([]);
+  expect(() => assembler.feed({ data: start('m2') })).toThrow('a second message');
+  expect(() => assembler.feed({ data: '{"type":"error"}' })).toThrow('the gateway reported an error');
+});

@@ -16,7 +16,7 @@ export interface Recorder {
 }
 
 /** A job as the journal names it. */
-export interface Noted {
+interface Noted {
   job: Pick<Job, 'id'>;
   request: string;
 }

@@ -36,7 +36,7 @@ export async function readContent(
   const { value, cut } = isStream ? await readStreamed(body, reply) : parseReply(body, reply, 'content');
   if (isBare(value) && cut) return { result: emptyResult(model), error: cut };
   const result = await contentResult(decodeContentReply(value), { store: pictures, model });
-  return { result, error: cut ?? pictures.failure };
+  return { result, error: cut ?? pictures.failure() };
 }
 
 /**

@@ -54,7 +54,7 @@ export async function* readMessage(reply: HttpReply, options: ReadingOptions): A
   if (isBare(value) && cut) return { result: emptyResult(options.model), error: cut };
   const message = { ...decodeMessage(value), complete: cut === undefined };
   const result = await messageResult(message, { store, model: options.model });
-  const answer = { result, error: cut ?? store.failure };
+  const answer = { result, error: cut ?? store.failure() };
   if (answer.result.text !== '') yield [{ type: 'text', text: answer.result.text, block: 0 }];
   return answer;
 }
@@ -120,7 +120,7 @@ async function finishStream(
 ): Promise<Answer> {
   const result = await messageResult(message, { ...options, images: cleaner.images });
   if (error && !(message.complete && error.class === 'incomplete')) return { result, error };
-  if (message.complete) return { result, error: options.store.failure };
+  if (message.complete) return { result, error: options.store.failure() };
   const nothing = message.id === undefined && message.blocks.length === 0;
   const missing = nothing
     ? new GatewayError('bad-reply', 'the stream held no message', { sent: 'yes', retryable: false })

@@ -7,7 +7,7 @@ export interface PictureStore extends Base64Diversion {
   /** Undefined for a picture that was no Base64. Throws GatewayError not-written. */
   resolve(data: string): Promise<StoredBlob | undefined>;
   /** Why the first bad picture was bad (bad-reply). */
-  readonly failure: GatewayError | undefined;
+  failure(): GatewayError | undefined;
 }
 
 /** Keeps the good pictures of a reply in a store, and remembers that one was bad. */
@@ -30,7 +30,7 @@ export function keepGoodPictures(store: BlobStore): PictureStore {
       failure ??= error;
       return blob;
     },
-    get failure() {
+    failure() {
       return failure;
     },
   };

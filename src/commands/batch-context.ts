@@ -8,9 +8,9 @@ export interface JobContext {
   /** Its paths are read against the folder of the jobs. */
   input: Context;
   /** The same, with paths against the folder of the batch. */
-  output: Context;
+  output(): Context;
   /** Whether it registered anything for its end. */
-  readonly hasCleanups: boolean;
+  hasCleanups(): boolean;
   /** Runs what the job registered for its end. */
   end(): Promise<void>;
 }
@@ -42,12 +42,9 @@ export function createJobContexts(batch: Context, folders: JobFolders): (command
     const atEnd = (cleanup: () => Promise<void>): void => void cleanups.unshift(cleanup);
     return {
       input: { signal, patience, root, stdin, ui, report, atEnd, io: input },
-      get output() {
-        return { ...this.input, io: output };
-      },
-      get hasCleanups() {
-        return cleanups.length > 0;
-      },
+      // No getters: an object literal with one gives V8 a new hidden class each time, and with it garbage that grows old.
+      output: () => ({ signal, patience, root, stdin, ui, report, atEnd, io: output }),
+      hasCleanups: () => cleanups.length > 0,
       async end() {
         for (const cleanup of cleanups.splice(0)) await cleanup().catch(() => undefined);
       },

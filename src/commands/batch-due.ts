@@ -6,10 +6,10 @@ import type { Batch } from './batch-types.ts';
 
 /** The jobs that this run sends, in the order of their file. */
 export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<Job, void> {
-  const ready = [...plan.ready.values()];
-  for (const { job } of ready) yield job;
-  if (ready.length === plan.due) return;
-  let known = ready.length;
+  let known = plan.ready.size;
+  // Each is taken out of the map when its turn comes, and nothing else may hold it: it grows with its answer.
+  for (const { job } of plan.ready.values()) yield job;
+  if (known === plan.due) return;
   for await (const job of source.jobs()) {
     const slot = state.table.find(keyOf(job.id));
     if (slot >= 0 && state.table.isDue(slot) && known-- <= 0) yield job;

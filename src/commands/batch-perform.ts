@@ -46,7 +46,7 @@ export interface Performing {
  */
 export async function performJob(job: Job, prepared: PreparedJob, performing: Performing): Promise<Performed> {
   const { context: batch, flight } = performing;
-  const { output: context } = prepared.own;
+  const context = prepared.own.output();
   const { report } = context;
   const started = batch.io.elapsed();
   const deadline = startDeadline(prepared.settings.timeoutMs.value);

@@ -53,7 +53,7 @@ interface Planning extends PlanOptions {
 }
 
 /** What is kept ready at most: jobs, and characters of their bodies in all. */
-const mostReady = { jobs: 4096, characters: 4 * 1024 * 1024 };
+const mostReady = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
 /** So many ids of edited jobs are told. */
 const mostNamed = 5;
@@ -126,7 +126,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
 /** Keeps a job as it is, in the order of the file; none with files behind it, whose content may change. */
 function keepReady(job: Job, prepared: PreparedJob, planning: Planning): boolean {
   const { ready } = planning.plan;
-  const isPlain = !prepared.own.hasCleanups && !prepared.hasFiles;
+  const isPlain = !prepared.own.hasCleanups() && !prepared.hasFiles;
   planning.readyCharacters += isPlain ? JSON.stringify(prepared.built.post.body).length : Number.POSITIVE_INFINITY;
   if (ready.size >= mostReady.jobs || planning.readyCharacters > mostReady.characters) {
     planning.readyCharacters = Number.POSITIVE_INFINITY;

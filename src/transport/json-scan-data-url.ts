@@ -11,11 +11,11 @@ export interface DataUrlMatcher {
   /** Takes the next character; true when Base64 begins behind it. */
   push(byte: number): boolean;
   /** Nothing of a URL has been seen: characters that cannot begin one may be skipped. */
-  readonly isIdle: boolean;
+  isIdle(): boolean;
   /** Tells of the last character that was skipped. */
   skip(last: number | undefined): void;
   /** Whether the URL stands in parentheses, as in Markdown: it ends where they close, and nowhere before. */
-  readonly inParens: boolean;
+  inParens(): boolean;
 }
 
 /** Starts at the beginning of a string. Case does not matter, as in any URL's scheme and media type. */
@@ -30,10 +30,10 @@ export function createDataUrlMatcher(): DataUrlMatcher {
     return false;
   }
   return {
-    get isIdle() {
+    isIdle() {
       return matched === 0;
     },
-    get inParens() {
+    inParens() {
       return inParens;
     },
     skip(last) {
@@ -72,7 +72,7 @@ export function findDataUrl(
 ): { end: number; found: boolean } {
   let at = start;
   while (at < bytes.length) {
-    if (matcher.isIdle) {
+    if (matcher.isIdle()) {
       const next = findUrlStart(bytes, at);
       if (next > at) matcher.skip(bytes[next - 1]);
       at = next;

@@ -218,7 +218,7 @@ class Scanner implements Base64Scanner {
     this.#from = end;
     const byQuote = this.#bytes[end] === quote;
     // A Markdown picture that lacks its parenthesis goes on in the text of the next event: its run stays open.
-    if (!ended || (this.#lines && this.#state === 'url' && this.#matcher.inParens && byQuote)) return;
+    if (!ended || (this.#lines && this.#state === 'url' && this.#matcher.inParens() && byQuote)) return;
     // A string that a line break ended was cut: no placeholder takes its place.
     if (this.#state !== 'data' || byQuote) this.#pieces.push({ type: 'close' });
     this.#run = new Base64Run(this.#threshold);

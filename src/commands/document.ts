@@ -21,7 +21,7 @@ export interface Lost {
   /** The text was to be printed, and was not. */
   text: boolean;
   /** The body of `--raw`. */
-  body?: StoredBlob | undefined;
+  body?: Pick<StoredBlob, 'content'> | undefined;
 }
 
 /** What a command has found out so far. It is filled while the command runs, so that a failure tells as much as a success. */

@@ -46,13 +46,11 @@ export async function sendRaw(session: Session, post: Post, context: Context): P
 async function writeAndKeep(body: AsyncIterable<Uint8Array>, { io, report, atEnd }: Context): Promise<void> {
   const copy = new BlockWriter({ folder: tmpdir(), nonce: randomNonce });
   atEnd(() => copy.discard());
-  let bytes = 0;
   for await (const chunk of body) {
-    bytes += chunk.byteLength;
     await copy.write(chunk);
     await io.stdout.write(chunk);
   }
   await copy.end();
   if (io.stdout.failure === undefined || copy.path === undefined) return;
-  report.lost.body = { bytes, sha256: '', head: Buffer.alloc(0), content: { file: copy.path } };
+  report.lost.body = { content: { file: copy.path } };
 }

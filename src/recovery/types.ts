@@ -19,7 +19,7 @@ export interface KeptReply {
   document: unknown;
   images: KeptImage[];
   /** The body as it came, of `--raw`. */
-  body?: StoredBlob | undefined;
+  body?: Pick<StoredBlob, 'content'> | undefined;
 }
 
 /** Names the shape of a recovery file. */

@@ -81,7 +81,10 @@ function piecesOf(text: string): string[] {
   return pieces;
 }
 
-async function writeBase64({ content }: StoredBlob, write: (text: string) => Promise<void>): Promise<void> {
+async function writeBase64(
+  { content }: Pick<StoredBlob, 'content'>,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
   if ('data' in content) {
     for (let at = 0; at < content.data.byteLength; at += blockBytes)
       await write(Buffer.from(content.data.subarray(at, at + blockBytes)).toString('base64'));

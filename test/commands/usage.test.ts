@@ -10,6 +10,18 @@ test.each([
   ['an unknown flag', ['text', 'hi', '--zoom', '1:1'], 'unknown flag --zoom', 'see: gateway-cli text --help'],
   ['a short flag with more behind it', ['text', 'hi', '-zsecret'], 'unknown flag -z', 'see: gateway-cli text --help'],
   ['a flag without its value', ['text', 'hi', '--seed'], "option '--seed <n>' needs a value", 'text --help'],
+  [
+    'a flag of a group’s command',
+    ['sessions', 'list', '--zoom'],
+    'unknown flag --zoom',
+    'see: gateway-cli sessions list --help',
+  ],
+  [
+    'one of another group',
+    ['config', 'get', 'x', '--zoom'],
+    'unknown flag --zoom',
+    'see: gateway-cli config get --help',
+  ],
   ['a flag nearly right', ['image', 'gen', 'x', '--aspct', '1:1'], 'unknown flag --aspct', 'did you mean: --aspect'],
   ['an unknown command', ['txt', 'hi'], "unknown command 'txt'", 'did you mean: gateway-cli text'],
   ['a secret behind =', ['text', 'hi', `--apikey=${canaryKey}`], 'unknown flag --apikey', '--api-key'],

@@ -65,8 +65,7 @@ function isInside(entry: string, host: string): boolean {
   const [network = '', bits = ''] = entry.split('/');
   const version = isIP(network);
   const prefix = Number(bits);
-  if (version === 0 || isIP(host) !== version || !/^\d+$/.test(bits) || prefix > (version === 4 ? 32 : 128))
-    return false;
+  if (version === 0 || !/^\d+$/.test(bits) || prefix > (version === 4 ? 32 : 128)) return false;
   const family = version === 4 ? 'ipv4' : 'ipv6';
   const block = new BlockList();
   block.addSubnet(network, prefix, family);

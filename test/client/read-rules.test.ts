@@ -206,9 +206,9 @@ test('one bad picture does not spoil another, and a full disk is no bad picture'
   await sink.write(Buffer.from('QUJD'));
   await sink.end();
   expect(await pictures.resolve(placeholder)).toBeUndefined();
-  const first = pictures.failure;
+  const first = pictures.failure();
   expect(first).toMatchObject({ class: 'bad-reply' });
   expect(await pictures.resolve('?')).toBeUndefined();
-  expect(pictures.failure).toBe(first);
+  expect(pictures.failure()).toBe(first);
   expect(await pictures.resolve('QUJD')).toMatchObject({ bytes: 3 });
 });

@@ -75,3 +75,9 @@ test('deltas that come together are one where the reader joins them, and stay ap
   };
   expect([await textsOf(undefined), await textsOf(true)]).toEqual([['a', 'b', 'c'], ['abc']]);
 });
+
+test('a block that begins where another was not stopped leaves it all its text', async () => {
+  const events = [sample.text('end'), sample.block({ type: 'text', text: '' }), sample.text('x'), sample.end];
+  const body = Buffer.from([sample.start, ...events].map((data) => `data: ${data}\n\n`).join(''));
+  expect(texts((await messageOf(replyOf([body]))).deltas)).toEqual(['end', 'x']);
+});

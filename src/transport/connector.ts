@@ -3,6 +3,7 @@ import type { SecureContext } from 'node:tls';
 import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import buildConnection from 'undici/lib/core/connect.js';
+import { letEndBeHeard } from './last-words.ts';
 import { proxyFor } from './proxy.ts';
 import { openTunnel } from './tunnel.ts';
 import type { TransportOptions } from './types.ts';
@@ -31,6 +32,7 @@ export function createConnector({ env, secureContext, connectTimeoutMs }: Connec
   const direct: buildConnector.connector = (target, callback) => track(connectSocket(target, callback));
   function track(socket: Socket): void {
     open.add(socket);
+    letEndBeHeard(socket);
     socket.once('close', () => open.delete(socket));
   }
   const tunnel = callbackify(openTunnel);

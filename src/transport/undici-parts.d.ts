@@ -28,3 +28,24 @@ declare module 'undici/lib/core/connect.js' {
   ): (target: buildConnector.Options, callback: buildConnector.Callback) => Socket;
   export = createConnector;
 }
+
+declare module 'undici/lib/core/symbols.js' {
+  import type { Socket } from 'node:net';
+
+  namespace symbols {
+    /** The reader of one connection's replies. */
+    interface Parser {
+      readonly ptr: number;
+      readonly llhttp: { llhttp_resume(ptr: number): void };
+      paused: boolean;
+      resume(): void;
+    }
+    const kParser: unique symbol;
+
+    /** A socket that undici reads. */
+    interface Read extends Socket {
+      [kParser]?: Parser | null;
+    }
+  }
+  export = symbols;
+}

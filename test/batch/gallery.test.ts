@@ -132,7 +132,7 @@ describe('batch gallery', () => {
             ...flags,
             url,
           ],
-          { stdio: ['ignore', 'pipe', 'ignore'], timeout: 60_000 },
+          { stdio: ['ignore', 'pipe', 'ignore'], timeout: 300_000 },
         ).toString();
       const dom = browse('--dump-dom');
       expect(dom).toContain('<title>out</title>');

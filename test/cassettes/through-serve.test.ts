@@ -52,7 +52,7 @@ function framesIn(body: Buffer): number {
   return count;
 }
 
-test('what serve --upstream recorded is replayed byte for byte and frame for frame', { timeout: 30_000 }, async () => {
+test('what serve --upstream recorded is replayed byte for byte and frame for frame', { timeout: 180_000 }, async () => {
   const work = await startWork({ pace: 1 });
   const recording = await startServe(['--upstream', 'work', '--record', 'kept'], work);
   const live: Awaited<ReturnType<typeof ask>>[] = [];

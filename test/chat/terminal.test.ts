@@ -199,7 +199,7 @@ inTmux('in tmux: a terminal that is closed ends the conversation in order', asyn
   await terminal.press('Enter');
   await terminal.shows('whole\n>');
   await terminal.close();
-  await vi.waitFor(() => expect(readFileSync(join(cwd, 'code.txt'), 'utf8')).toBe('129\n'), { timeout: 20_000 });
+  await vi.waitFor(() => expect(readFileSync(join(cwd, 'code.txt'), 'utf8')).toBe('129\n'), { timeout: 50_000 });
   expect(readFileSync(join(cwd, 'err.txt'), 'utf8')).not.toMatch(/internal|Assertion/);
   expect(readdirSync(cwd)).not.toContain('s.jsonl.lock');
 });

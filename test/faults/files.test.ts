@@ -170,7 +170,7 @@ test('faults 2c: SIGKILL, power cut: never a short file under a final name', asy
     for (const name of readdirSync(cwd)) if (kill % 20 === 19) rmSync(join(cwd, name));
   }
   expect(whole).toBeGreaterThan(0);
-}, 180_000);
+}, 900_000);
 
 function isFinal(name: string): boolean {
   return !name.startsWith('.gateway-cli-');

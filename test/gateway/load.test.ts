@@ -19,7 +19,7 @@ interface Gateway {
   key: string;
 }
 
-describe('many at once', { timeout: 180_000 }, () => {
+describe('many at once', { timeout: 600_000 }, () => {
   let gateway: Gateway;
   beforeAll(async () => {
     gateway = await startGateway();

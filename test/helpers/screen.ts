@@ -55,7 +55,7 @@ export function openScreen(command: string, { env = {}, cwd }: { env?: Record<st
     press: (...keys) => void tmux('send-keys', ...keys),
     async shows(wanted) {
       const look = (): string => tmux('capture-pane', '-p');
-      await expect.poll(look, { timeout: 15_000, interval: 50 }).toMatch(wanted);
+      await expect.poll(look, { timeout: 50_000, interval: 50 }).toMatch(wanted);
       return look();
     },
   };

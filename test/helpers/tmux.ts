@@ -77,7 +77,7 @@ export async function openTerminal(
           if (typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)) return text;
           throw new Error(`the screen does not show ${String(wanted)}:\n${text}`);
         },
-        { timeout: 20_000, interval: 30 },
+        { timeout: 50_000, interval: 30 },
       );
     },
     async close() {

@@ -11,7 +11,7 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
   let installed: Installed;
   beforeAll(() => {
     installed = packAndInstall();
-  }, 60_000);
+  }, 300_000);
   afterAll(() => installed.remove());
 
   test.each([['20'], ['22'], ['24'], ['26']])(

@@ -14,7 +14,7 @@ let installed: Installed;
 
 beforeAll(() => {
   installed = packAndInstall();
-}, 60_000);
+}, 300_000);
 afterAll(() => installed.remove());
 
 test('holds these files and no other', () => {
@@ -115,7 +115,7 @@ test('its types compile in a project without Node types, library checks on, and 
     }
     expect(said).toBe('');
   }
-}, 60_000);
+}, 300_000);
 
 test('its types refer to no package at all', () => {
   const types = [...installed.files.keys()].filter((path) => path.endsWith('.d.ts'));

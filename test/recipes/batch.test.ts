@@ -52,7 +52,7 @@ describe('a shell loop over --shard', () => {
 
 test.skipIf(lacks('parallel'))(
   'GNU parallel runs the shards, and starts a killed one again',
-  { timeout: 60_000 },
+  { timeout: 300_000 },
   async () => {
     const at = place(24);
     // The third shard's first process is killed before it can do anything; parallel starts another one.

@@ -19,7 +19,7 @@ function blocksOf(title: string): string {
 
 const titles = [...page.matchAll(/^## (.*)$/gm)].map(([, title = '']) => title);
 
-describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 60_000 }, () => {
+describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }, () => {
   const ran: Record<string, Shell> = {};
   const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-recipes-'));
   let gateway: Listening;
@@ -37,7 +37,7 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 60_000 },
         env,
       });
     }
-  }, 60_000);
+  }, 300_000);
   afterAll(() => gateway.close(0));
 
   test.each(titles)('%s: every line works', (title) => {

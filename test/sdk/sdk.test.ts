@@ -24,7 +24,7 @@ if (isFull && !existsSync(join(folder, 'node_modules'))) {
 }
 const installed = existsSync(join(folder, 'node_modules/anthropic-1'));
 
-describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the full run)", { timeout: 60_000 }, () => {
+describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the full run)", { timeout: 300_000 }, () => {
   const transport = openTransport({ env: {} });
   let direct: Listening;
   let passing: Listening;

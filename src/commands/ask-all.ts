@@ -39,33 +39,51 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function askAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(atOnce);
-  const state: State = { over: undefined, thrown: undefined };
-  const asked = Array.from({ length: asking.count }, () => limit(() => ask(asking, state)));
-  const outcomes: Outcome[] = [];
-  for (const outcome of asked) {
-    const { answer } = await outcome;
-    outcomes.push(await outcome);
-    if (answer) await asking.images.save(answer.result.images, answer.result).catch((error) => noteEnd(error, state));
+  const state: State = { over: undefined, thrown: undefined, isDiskFull: false };
+  const saved: Promise<Outcome>[] = [];
+  for (let index = 0; index < asking.count; index++) {
+    const before = saved[index - 1];
+    const asked = limit(() => ask(asking, state, before));
+    saved.push(saveBehind(before, asked, { asking, state }));
   }
-  return { outcomes, thrown: state.thrown };
+  return { outcomes: await Promise.all(saved), thrown: state.thrown };
 }
 
 interface State {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
+  /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
+  isDiskFull: boolean;
 }
 
-async function ask({ session, post, model, images, lost }: Asking, state: State): Promise<Outcome> {
+async function ask(
+  { session, post, model, images, lost }: Asking,
+  state: State,
+  before: Promise<unknown> | undefined,
+): Promise<Outcome> {
+  if (state.isDiskFull) await before;
   const over = state.over ?? lost.failure;
   if (over !== undefined) return { failure: over };
   try {
-    const store = images.openStore();
+    const store = images.openStore(() => (state.isDiskFull = true));
     const { reply } = await session.send(post);
     return { answer: await readContent(reply, { store, model }) };
   } catch (error) {
     return { failure: noteEnd(error, state) };
   }
+}
+
+async function saveBehind(
+  before: Promise<unknown> | undefined,
+  asked: Promise<Outcome>,
+  { asking: { images }, state }: { asking: Asking; state: State },
+): Promise<Outcome> {
+  await before;
+  const outcome = await asked;
+  const result = outcome.answer?.result;
+  if (result) await images.save(result.images, result).catch((error) => noteEnd(error, state));
+  return outcome;
 }
 
 function noteEnd(error: unknown, state: State): GatewayError {

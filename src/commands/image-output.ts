@@ -52,8 +52,8 @@ interface ReplyFacts {
 
 /** Where the pictures of a command go. */
 export interface ImageOutput {
-  /** A store for one reply; its temporary files are gone at the end of the run, whatever happens. */
-  openStore(): BlobStore;
+  /** A store for one reply; its temporary files are gone at the end of the run. Tells when its folder takes no more. */
+  openStore(onFallback?: () => void): BlobStore;
   /** Publishes the pictures of one reply, prints their paths, and tells what is odd about them. */
   save(images: readonly ResultImage[], reply?: ReplyFacts): Promise<void>;
   /** With `--strict`, what did not fit. */
@@ -82,8 +82,9 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
     });
   const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
   return {
-    openStore() {
-      const store = createFileStore({ folder: toStdout ? tmpdir() : resolve(cwd, plan.folder), fallback: tmpdir() });
+    openStore(onFallback) {
+      const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
+      const store = createFileStore({ folder, fallback: tmpdir(), onFallback });
       context.atEnd(() => store.discard());
       return store;
     },

@@ -103,7 +103,12 @@ async function connectTo(way: Way): Promise<Check> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   const port = portOf(next);
   if (proxy === undefined) {
-    const socket = connect({ host: bare(next.hostname), port, autoSelectFamilyAttemptTimeout: 2000 });
+    const socket = connect({
+      host: bare(next.hostname),
+      port,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: 2000,
+    });
     socket.on('error', () => undefined);
     way.socket = socket;
     await once(socket, 'connect', { signal });

@@ -16,6 +16,8 @@ export interface TempFolders {
   folder: string;
   /** A folder on another disk, where a picture that was paid for goes when its own folder takes no more. */
   fallback?: string | undefined;
+  /** Told when a picture went to the fallback. */
+  onFallback?: (() => void) | undefined;
   nonce: Nonce;
 }
 
@@ -121,6 +123,7 @@ export class BlockWriter {
     const { folder, fallback } = this.#folders;
     if (fallback === undefined || this.#relocated) throw notWritten(folder, error);
     this.#relocated = true;
+    this.#folders.onFallback?.();
     const old = this.#file;
     try {
       this.#file = await createTempFile(fallback, this.#folders);

@@ -25,6 +25,7 @@ export function createConnector({ env, secureContext, connectTimeoutMs }: Connec
   const open = new Set<Socket>();
   const connectSocket = buildConnection({
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
+    autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2000,
     ...(secureContext === undefined ? {} : { secureContext }),
   });

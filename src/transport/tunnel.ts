@@ -27,7 +27,11 @@ export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOpti
   };
   const send = proxy.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
   return await new Promise<Socket>((resolve, reject) => {
-    const connecting = send({ ...options, autoSelectFamilyAttemptTimeout: 2000 } as RequestOptions);
+    const connecting = send({
+      ...options,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: 2000,
+    } as RequestOptions);
     connecting.on('socket', track);
     connecting.on('timeout', () => connecting.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
     connecting.on('error', (error) => reject(unreachable(proxy, error)));

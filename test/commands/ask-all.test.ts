@@ -19,7 +19,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
     close: async () => {},
   };
   const images: ImageOutput = {
-    openStore: createMemoryStore,
+    openStore: () => createMemoryStore(),
     save: async (found) => void (saved += found.length),
     misfit: undefined,
   };
@@ -57,4 +57,21 @@ test('asks no more with a key that was refused', async () => {
 test('goes on after a failure of one request', async () => {
   const asked = await ask(6, failing(new GatewayError('gateway', 'boom')), good, good, good, good, good);
   expect(asked).toMatchObject({ sent: 6, saved: 5, thrown: undefined });
+});
+
+test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
+  const order: string[] = [];
+  const session: Session = {
+    send: async () => (order.push('sent'), { reply: good(), attempts: 1 }),
+    close: async () => {},
+  };
+  const images: ImageOutput = {
+    openStore: (onFallback) => (onFallback?.(), createMemoryStore()),
+    save: async () => void order.push('saved'),
+    misfit: undefined,
+  };
+  const post = { path: '/', use: 'image', body: {} } as const;
+  await askAll({ session, post, model: 'm', images, count: 6, lost: { images: [], text: false } });
+  const pair = ['sent', 'saved'];
+  expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
 });

@@ -35,7 +35,7 @@ export async function mergeChunks(outputs) {
 function groupsOf(files) {
   const library = closureOf(['index.js'], files);
   const program = closureOf(entries(files, 'program'), files);
-  const requests = ['text', 'image-gen', 'image-edit'].map((name) => closureOf(entries(files, name), files));
+  const requests = ['text', 'gen', 'edit'].map((name) => closureOf(entries(files, name), files));
   const shared = [...files.keys()].filter((file) => file.startsWith('chunk-'));
   const often = shared.filter((file) => requests.some((closure) => closure.has(file)));
   const common = new Set([...program, ...library, ...often]);
@@ -51,7 +51,9 @@ function groupsOf(files) {
 }
 
 function entries(files, name) {
-  return [...files.keys()].filter((file) => new RegExp(`^${name}-[A-Z0-9]{8}\\.js$`).test(file));
+  const found = [...files.keys()].filter((file) => new RegExp(`^${name}-[A-Z0-9]{8}\\.js$`).test(file));
+  if (found.length === 0) throw new Error(`no chunk is called ${name}: name the command's file here as it is called now`);
+  return found;
 }
 
 function closureOf(starts, files) {

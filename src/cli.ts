@@ -27,11 +27,11 @@ export const tree: Tree = {
     commands: {
       gen: {
         summary: 'prompt in, image files out',
-        load: async () => (await import('./commands/image-gen.ts')).imageGenCommand,
+        load: async () => (await import('./commands/image/gen.ts')).imageGenCommand,
       },
       edit: {
         summary: 'images and an instruction in, image files out',
-        load: async () => (await import('./commands/image-edit.ts')).imageEditCommand,
+        load: async () => (await import('./commands/image/edit.ts')).imageEditCommand,
       },
     },
   },
@@ -73,31 +73,31 @@ export const tree: Tree = {
     commands: {
       init: {
         summary: 'ask for a profile and write it',
-        load: async () => (await import('./commands/config-init.ts')).configInitCommand,
+        load: async () => (await import('./commands/config/init.ts')).configInitCommand,
       },
       path: {
         summary: 'print where the config file is',
-        load: async () => (await import('./commands/config-read.ts')).configPathCommand,
+        load: async () => (await import('./commands/config/read.ts')).configPathCommand,
       },
       list: {
         summary: 'print every setting with its origin, keys redacted',
-        load: async () => (await import('./commands/config-read.ts')).configListCommand,
+        load: async () => (await import('./commands/config/read.ts')).configListCommand,
       },
       get: {
         summary: 'print one setting',
-        load: async () => (await import('./commands/config-read.ts')).configGetCommand,
+        load: async () => (await import('./commands/config/read.ts')).configGetCommand,
       },
       set: {
         summary: 'write one setting; - reads it from stdin or asks',
-        load: async () => (await import('./commands/config-write.ts')).configSetCommand,
+        load: async () => (await import('./commands/config/write.ts')).configSetCommand,
       },
       unset: {
         summary: 'remove one setting',
-        load: async () => (await import('./commands/config-write.ts')).configUnsetCommand,
+        load: async () => (await import('./commands/config/write.ts')).configUnsetCommand,
       },
       use: {
         summary: 'choose the profile in use',
-        load: async () => (await import('./commands/config-write.ts')).configUseCommand,
+        load: async () => (await import('./commands/config/write.ts')).configUseCommand,
       },
     },
   },
@@ -111,15 +111,15 @@ export const tree: Tree = {
       },
       status: {
         summary: 'tell where a batch stands',
-        load: async () => (await import('./commands/batch-status.ts')).batchStatusCommand,
+        load: async () => (await import('./commands/batch/status.ts')).batchStatusCommand,
       },
       merge: {
         summary: 'join the folders of all shards',
-        load: async () => (await import('./commands/batch-merge.ts')).batchMergeCommand,
+        load: async () => (await import('./commands/batch/merge.ts')).batchMergeCommand,
       },
       gallery: {
         summary: 'write a page with all pictures and texts',
-        load: async () => (await import('./commands/batch-gallery.ts')).batchGalleryCommand,
+        load: async () => (await import('./commands/batch/gallery.ts')).batchGalleryCommand,
       },
     },
   },

@@ -3,7 +3,7 @@ import { type Answer, readContent } from '../client/content.ts';
 import type { Post } from '../client/target.ts';
 import { type ErrorClass, GatewayError, messageOf } from '../errors.ts';
 import type { Lost } from './document.ts';
-import type { ImageOutput } from './image-output.ts';
+import type { ImageOutput } from './image/output.ts';
 import type { Session } from './session.ts';
 
 /** Requests under way at once with `--count`. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Action, Context } from './context.ts';
-import { runBatch } from './batch-run.ts';
-import type { BatchFlags } from './batch-types.ts';
+import { runBatch } from './batch/run.ts';
+import type { BatchFlags } from './batch/types.ts';
 import { addFlags } from './flags/flag.ts';
 import { batchFlags } from './flags/batch.ts';
 import { connectionFlags } from './flags/shared.ts';

@@ -1,7 +1,7 @@
 import type { Post } from '../client/target.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Context } from './context.ts';
-import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from './image-output.ts';
+import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from './image/output.ts';
 import { sendRaw } from './raw.ts';
 import { openSession, readTarget, type Session } from './session.ts';
 import type { ConnectionFlags } from './settings.ts';

@@ -2,18 +2,18 @@ import type { Command } from 'commander';
 import type { SessionFile } from '../chat/session-file.ts';
 import type { Body } from '../upload.ts';
 import { begin } from './begin.ts';
-import type { AllChatFlags } from './chat-flags.ts';
-import { endLine } from './chat-print.ts';
-import { buildChatRequest } from './chat-request.ts';
-import { resumeSession } from './chat-session.ts';
-import { openTools } from './chat-tools.ts';
-import { askTurn, storableTurn, type Turned } from './chat-turn.ts';
+import type { AllChatFlags } from './chat/flags.ts';
+import { endLine } from './chat/print.ts';
+import { buildChatRequest } from './chat/request.ts';
+import { resumeSession } from './chat/session.ts';
+import { openTools } from './chat/tools.ts';
+import { askTurn, storableTurn, type Turned } from './chat/turn.ts';
 import type { Action, Context } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { chatFlags } from './flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { setExamples } from './help.ts';
-import { warnOfNoImage } from './image-output.ts';
+import { warnOfNoImage } from './image/output.ts';
 import { checkRaw } from './raw.ts';
 import { checkSchema } from './schema.ts';
 import { readSettings } from './settings.ts';
@@ -43,7 +43,7 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const settings = await readSettings(flags, context, 'chat');
   const resumed = await resumeSession(flags, context);
   if (isInteractive(words, flags, context)) {
-    const { runInteractive } = await import('./chat-interactive.ts');
+    const { runInteractive } = await import('./chat/interactive.ts');
     return runInteractive(flags, { context, settings, resumed });
   }
   const earlier = resumed?.earlier;

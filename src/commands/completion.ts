@@ -8,7 +8,7 @@ import { readConfig } from '../settings/file.ts';
 import { configPath } from '../settings/folders.ts';
 import { modelVariables } from '../settings/pick-values.ts';
 import type { Config } from '../settings/types.ts';
-import { configKeys, valuesOfKey } from './config-keys.ts';
+import { configKeys, valuesOfKey } from './config/keys.ts';
 import type { Action, Context } from './context.ts';
 import { quote } from './flags/values.ts';
 import { setExamples } from './help.ts';

@@ -7,8 +7,8 @@ import type { Secret } from '../settings/secret.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
 import type { Action, Context } from './context.ts';
-import type { Live } from './doctor-live.ts';
-import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './doctor-settings.ts';
+import type { Live } from './doctor/live.ts';
+import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './doctor/settings.ts';
 import { addFlags } from './flags/flag.ts';
 import { connectionFlags } from './flags/shared.ts';
 import { setExamples, setNotes } from './help.ts';
@@ -99,7 +99,7 @@ async function* examineGateway(surveyed: Surveyed, flags: Flags, context: Contex
 }
 
 async function* examineLive(live: Live): AsyncGenerator<Check> {
-  const { examineLive: examine } = await import('./doctor-live.ts');
+  const { examineLive: examine } = await import('./doctor/live.ts');
   yield* examine(live);
 }
 

@@ -10,8 +10,8 @@ import type { Action, Context } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { imageFlags } from './flags/format.ts';
 import { setExamples } from './help.ts';
-import { planImages } from './image-output.ts';
-import { writeToStdout } from './image-to-stdout.ts';
+import { planImages } from './image/output.ts';
+import { writeToStdout } from './image/to-stdout.ts';
 import { unreadable } from './input-files.ts';
 import { printText } from './text.ts';
 

@@ -10,10 +10,10 @@ import { addFlags } from './flags/flag.ts';
 import { serveFlags } from './flags/serve.ts';
 import { setExamples, setNotes } from './help.ts';
 import { readTextFlag } from './input-files.ts';
-import { runServed } from './serve-run.ts';
-import { openSource } from './serve-source.ts';
-import { announce, logLine } from './serve-tell.ts';
-import type { SourceFlags } from './serve-upstream.ts';
+import { runServed } from './serve/run.ts';
+import { openSource } from './serve/source.ts';
+import { announce, logLine } from './serve/tell.ts';
+import type { SourceFlags } from './serve/upstream.ts';
 import { keepHeapSmall } from './young-heap.ts';
 
 /** Flags of `serve`, as they were typed. */

@@ -6,7 +6,7 @@ import { addFlags } from './flags/flag.ts';
 import { contentFlags, fileFlags, textFlags } from './flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { setExamples } from './help.ts';
-import { warnOfNoImage } from './image-output.ts';
+import { warnOfNoImage } from './image/output.ts';
 import { startPayload } from './payload.ts';
 import { checkRaw } from './raw.ts';
 import { checkSchema } from './schema.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../src/batch/job-line.ts';
-import { jobKeys } from '../../src/commands/batch-keys.ts';
+import { jobKeys } from '../../src/commands/batch/keys.ts';
 
 const rules: JobRules = { tables: jobKeys, defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
 const read = (job: unknown, line = 3) => readJobLine(JSON.stringify(job), line, rules);

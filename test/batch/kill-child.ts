@@ -1,7 +1,7 @@
 // A batch in a process of its own that kills itself at one step of one job, or has no patience after SIGTERM: bundled and
 // started by kill.test.ts.
 import process from 'node:process';
-import { runBatch } from '../../src/commands/batch-run.ts';
+import { runBatch } from '../../src/commands/batch/run.ts';
 import type { Context } from '../../src/commands/context.ts';
 import { emptyReport } from '../../src/commands/document.ts';
 import { createStdin } from '../../src/commands/stdin.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { askAll } from '../../src/commands/ask-all.ts';
-import type { ImageOutput } from '../../src/commands/image-output.ts';
+import type { ImageOutput } from '../../src/commands/image/output.ts';
 import type { Session } from '../../src/commands/session.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/images/store.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { checkRuntime } from '../../src/commands/doctor-settings.ts';
+import { checkRuntime } from '../../src/commands/doctor/settings.ts';
 import { run } from '../helpers/run.ts';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
 

@@ -1,0 +1,33 @@
+import { keyOf } from '../../batch/digest.ts';
+import type { Job } from '../../batch/types.ts';
+import { GatewayError } from '../../errors.ts';
+import type { PreparedJob } from './request.ts';
+import type { Batch } from './types.ts';
+
+/** The jobs that this run sends, in the order of their file. */
+export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<Job, void> {
+  let known = plan.ready.size;
+  // Each is taken out of the map when its turn comes, and nothing else may hold it: it grows with its answer.
+  for (const { job } of plan.ready.values()) yield job;
+  if (known === plan.due) return;
+  for await (const job of source.jobs()) {
+    const slot = state.table.find(keyOf(job.id));
+    if (slot >= 0 && state.table.isDue(slot) && known-- <= 0) yield job;
+  }
+}
+
+/** The request as it was checked, or built again from the file; what was checked is what is sent. */
+export async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Promise<PreparedJob> {
+  const ready = plan.ready.get(job.id);
+  if (ready) {
+    plan.ready.delete(job.id);
+    return ready.prepared;
+  }
+  const prepared = await builder.prepare(job);
+  if (state.table.requestOf(state.table.find(keyOf(job.id))) === prepared.request) return prepared;
+  await prepared.own.end();
+  throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {
+    hint: 'run the same command again',
+    sent: 'no',
+  });
+}

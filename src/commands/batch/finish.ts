@@ -1,0 +1,84 @@
+import { relative, join } from 'node:path';
+import type { Stop } from '../../batch/runner.ts';
+import { countJobs, countOf, describeCounts, exitCodeOf, summaryDocument } from '../../batch/summary.ts';
+import { batchFiles, type Counts } from '../../batch/types.ts';
+import { totalTokens } from '../../batch/usage.ts';
+import { GatewayError, outcomes } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Batch } from './types.ts';
+import { writeSummary } from './folder.ts';
+
+/** So many failures are told one by one. */
+const mostTold = 5;
+
+/** How the sending ended: for a reason that is no failure, or with one. */
+export interface BatchEnd {
+  stop?: Stop | undefined;
+  failure?: unknown;
+}
+
+/** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
+export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Promise<void> {
+  const { context, state, plan, outdir } = batch;
+  const counts = countJobs(state.table, { jobs: plan.jobs, only: (slot) => state.table.isSeen(slot) });
+  const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
+  const exitCode = ending instanceof GatewayError ? ending.exitCode : undefined;
+  const summary = summaryDocument({
+    counts,
+    skipped: plan.jobs - plan.due,
+    usage: state.usage,
+    durationMs: context.io.elapsed() - batch.startedAt,
+    outdir: shownPath(outdir, context.io.cwd),
+    failures: state.failures,
+    exitCode: ending === undefined ? undefined : (exitCode ?? outcomes.internal.code),
+  });
+  context.report.own = summary;
+  await writeSummary(outdir, context.ui.redact(JSON.stringify(summary)));
+  if (failure !== undefined) return;
+  await context.ui.note(describeCounts(counts));
+  if (!context.root.json && stop !== 'signal')
+    await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
+  if (ending !== undefined) throw ending;
+  await tellFailures(batch);
+  if (exitCodeOf(counts) !== outcomes.ok.code) throw failed(counts, stop, batch);
+}
+
+/** Why the first few failed: nobody shall have to look for it. */
+async function tellFailures({ state, context, outdir }: Batch): Promise<void> {
+  const all = [...state.failures];
+  if (all.length === 0) return;
+  for (const [id, error] of all.slice(0, mostTold)) await context.ui.note(`${id}: ${error.class}: ${error.message}`);
+  const more = all.length > mostTold ? `and ${all.length - mostTold} more; ` : '';
+  const folder = shellWord(shownPath(outdir, context.io.cwd));
+  await context.ui.note(`${more}all of them: gateway-cli batch status ${folder}`);
+}
+
+function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch): GatewayError {
+  const early = {
+    tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
+    failures: `stopped after ${countOf(counts.failed + counts.unknown, 'failure')}: `,
+    signal: '',
+  };
+  const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
+  return new GatewayError('batch-failed', message, { hint: hintFor(counts), sent: 'yes', retryable: true });
+}
+
+function hintFor({ failed: failures, unknown, pending }: Counts): string {
+  if (pending > 0) return 'run the same command again: it goes on where it stopped';
+  const flags = [failures > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean);
+  return `why stands in ${batchFiles.summary}; to send them again: the same command with ${flags.join(' ')}`;
+}
+
+/** `--dry-run`: all jobs are checked, and nothing is sent or written. */
+export async function showPlan({ plan, context }: Batch): Promise<void> {
+  const { jobs, total, due } = plan;
+  const facts = { jobs, total, due, skipped: jobs - due, origin: plan.origin };
+  context.report.own = { schema: 'gateway-cli/batch-plan@1', ...facts };
+  if (context.root.json) return;
+  await context.io.stdout.write(`${countOf(jobs, 'job')} checked, ${due} to send, ${jobs - due} sent before\n`);
+}
+
+function shownPath(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short === '' ? '.' : short.startsWith('..') ? path : short;
+}

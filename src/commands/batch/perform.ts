@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import { keyOf, keyToHex } from '../../batch/digest.ts';
+import { endsBatch } from '../../batch/runner.ts';
+import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
+import { type Pacer, paceRetries } from '../../batch/rate.ts';
+import type { Answer } from '../../client/content.ts';
+import { readContent } from '../../client/content.ts';
+import type { CallOptions } from '../../client/connection.ts';
+import { startDeadline } from '../../client/deadline.ts';
+import { readMessage } from '../../client/messages.ts';
+import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { fileWord } from '../../images/slug.ts';
+import { createFileStore } from '../../images/store.ts';
+import type { BlobStore } from '../../images/types.ts';
+import type { HttpReply } from '../../transport/types.ts';
+import type { Call, Flight } from './flight.ts';
+import type { PreparedJob } from './request.ts';
+import type { Context } from '../context.ts';
+import { resultDocument } from '../document.ts';
+import { type ImageOutput, planImages } from '../image/output.ts';
+import { keepReply } from '../keep-reply.ts';
+import { checkSchema } from '../schema.ts';
+import type { Session } from '../session.ts';
+import { settle } from '../settle.ts';
+
+/** What all jobs of a run are performed with. */
+export interface Performing {
+  context: Context;
+  session: Session;
+  /** Absolute path of the batch's folder. */
+  outdir: string;
+  /** Takes pictures that find no room there. */
+  fallback: string;
+  policy: CallOptions['policy'];
+  gate: NonNullable<CallOptions['gate']>;
+  /** Waits for the turn that `--rate` gives. */
+  pace: Pacer;
+  strict: boolean;
+  requireComplete: boolean;
+  flight: Flight;
+}
+
+/**
+ * Sends a job's request, reads the answer and publishes its pictures. Failures of the job are in what it returns; what it
+ * throws (a full disk, a bug) ends the batch.
+ */
+export async function performJob(job: Job, prepared: PreparedJob, performing: Performing): Promise<Performed> {
+  const { context: batch, flight } = performing;
+  const context = prepared.own.output();
+  const { report } = context;
+  const started = batch.io.elapsed();
+  const deadline = startDeadline(prepared.settings.timeoutMs.value);
+  const call: Call = { attempts: 1, out: false, flying: false, deadline };
+  flight.begin(call);
+  try {
+    const failure = await attempt(() => answerJob(job, prepared, { ...performing, context, call }));
+    report.attempts = call.attempts;
+    if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
+    const error = failure as GatewayError | undefined;
+    if (batch.signal.aborted && error !== undefined && ends.has(error.class) && !call.out) return { state: 'unsent' };
+    const durationMs = batch.io.elapsed() - started;
+    const { model, prompt } = prepared.built;
+    const document = {
+      ...resultDocument(report, { error, durationMs }),
+      model: report.result?.model ?? model,
+      prompt,
+    };
+    return {
+      state: stateOf(error, call),
+      document,
+      usage: report.result?.usage,
+      error: error && errorOf(error, batch),
+      ...(report.result !== undefined && {
+        keep(unwritten) {
+          report.lost.text = (report.result?.text ?? '') !== '';
+          return kept(unwritten, context);
+        },
+      }),
+    };
+  } finally {
+    flight.end(call);
+    deadline.end();
+    await prepared.own.end();
+  }
+}
+
+async function attempt(act: () => Promise<void>): Promise<unknown> {
+  try {
+    await act();
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('nothing was thrown');
+  }
+}
+
+/** A paid reply that cannot be written is kept like that of any command (faults.md 2c). */
+async function kept(failure: unknown, { report, io }: Context): Promise<unknown> {
+  if (!(failure instanceof GatewayError) || failure.class !== 'not-written') return failure;
+  return keepReply(failure, report, io);
+}
+
+const ends = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
+
+/** Sent and never answered, or broken off: it may have been billed, so nobody sends it again by accident. */
+function stateOf(error: GatewayError | undefined, { out }: Call): 'done' | 'failed' | 'unknown' {
+  if (error === undefined) return 'done';
+  return error.class === 'no-reply' || (ends.has(error.class) && out) ? 'unknown' : 'failed';
+}
+
+function errorOf(error: GatewayError, { ui }: Context): JobError {
+  return { class: error.class, message: ui.redact(error.message), billed: error.billed };
+}
+
+async function answerJob(
+  job: Job,
+  { built, settings }: PreparedJob,
+  performing: Performing & { call: Call },
+): Promise<void> {
+  const { context, session, policy, gate, pace, call } = performing;
+  const isImage = job.command.startsWith('image');
+  // For pictures the folder is looked at before anything is paid for.
+  let output = isImage ? await planOutput(job, { built, settings }, performing) : undefined;
+  const store = createFileStore({ folder: join(performing.outdir, batchFiles.images), fallback: performing.fallback });
+  context.atEnd(() => store.discard());
+  const { reply } = await session.send(built.post, {
+    deadline: call.deadline,
+    policy,
+    gate: paceRetries(gate, pace),
+    onSent() {
+      call.out = true;
+      call.flying = true;
+    },
+    onRetry({ error }) {
+      call.attempts++;
+      call.flying = false;
+      if (error.billed === 'no') call.out = false;
+      if (context.signal.aborted) call.deadline.abort(context.signal.reason);
+    },
+  });
+  const answer = await readAnswer(reply, { job, store, model: built.model });
+  context.report.result = answer.result;
+  const { images } = answer.result;
+  if (images.length > 0) output ??= await planOutput(job, { built, settings }, performing);
+  await output?.save(images, answer.result);
+  // A picture that could not be written is kept, and ends the batch.
+  if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
+  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
+  await settle(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
+  if (built.check) checkSchema(built.check, answer.result.text);
+  if (output?.misfit) throw output.misfit;
+}
+
+async function readAnswer(
+  reply: HttpReply,
+  { job, store, model }: { job: Job; store: BlobStore; model: string },
+): Promise<Answer> {
+  if (job.command !== 'chat') return readContent(reply, { store, model });
+  const deltas = readMessage(reply, { store, model, joined: true });
+  for (;;) {
+    const next = await deltas.next();
+    if (next.done) return next.value;
+  }
+}
+
+/** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */
+async function planOutput(
+  job: Job,
+  { built }: Pick<PreparedJob, 'built' | 'settings'>,
+  { context, strict }: Performing,
+): Promise<ImageOutput> {
+  const { aspect, size } = job.values as { aspect?: string; size?: string };
+  const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+  try {
+    return await planImages({ output, aspect, size, strict, prompt: built.prompt, model: built.model }, context);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
+  }
+}
+
+/** The job's `name`, else its id; an id that is no file name is told apart by its hash. */
+function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
+  if (name !== undefined) return name;
+  const word = fileWord(id);
+  return word === id ? word : `${word}-${keyToHex(keyOf(id)).slice(0, 8)}`;
+}

@@ -1,0 +1,163 @@
+import { type Key, keyOf, keyToHex } from '../../batch/digest.ts';
+import { collectFaults, type Faults } from '../../batch/faults.ts';
+import type { JournalState } from '../../batch/journal.ts';
+import { changedError, decide, requireMatch, type ResumeFlags } from '../../batch/plan.ts';
+import { isInShard } from '../../batch/shard.ts';
+import type { Job, Shard } from '../../batch/types.ts';
+import { addressPost, type Post } from '../../client/target.ts';
+import { usageError } from '../../errors.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { PreparedJob, RequestBuilder } from './request.ts';
+import type { JobSource } from './source.ts';
+import type { Context } from '../context.ts';
+import { type AuthForms, readTarget } from '../session.ts';
+
+/** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
+export interface BatchPlan {
+  /** Jobs of this shard, of the whole file, and those that this run sends. */
+  jobs: number;
+  total: number;
+  due: number;
+  /** Jobs that an earlier run sent, and this one sends again. */
+  again: number;
+  /** Jobs of the journal that the file does not name any more. */
+  removed: number;
+  /** Stands for all ids of the file. */
+  list: string;
+  /** Scheme and host of the gateway, or `offline`. */
+  origin: string;
+  settings: Settings;
+  forms: AuthForms;
+  /** The first due jobs, by id, as many as fit into little memory: these are not read and built again. */
+  ready: Map<string, { job: Job; prepared: PreparedJob }>;
+}
+
+export interface PlanOptions {
+  source: JobSource;
+  builder: RequestBuilder;
+  state: JournalState;
+  shard: Shard | undefined;
+  resume: ResumeFlags;
+  context: Context;
+}
+
+interface Planning extends PlanOptions {
+  plan: BatchPlan;
+  sum: Key;
+  changed: string[];
+  changes: number;
+  first: { settings: Settings; post: Post } | undefined;
+  faults: Faults;
+  /** Characters of the bodies that are kept ready; infinite once one job was not kept. */
+  readyCharacters: number;
+}
+
+/** What is kept ready at most: jobs, and characters of their bodies in all. */
+const mostReady = { jobs: 2048, characters: 4 * 1024 * 1024 };
+
+/** So many ids of edited jobs are told. */
+const mostNamed = 5;
+
+/**
+ * Checks every job and decides what is sent. Throws GatewayError usage with file and line, or batch-locked where the folder
+ * belongs to another gateway or shard, or jobs were edited.
+ */
+export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
+  const { source, state, context, shard } = options;
+  const faults = collectFaults(source.name);
+  const planning: Planning = {
+    ...options,
+    plan: { jobs: 0, total: 0, due: 0, again: 0, removed: 0, list: '', origin: '' } as unknown as BatchPlan,
+    sum: { high: 0, low: 0 },
+    changed: [],
+    changes: 0,
+    first: undefined,
+    faults,
+    readyCharacters: 0,
+  };
+  const { plan } = planning;
+  plan.forms = {};
+  plan.ready = new Map();
+  for await (const job of source.jobs(faults.add)) {
+    context.signal.throwIfAborted();
+    await planJob(job, planning).catch(faults.add);
+  }
+  faults.settle();
+  if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, 'one JSON object a line');
+  plan.list = keyToHex(planning.sum);
+  await checkFirst(planning);
+  requireMatch(state.run, { origin: plan.origin, shard });
+  if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
+  for (const slot of state.table.slots()) if (!state.table.isSeen(slot)) plan.removed++;
+  return plan;
+}
+
+async function planJob(job: Job, planning: Planning): Promise<void> {
+  const { plan, state, shard, builder, resume } = planning;
+  const { table } = state;
+  const key = keyOf(job.id);
+  const slot = table.add(key);
+  if (table.isSeen(slot))
+    throw planning.faults.isFull ? planning.faults.another : await duplicate(job, planning.source);
+  table.markSeen(slot);
+  plan.total++;
+  planning.sum = { high: (planning.sum.high ^ key.high) >>> 0, low: (planning.sum.low + key.low) >>> 0 };
+  if (!isInShard(key, shard)) return;
+  plan.jobs++;
+  const prepared = await builder.prepare(job);
+  const { built, settings, request, own } = prepared;
+  planning.first ??= { settings, post: built.post };
+  const { use } = built.post;
+  if (plan.forms[use] === undefined) plan.forms = { ...plan.forms, [use]: settings.auth.value };
+  const before = table.stateOf(slot);
+  const same = table.requestOf(slot) === request;
+  const decision = decide({ state: before, same }, resume);
+  if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
+  if (decision !== 'run') return own.end();
+  plan.due++;
+  if (before !== 'new') plan.again++;
+  table.setDue(slot, true);
+  // What is known of the job as it was says nothing of the job as it is.
+  if (!same) table.setState(slot, 'new');
+  if (!keepReady(job, prepared, planning)) await own.end();
+  table.setRequest(slot, request);
+}
+
+/** Keeps a job as it is, in the order of the file; none with files behind it, whose content may change. */
+function keepReady(job: Job, prepared: PreparedJob, planning: Planning): boolean {
+  const { ready } = planning.plan;
+  const isPlain = !prepared.own.hasCleanups() && !prepared.hasFiles;
+  planning.readyCharacters += isPlain ? JSON.stringify(prepared.built.post.body).length : Number.POSITIVE_INFINITY;
+  if (ready.size >= mostReady.jobs || planning.readyCharacters > mostReady.characters) {
+    planning.readyCharacters = Number.POSITIVE_INFINITY;
+    return false;
+  }
+  ready.set(job.id, { job, prepared });
+  return true;
+}
+
+/** What no job can know of itself: where the requests go, and whether a key may go there. */
+async function checkFirst(planning: Planning): Promise<void> {
+  const { plan, first, context, builder, source } = planning;
+  plan.settings = first?.settings ?? (await settingsOfAny(builder, source));
+  const { offline, baseUrl } = plan.settings;
+  plan.origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+  if (offline.value || first === undefined) return;
+  const target = await readTarget(plan.settings, context, plan.forms);
+  addressPost({ ...target, key: 'redacted' }, first.post);
+}
+
+/** A shard may have no job at all. */
+async function settingsOfAny(builder: RequestBuilder, source: JobSource): Promise<Settings> {
+  const { value } = await source.jobs().next();
+  return builder.settingsOf(value as Job);
+}
+
+async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
+  for await (const job of source.jobs(() => undefined)) {
+    if (job.id !== id) continue;
+    const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
+    return usageError(`${source.name}:${line}: the id ${shown} stands in line ${job.line} already`, 'ids are unique');
+  }
+  return usageError(`${source.name}:${line}: the file changed while it was read`);
+}

@@ -1,0 +1,32 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { findLostEnds } from '../../batch/reconcile.ts';
+import { type JournalState, readJournal } from '../../batch/journal.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { reasonOf } from '../../images/temp-file.ts';
+import type { Context } from '../context.ts';
+
+/** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
+export async function readBatchFolder(
+  outdir: string,
+  { io }: Context,
+): Promise<{ folder: string; state: JournalState }> {
+  const folder = resolve(io.cwd, outdir);
+  const state = await readJournal(folder).catch((error: unknown) => {
+    if (error instanceof GatewayError) throw error;
+    throw usageError(`${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${reasonOf(error)}`}`, hint, error);
+  });
+  if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
+  await findLostEnds(folder, state.table, () => io.now());
+  return { folder, state };
+}
+
+async function whyNone(outdir: string, folder: string): Promise<string> {
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  return isThere ? `${outdir} holds no batch` : `there is no folder ${outdir}`;
+}
+
+const hint = 'name the folder that -o of gateway-cli batch named';

@@ -1,0 +1,119 @@
+import { digestRequest } from '../../batch/digest.ts';
+import { located } from '../../batch/job-line.ts';
+import type { Job, JobCommand } from '../../batch/types.ts';
+import { codeOf, messageOf, usageError } from '../../errors.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { Use } from '../../settings/types.ts';
+import { createJobContexts, type JobContext, type JobFolders } from './context.ts';
+import type { BuiltRequest } from '../built-request.ts';
+import { buildChatRequest } from '../chat/request.ts';
+import type { Context } from '../context.ts';
+import { buildImageRequest } from '../image/request.ts';
+import { compileSchema, type SchemaCheck } from '../schema.ts';
+import { type ConnectionFlags, readSettings } from '../settings.ts';
+import { buildTextRequest } from '../text-request.ts';
+
+/** A job as the request that its command would send. */
+export interface PreparedJob {
+  built: BuiltRequest;
+  settings: Settings;
+  /** Hash of the canonical request. */
+  request: string;
+  /** Files are read while it is sent. */
+  hasFiles: boolean;
+  /** Its report holds what reading the inputs warned of. To be ended. */
+  own: JobContext;
+}
+
+/** Builds requests of jobs; settings and schemas are read once each. */
+export interface RequestBuilder {
+  /** Throws GatewayError usage with the job's place in its file. */
+  prepare(job: Job): Promise<PreparedJob>;
+  settingsOf(job: Job): Promise<Settings>;
+}
+
+export interface BuilderOptions {
+  context: Context;
+  flags: ConnectionFlags;
+  /** As the user named the job file, for messages. */
+  file: string;
+  folders: JobFolders;
+}
+
+const uses: Readonly<Record<JobCommand, Use>> = {
+  text: 'text',
+  'image gen': 'image',
+  'image edit': 'edit',
+  chat: 'chat',
+};
+
+/** Distinct schemas that are kept compiled. */
+const mostSchemas = 100;
+
+export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
+  const { context, flags, file, folders } = options;
+  const settings = new Map<string, Promise<Settings>>();
+  const schemas = new Map<string, Promise<SchemaCheck>>();
+  const createContext = createJobContexts(context, folders);
+  const silent = createContext('batch').input.ui;
+
+  function settingsOf({ command, values }: Job): Promise<Settings> {
+    const model = values['model'] as string | undefined;
+    const key = JSON.stringify([command, model]);
+    const known = settings.get(key);
+    if (known) return known;
+    // Warnings of the settings are told once, not once a model.
+    const from = settings.size === 0 ? context : { ...context, ui: silent };
+    const read = readSettings({ ...flags, ...(model !== undefined && { model }) }, from, uses[command]);
+    settings.set(key, read);
+    return read;
+  }
+
+  function compile(schema: JsonValue): Promise<SchemaCheck> {
+    const text = JSON.stringify(schema);
+    const known = schemas.get(text) ?? compileSchema(schema);
+    if (schemas.size < mostSchemas) schemas.set(text, known);
+    return known;
+  }
+
+  return {
+    settingsOf,
+    async prepare(job) {
+      const found = await settingsOf(job);
+      const own = createContext(job.command);
+      try {
+        const built = await build(job, { context: own.input, settings: found, compile });
+        return { built, settings: found, ...(await digestRequest(built.post)), own };
+      } catch (error) {
+        await own.end();
+        throw located(file, job.line, readable(error));
+      }
+    },
+  };
+}
+
+interface Parts {
+  context: Context;
+  settings: Settings;
+  compile: (schema: JsonValue) => Promise<SchemaCheck>;
+}
+
+async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
+  const { command, values } = job;
+  const building = { ...parts, settings: { ...parts.settings, noStdin: { value: true, from: 'default' } } };
+  if (command === 'text') return buildTextRequest([], values, building);
+  if (command === 'chat') return buildChatRequest([], values, building);
+  const images = (values['image'] ?? []) as readonly unknown[];
+  if (command === 'image edit' && images.length === 0)
+    throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
+  return buildImageRequest([], values, { ...building, command });
+}
+
+/** An input file that went away between two looks. */
+function readable(error: unknown): unknown {
+  const code = codeOf(error) ?? '';
+  return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
+    ? usageError(messageOf(error), undefined, error)
+    : error;
+}

@@ -1,0 +1,78 @@
+import { arrangeResults } from '../../batch/arrange-results.ts';
+import { readJournal } from '../../batch/journal.ts';
+import { findLostEnds } from '../../batch/reconcile.ts';
+import { parseShard } from '../../batch/shard.ts';
+import { countOf } from '../../batch/summary.ts';
+import { finishBatch, showPlan } from './finish.ts';
+import { enterOutdir, findOutdir } from './folder.ts';
+import { planBatch } from './plan.ts';
+import { createRequestBuilder } from './request.ts';
+import { sendJobs } from './send.ts';
+import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
+import type { Batch, BatchFlags, BatchHooks } from './types.ts';
+import type { Context } from '../context.ts';
+
+/** Checks all jobs, sends those that are due, and leaves a folder from which the same command goes on. */
+export async function runBatch(
+  words: readonly string[],
+  flags: BatchFlags,
+  context: Context,
+  hooks: BatchHooks = {},
+): Promise<void> {
+  const startedAt = context.io.elapsed();
+  const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
+  await refuseTypo(words, context);
+  requireJobs(words, flags);
+  const outdir = await findOutdir(flags.output, context);
+  const source = await openJobs(words, flags, context);
+  const builder = createRequestBuilder({
+    context,
+    flags,
+    file: source.name,
+    folders: { input: source.folder, output: outdir.path },
+  });
+  if (outdir.exists && !flags.dryRun) await enterOutdir(outdir.path, context);
+  const state = await readJournal(outdir.path);
+  const lostEnds = await findLostEnds(outdir.path, state.table, () => context.io.now());
+  const resume = {
+    retryFailed: flags.retryFailed === true,
+    retryUnknown: flags.retryUnknown === true,
+    acceptChanges: flags.acceptChanges === true,
+  };
+  const checking = context.ui.progress('checking the jobs');
+  const plan = await planBatch({ source, builder, state, shard, resume, context }).finally(() => checking.stop());
+  const batch = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
+  if (flags.dryRun) return showPlan(batch);
+  // A mistake in the jobs leaves no empty folder behind.
+  if (!outdir.exists) await enterOutdir(outdir.path, context);
+  await tellResume(batch);
+  const stop = await sendJobs(batch, hooks).catch(async (error: unknown) => {
+    // The books could not be kept: the summary is tried, and what went wrong is told.
+    await finishBatch(batch, { failure: error }).catch(() => undefined);
+    throw error;
+  });
+  if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined))
+    await arrangeResults(outdir.path, state.table, flags.ordered ? idsOf(source) : undefined);
+  await finishBatch(batch, { stop });
+}
+
+async function* idsOf(source: JobSource): AsyncGenerator<string> {
+  for await (const { id } of source.jobs()) yield id;
+}
+
+async function tellResume({ plan, context, source }: Batch): Promise<void> {
+  const skipped = plan.jobs - plan.due;
+  if (skipped > 0)
+    await context.ui.note(
+      `${skipped} of ${countOf(plan.jobs, 'job')} ${be(skipped, 'was')} sent before; ${plan.due} ${be(plan.due, 'is')} sent now`,
+    );
+  if (plan.removed > 0) {
+    const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
+    await context.ui.warn(`${what} not in ${source.name} any more`);
+  }
+}
+
+function be(count: number, one: 'is' | 'was'): string {
+  if (count === 1) return one;
+  return one === 'is' ? 'are' : 'were';
+}

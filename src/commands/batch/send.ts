@@ -1,0 +1,126 @@
+import { tmpdir } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type BatchGate, createGate, type Sleep } from '../../batch/gate.ts';
+import { createPacer, type Pacer } from '../../batch/rate.ts';
+import { openRecorder } from '../../batch/recorder.ts';
+import { runJobs, type Stop } from '../../batch/runner.ts';
+import type { ReadyJob } from '../../batch/stage.ts';
+import { countOf } from '../../batch/summary.ts';
+import type { RunRecord } from '../../batch/types.ts';
+import { totalTokens } from '../../batch/usage.ts';
+import { bootMark } from '../../terminal/processes.ts';
+import { version } from '../../version.ts';
+import { dueJobs, prepareDue } from './due.ts';
+import { createFlight } from './flight.ts';
+import { performJob, type Performing } from './perform.ts';
+import { startTally } from './tally.ts';
+import type { Batch, BatchHooks } from './types.ts';
+import { openSession, type Session } from '../session.ts';
+
+/** Jobs under way go on for so long after a signal. */
+const defaultGraceMs = 10_000;
+const defaultConcurrency = 4;
+/** Waiting of one job in all (faults.md 3). */
+const longestWaitMs = 300_000;
+
+/** Sends the jobs that are due. Resolves with the reason why it ended early, if any. */
+export async function sendJobs(
+  batch: Batch,
+  { step, graceMs = defaultGraceMs }: BatchHooks,
+): Promise<Stop | undefined> {
+  const { flags, context, outdir, state, lostEnds, plan } = batch;
+  const { io, ui } = context;
+  const session = await openSession(plan.settings, flags, context, plan.forms);
+  context.atEnd(() => session.close());
+  const redact = (text: string): string => ui.redact(text);
+  const recorder = await openRecorder({
+    folder: outdir,
+    run: runRecord(batch),
+    lostEnds,
+    now: () => io.now(),
+    redact,
+    step,
+  });
+  context.atEnd(() => recorder.close());
+  if (plan.due === 0) return undefined;
+  context.patience.ms = graceMs + 2000;
+  const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
+  const tally = startTally(batch, gate);
+  const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
+  const performing = performingOf(batch, { session, gate, pace });
+  context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
+  return runJobs({
+    jobs: dueJobs(batch),
+    async prepare(job): Promise<ReadyJob> {
+      const prepared = await prepareDue(job, batch);
+      return {
+        request: prepared.request,
+        perform(signal) {
+          performing.flight.landBy(signal);
+          return performJob(job, prepared, performing);
+        },
+        drop: () => prepared.own.end(),
+      };
+    },
+    recorder,
+    concurrency: Math.min(flags.concurrency ?? defaultConcurrency, plan.due),
+    gate,
+    pace,
+    signal: context.signal,
+    graceMs,
+    maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
+    maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
+    usedTokens: totalTokens(state.usage),
+    onEnded: (job, performed) => tally.count(job, performed),
+    onLost: (job, error) => tally.lose(job, error),
+    step,
+  }).finally(() => tally.stop());
+}
+
+/** Whoever pressed Ctrl-C sees why the program is still there, and how to end it at once. */
+async function tellDraining({ flight, context }: Performing, graceMs: number): Promise<void> {
+  if (flight.flying === 0) return;
+  const what = countOf(flight.flying, 'request');
+  await context.ui.note(`waiting for ${what}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
+}
+
+/** What all jobs are performed with. */
+function performingOf(
+  { flags, context, outdir }: Batch,
+  { session, gate, pace }: { session: Session; gate: BatchGate; pace: Pacer },
+): Performing {
+  return {
+    context,
+    session,
+    outdir,
+    fallback: tmpdir(),
+    policy: {
+      retries: flags.retries ?? 2,
+      maxWaitMs: flags.retryMaxTime ?? longestWaitMs,
+      safeOnly: flags.retrySafeOnly === true,
+    },
+    gate,
+    pace,
+    strict: flags.strict === true,
+    requireComplete: flags.requireComplete === true,
+    flight: createFlight(context.signal),
+  };
+}
+
+/** What the journal says of this run. */
+function runRecord({ plan, shard, context }: Batch): RunRecord {
+  return {
+    type: 'run',
+    schema: 'gateway-cli/journal@1',
+    tool: `gateway-cli ${version}`,
+    origin: plan.origin,
+    shard,
+    jobs: plan.jobs,
+    total: plan.total,
+    list: plan.list,
+    boot: bootMark(),
+    at: context.io.now(),
+  };
+}
+
+const sleep: Sleep = async (ms, signal) => void (await wait(Math.min(ms, 2 ** 31 - 1), undefined, { signal }));

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { findHolder } from '../../batch/lock.ts';
+import { countJobs, countOf, describeCounts, summaryDocument } from '../../batch/summary.ts';
+import { outcomes } from '../../errors.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import { readBatchFolder } from './read.ts';
+import type { Action, Context } from '../context.ts';
+import { setExamples } from '../help.ts';
+
+/** So many failures are named. */
+const mostShown = 20;
+
+/** `batch status <outdir>`: where a batch stands, while it runs and after. */
+export function batchStatusCommand(command: Command): Action {
+  command.argument('<outdir>', 'folder of a batch').usage('<outdir>');
+  setExamples(command, ['gateway-cli batch status out', 'gateway-cli batch status out --json | jq .done']);
+  return (context, words) => runStatus(words[0] as string, context);
+}
+
+async function runStatus(outdir: string, context: Context): Promise<void> {
+  const { folder, state } = await readBatchFolder(outdir, context);
+  const running = await findHolder(folder);
+  const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
+  const durationMs = Math.max(0, state.lastAt - (state.run?.at ?? state.lastAt));
+  const facts = { counts, skipped: 0, usage: state.usage, durationMs, outdir, failures: state.failures };
+  // The telling itself went well, whatever became of the jobs: the document says what the process does.
+  const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
+  context.report.own = { ...document, running: running && { pid: running.pid, host: running.host } };
+  if (context.root.json) return;
+  const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
+  if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
+  const failures = [...state.failures].map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
+  lines.push(...failures.slice(0, mostShown));
+  if (failures.length > mostShown) lines.push(`and ${failures.length - mostShown} more; results.jsonl has them all`);
+  const { stdout } = context.io;
+  await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+}

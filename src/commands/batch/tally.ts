@@ -1,0 +1,53 @@
+import { keyOf } from '../../batch/digest.ts';
+import type { BatchGate } from '../../batch/gate.ts';
+import { mostFailures } from '../../batch/journal.ts';
+import type { Job, Performed } from '../../batch/types.ts';
+import { addUsage, totalTokens } from '../../batch/usage.ts';
+import { GatewayError, messageOf } from '../../errors.ts';
+import { showBatchProgress } from './progress.ts';
+import type { Batch } from './types.ts';
+
+/** Counts what has ended, for the live line and for the summary. */
+export function startTally({ context, plan, state, startedAt }: Batch, gate: BatchGate) {
+  const { io, ui } = context;
+  let lost = 0;
+  const counts = { ended: 0, failed: 0 };
+  const shown = showBatchProgress(context, () => ({
+    due: plan.due,
+    ...counts,
+    tokens: totalTokens(state.usage),
+    elapsedMs: io.elapsed() - startedAt,
+    pausedMs: gate.waitMs,
+  }));
+  return {
+    stop: () => shown.stop(),
+    /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
+    lose({ id }: Job, error: unknown) {
+      state.table.setState(state.table.find(keyOf(id)), 'unknown');
+      const {
+        class: name,
+        message,
+        details,
+      } = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      state.failures.set(id, { class: name, message: ui.redact(message), billed: 'unknown' });
+      if (lost++ > 0) void ui.warn([`${id}: ${message}`, details.hint].filter(Boolean).join('; '));
+    },
+    count({ id }: Job, performed: Performed) {
+      const slot = state.table.find(keyOf(id));
+      if (performed.state === 'unsent') {
+        state.table.setState(slot, 'new');
+        return;
+      }
+      state.table.setState(slot, performed.state);
+      state.usage = addUsage(state.usage, performed.usage);
+      counts.ended++;
+      if (performed.state === 'done') {
+        state.failures.delete(id);
+        return;
+      }
+      counts.failed++;
+      if (performed.error && (state.failures.size < mostFailures || state.failures.has(id)))
+        state.failures.set(id, performed.error);
+    },
+  };
+}

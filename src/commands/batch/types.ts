@@ -1,0 +1,49 @@
+import type { JournalState } from '../../batch/journal.ts';
+import type { JobRecord, Shard, Step } from '../../batch/types.ts';
+import type { BatchPlan } from './plan.ts';
+import type { RequestBuilder } from './request.ts';
+import type { JobSource } from './source.ts';
+import type { Context } from '../context.ts';
+import type { ConnectionFlags } from '../settings.ts';
+
+/** Flags of `batch run`, as they were typed. */
+export type BatchFlags = ConnectionFlags & {
+  output?: string;
+  prompts?: string;
+  defaults?: string;
+  concurrency?: number;
+  rate?: number;
+  shard?: string;
+  retryFailed?: true;
+  retryUnknown?: true;
+  acceptChanges?: true;
+  failFast?: true;
+  maxFailures?: number;
+  maxTokensTotal?: number;
+  ordered?: true;
+  strict?: true;
+  requireComplete?: true;
+  dryRun?: true;
+};
+
+/** Reachable from tests only. */
+export interface BatchHooks {
+  step?: Step | undefined;
+  /** Instead of the ten seconds that jobs under way have after a signal. */
+  graceMs?: number | undefined;
+}
+
+/** Everything that a run works with, once its jobs are checked. */
+export interface Batch {
+  flags: BatchFlags;
+  context: Context;
+  source: JobSource;
+  builder: RequestBuilder;
+  outdir: string;
+  shard: Shard | undefined;
+  state: JournalState;
+  lostEnds: readonly JobRecord[];
+  plan: BatchPlan;
+  /** Monotonic clock at the start, in ms. */
+  startedAt: number;
+}

@@ -1,0 +1,18 @@
+import type { PrintFlags } from './print.ts';
+import type { ChatRequestFlags } from './request.ts';
+import type { SessionFlags } from './session.ts';
+import type { ToolFlags } from './tools.ts';
+import type { ConnectionFlags } from '../settings.ts';
+import type { StdoutFlags } from '../show-request.ts';
+
+/** The flags of `chat`, as they were typed. */
+export type AllChatFlags = ConnectionFlags &
+  ChatRequestFlags &
+  SessionFlags &
+  ToolFlags &
+  PrintFlags &
+  Omit<StdoutFlags, 'output'> & {
+    output?: string;
+    force?: true;
+    requireComplete?: true;
+  };

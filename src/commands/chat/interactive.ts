@@ -1,0 +1,106 @@
+import { completeLine } from '../../chat/complete.ts';
+import { openHistory } from '../../chat/history.ts';
+import { makePrivateFolder, sessionsFolder } from '../../chat/session-folder.ts';
+import { parseEntry } from '../../chat/slash.ts';
+import { GatewayError } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { LineEditor } from '../../terminal/line-editor.ts';
+import type { AllChatFlags } from './flags.ts';
+import type { Resumed } from './session.ts';
+import { runSlash } from './slash.ts';
+import { askPrompt, type Talk, tellFailure } from './talk.ts';
+import type { Context } from '../context.ts';
+import { openSession } from '../session.ts';
+
+interface Opening {
+  context: Context;
+  settings: Settings;
+  resumed: Resumed | undefined;
+}
+
+/** The interactive mode (design.md section 1): prompts until the person leaves; every finished turn is on disk at once. */
+export async function runInteractive(flags: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
+  const { io, ui, signal } = context;
+  const session = await openSession(settings, flags, context);
+  context.atEnd(() => session.close());
+  const history = await openHistory(await stateFolder());
+  const editor = await openEditor(context, history.entries);
+  const talk: Talk = {
+    context,
+    settings,
+    flags,
+    session,
+    editor,
+    model: settings.model.value,
+    system: undefined,
+    images: flags.image ?? [],
+    attach: flags.attach ?? [],
+    messages: resumed?.earlier ?? [],
+    resumed,
+    last: undefined,
+  };
+  const turns = talk.messages.filter(({ role }) => role === 'assistant').length;
+  await ui.note(
+    `${talk.model}${turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : ''} · /help · /exit or Ctrl-D leaves`,
+  );
+  for (;;) {
+    const read = await untilAborted(editor.read('> '), signal);
+    if (read.kind === 'end') await io.stdout.write('\n');
+    if (read.kind === 'end' || (read.kind === 'interrupt' && read.again)) return leave(talk);
+    if (read.kind === 'interrupt') await ui.note('Ctrl-C again leaves');
+    else {
+      if (read.text.trim() !== '') await history.add(read.text);
+      if (!(await takeEntry(read.text, talk))) return leave(talk);
+    }
+  }
+}
+
+async function openEditor({ io, atEnd }: Context, history: readonly string[]): Promise<LineEditor> {
+  if (!io.openEditor) throw new GatewayError('internal', 'no line editor');
+  const editor = await io.openEditor({ history, complete: (line) => completeLine(line, io.cwd) });
+  atEnd(async () => editor.close());
+  return editor;
+}
+
+/** Where the history lives; nowhere where there is no home. */
+async function stateFolder(): Promise<string> {
+  const folder = await sessionsFolder().catch(() => '');
+  if (folder !== '') await makePrivateFolder(folder).catch(() => {});
+  return folder;
+}
+
+/** False: the person wants to leave. */
+async function takeEntry(text: string, talk: Talk): Promise<boolean> {
+  const entry = parseEntry(text);
+  try {
+    if (entry.kind === 'unknown') await talk.context.ui.note(`there is no /${entry.name}; /help lists what there is`);
+    else if (entry.kind === 'command') return await runSlash(entry, talk);
+    else if (entry.kind === 'prompt') return await askPrompt(entry.text, talk);
+  } catch (error) {
+    await tellFailure(error, talk.context);
+  }
+  return true;
+}
+
+async function leave({ resumed, context, flags }: Talk): Promise<void> {
+  if (!resumed?.file || resumed.file.messages.length === 0) return;
+  const { profile } = context.root;
+  const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${profile} `];
+  const before = flag.filter((part) => typeof part === 'string').join('');
+  await context.ui.note(`kept; go on with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
+}
+
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) throw signal.reason;
+  let abort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    if (abort) signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,101 @@
+import type { SessionMessage } from '../../chat/message.ts';
+import { openSession, readSession, type SessionFile } from '../../chat/session-file.ts';
+import { listSessions, makePrivateFolder, newestSession, sessionsFolder } from '../../chat/session-folder.ts';
+import { isSessionPath, sessionPath } from '../../chat/session-name.ts';
+import { messageOf, usageError } from '../../errors.ts';
+import type { Context } from '../context.ts';
+
+/** Flags that name a session, as they were typed. */
+export interface SessionFlags {
+  session?: string;
+  continue?: true;
+  dryRun?: true;
+  curl?: true;
+  raw?: true;
+}
+
+/** A conversation that goes on. */
+export interface Resumed {
+  earlier: readonly SessionMessage[];
+  /** Where it is kept; absent where the request is only shown, and where there is no place for it. */
+  file: SessionFile | undefined;
+  /** What to give `--session` to go on. */
+  label: string;
+  /** Begun by the program itself, under the day's date. */
+  isFresh: boolean;
+}
+
+/** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
+export async function resumeSession(flags: SessionFlags, context: Context): Promise<Resumed | undefined> {
+  if (flags.session === undefined && !flags.continue) return undefined;
+  if (flags.session !== undefined && flags.continue) {
+    throw usageError('--session and --continue both name a session', 'keep one of them');
+  }
+  if (flags.raw) throw usageError('--raw does not read the answer, so no session can keep it', 'leave one of them out');
+  const label = flags.session ?? (await newestSession(await sessionsFolder())).name;
+  const path = await pathOf(label, context);
+  if (flags.dryRun || flags.curl)
+    return { earlier: (await readSession(path)).messages, file: undefined, label, isFresh: false };
+  const file = await lockedSession(path, context);
+  return { earlier: file.messages, file, label, isFresh: false };
+}
+
+/** Locks a session for the rest of the run. */
+export async function lockedSession(path: string, context: Context): Promise<SessionFile> {
+  const file = await openSession(path);
+  context.atEnd(() => file.close());
+  if (file.torn) await context.ui.warn(`the last turn in ${path} was cut by a crash; it is left out`);
+  return file;
+}
+
+/** Where a session that was named stands; the folder of names is made at need. */
+export async function pathOf(typed: string, { io }: Context): Promise<string> {
+  const path = await sessionPath(typed, { cwd: io.cwd, folder: sessionsFolder });
+  if (!isSessionPath(typed)) await makePrivateFolder(await sessionsFolder());
+  return path;
+}
+
+/** A conversation that may have a session, and gets one with its first turn. */
+export interface Keeping {
+  context: Context;
+  messages: readonly SessionMessage[];
+  resumed: Resumed | undefined;
+}
+
+/**
+ * Writes what the session of a conversation lacks. Without a session it gets one of the day's date, so that a crash loses
+ * no finished turn; where there is no place for that, a warning. `replaced`: how many messages were before a turn asked again.
+ */
+export async function keepInSession(talk: Keeping, replaced: number | undefined): Promise<void> {
+  talk.resumed ??= await freshSession(talk.context);
+  const { file } = talk.resumed;
+  if (!file) return;
+  const stored = file.messages.length;
+  if (replaced !== undefined && replaced < stored) await file.replaceLast(talk.messages.slice(replaced));
+  else await file.append(talk.messages.slice(stored));
+}
+
+async function freshSession(context: Context): Promise<Resumed> {
+  try {
+    const label = await freshName(context.io.now());
+    return { earlier: [], file: await lockedSession(await pathOf(label, context), context), label, isFresh: true };
+  } catch (error) {
+    await context.ui.warn(`this conversation is not kept: ${messageOf(error)}`);
+    return { earlier: [], file: undefined, label: '', isFresh: true };
+  }
+}
+
+/** `2026-11-20-1503`, by the clock on the user's wall; a number behind it where that is taken. */
+async function freshName(now: number): Promise<string> {
+  const date = new Date(now);
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  const base = `${day}-${two(date.getHours())}${two(date.getMinutes())}`;
+  const taken = new Set((await listSessions(await sessionsFolder())).map(({ name }) => name));
+  let name = base;
+  for (let n = 2; taken.has(name); n++) name = `${base}-${n}`;
+  return name;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, '0');
+}

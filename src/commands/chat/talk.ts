@@ -1,0 +1,121 @@
+import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
+import { GatewayError } from '../../errors.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { formatError } from '../../terminal/error-text.ts';
+import type { LineEditor } from '../../terminal/line-editor.ts';
+import type { AllChatFlags } from './flags.ts';
+import { buildChatRequest } from './request.ts';
+import { keepInSession, type Resumed } from './session.ts';
+import { openTools } from './tools.ts';
+import { askTurn, storableTurn } from './turn.ts';
+import type { Context } from '../context.ts';
+import { planImages } from '../image/output.ts';
+import { checkSchema } from '../schema.ts';
+import type { Session } from '../session.ts';
+import { settle } from '../settle.ts';
+
+/** A conversation with a person, while it goes on. */
+export interface Talk {
+  context: Context;
+  settings: Settings;
+  flags: AllChatFlags;
+  session: Session;
+  editor: LineEditor;
+  model: string;
+  /** Undefined: as the flags or the session have it; null: none. */
+  system: string | null | undefined;
+  /** Pictures and files for the next prompt. */
+  images: string[];
+  attach: string[];
+  messages: readonly SessionMessage[];
+  resumed: Resumed | undefined;
+  /** The last prompt, for `/retry`. */
+  last: Prompt | undefined;
+}
+
+interface Prompt {
+  text: string;
+  images: string[];
+  attach: string[];
+  answered: boolean;
+}
+
+/** Asks a prompt; a failure is told and the conversation goes on. False: Ctrl-C twice. */
+export async function askPrompt(text: string, talk: Talk): Promise<boolean> {
+  const { images, attach } = talk;
+  talk.images = [];
+  talk.attach = [];
+  return ask({ text, images, attach, answered: false }, talk);
+}
+
+/** Asks the last prompt again; an answer that it has is replaced. */
+export async function askAgain(talk: Talk): Promise<boolean> {
+  const { last } = talk;
+  if (last) return ask(last, talk);
+  await talk.context.ui.note('there is no prompt to ask again');
+  return true;
+}
+
+async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
+  const { context, editor } = talk;
+  const stop = new AbortController();
+  let leaving = false;
+  talk.last = prompt;
+  editor.onInterrupt((again) => {
+    leaving ||= again;
+    stop.abort(new GatewayError('interrupted', 'the answer was stopped', { sent: 'unknown' }));
+  });
+  try {
+    await askAndKeep(prompt, talk, AbortSignal.any([context.signal, stop.signal]));
+  } catch (error) {
+    if (!stop.signal.aborted || context.signal.aborted) await tellFailure(error, context);
+    else await context.ui.note('stopped; this turn is not kept. /retry asks it again');
+  } finally {
+    editor.onInterrupt(undefined);
+  }
+  return !leaving;
+}
+
+async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Promise<void> {
+  const { context, settings, flags, session, model } = talk;
+  const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
+  const earlier = talk.system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
+  const building = { context, settings: { ...settings, model: { ...settings.model, value: model } }, earlier };
+  const { post, check } = await buildChatRequest([], flagsOf(prompt, talk), building);
+  const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
+  const plan = { output: flags.output, force: flags.force === true, prompt: prompt.text, model, besideText: true };
+  const images = await planImages(plan, context);
+  const timeoutMs = settings.timeoutMs.value;
+  context.report.images = [];
+  const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
+  await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  if (check) checkSchema(check, turned.answer.result.text);
+  const at = new Date(context.io.now()).toISOString();
+  const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at });
+  if (!turn) return;
+  const replaced = prompt.answered ? earlier.length : undefined;
+  talk.messages = [...before, ...turn];
+  prompt.answered = true;
+  await keepInSession(talk, replaced);
+}
+
+function flagsOf({ text, images, attach }: Prompt, { flags, system }: Talk): AllChatFlags {
+  const { prompt: _prompt, promptFile: _file, system: given, systemFile, ...rest } = flags;
+  const asked = { ...rest, prompt: text, image: images, attach };
+  if (typeof system === 'string') return { ...asked, system };
+  if (system === null) return asked;
+  return { ...asked, ...(given !== undefined && { system: given }), ...(systemFile !== undefined && { systemFile }) };
+}
+
+/** A question between the lines of an answer; Ctrl-C is a no. */
+async function askPerson(question: string, { editor }: Talk): Promise<string> {
+  const read = await editor.read(question, { isQuestion: true });
+  return read.kind === 'entry' ? read.text : '';
+}
+
+/** Failures of a turn are told; those that end the program are thrown on. */
+export async function tellFailure(error: unknown, { io, ui, signal }: Context): Promise<void> {
+  const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
+  if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
+  await io.stderr.write(`${ui.redact(formatError(error))}\n`);
+}

@@ -1,0 +1,146 @@
+import type { ToolCommand } from '../../chat/tool-command.ts';
+import { toolResult } from '../../chat/tool-results.ts';
+import { checkProgram, runTool, type ToolOutcome } from '../../chat/tool-run.ts';
+import type { Result, ToolCall } from '../../client/result.ts';
+import { usageError } from '../../errors.ts';
+import { isObject, type JsonObject } from '../../json.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import type { Body } from '../../upload.ts';
+import type { Context } from '../context.ts';
+import type { PrintFlags } from './print.ts';
+
+/** Flags of local tools, as they were typed. */
+export interface ToolFlags extends PrintFlags {
+  toolExec?: ToolCommand[];
+  maxTurns?: number;
+  confirm?: true;
+}
+
+/** Asks a person; the answer is a line. */
+export type Ask = (question: string) => Promise<string>;
+
+/** A call with what came of it. */
+export interface RunCall extends ToolCall {
+  result: string;
+  isError: boolean;
+}
+
+/** The commands that may answer calls of the model, and nothing else. */
+export interface ToolBelt {
+  /** Requests to make at most. */
+  maxTurns: number;
+  /** Whether every call of the answer is of a named tool, and whole. */
+  canRun(result: Result): boolean;
+  /** Runs the calls, one after the other. */
+  run(calls: readonly ToolCall[], signal: AbortSignal): Promise<RunCall[]>;
+}
+
+const defaultMaxTurns = 10;
+
+/** Checks `--tool-exec` against the tools that are offered. Throws GatewayError usage, before anything is sent. */
+export async function openTools(
+  flags: ToolFlags,
+  body: Body,
+  { context, ask }: { context: Context; ask?: Ask | undefined },
+): Promise<ToolBelt | undefined> {
+  const commands = flags.toolExec;
+  if (!commands) {
+    const lone = flags.confirm ? '--confirm' : flags.maxTurns === undefined ? undefined : '--max-turns';
+    if (lone)
+      throw usageError(`${lone} is for tools that are run, and there is none`, "add --tool-exec 'name=command'");
+    return undefined;
+  }
+  const { io } = context;
+  const byName = new Map<string, ToolCommand>();
+  const offered = namesOf(body);
+  for (const command of commands) {
+    if (byName.has(command.name)) throw usageError(`--tool-exec names ${command.name} twice`, 'one command a tool');
+    if (!offered.includes(command.name)) throw notOffered(command.name, offered);
+    await checkProgram(command, { cwd: io.cwd, env: io.env });
+    byName.set(command.name, command);
+  }
+  const confirm = flags.confirm ? (ask ?? askOnTerminal(context)) : undefined;
+  return {
+    maxTurns: flags.maxTurns ?? defaultMaxTurns,
+    canRun: ({ toolCalls, complete }) =>
+      complete && toolCalls.length > 0 && toolCalls.every((call) => byName.has(call.name) && isWhole(call)),
+    async run(calls, signal) {
+      const done: RunCall[] = [];
+      for (const call of calls) {
+        const command = byName.get(call.name) as ToolCommand;
+        const outcome = await runOne(call, command, { flags, context, confirm, signal });
+        done.push({ ...call, result: outcome.content, isError: outcome.isError });
+      }
+      return done;
+    },
+  };
+}
+
+/** The user's turn that answers the calls. */
+export function resultsMessage(calls: readonly RunCall[]): { role: 'user'; content: JsonObject[] } {
+  const content = calls.map((call) => toolResult(call.id ?? '', { content: call.result, isError: call.isError }));
+  return { role: 'user', content };
+}
+
+interface Running {
+  flags: ToolFlags;
+  context: Context;
+  confirm: Ask | undefined;
+  signal: AbortSignal;
+}
+
+async function runOne(call: ToolCall, command: ToolCommand, running: Running): Promise<ToolOutcome> {
+  const { flags, context, confirm, signal } = running;
+  const { io, ui } = context;
+  const input = JSON.stringify(call.input);
+  await tellLine(running, { type: 'tool-call', id: call.id, name: call.name, input: call.input });
+  if (!flags.jsonl && !confirm) await ui.note(`tool ${call.name} ${input}`);
+  const question = escapeLine(ui.redact(`run ${command.argv.join(' ')} for ${call.name} ${input}?`));
+  const allowed = !confirm || isYes(await confirm(`${question} [y/N] `));
+  const outcome = allowed
+    ? await runTool(command, call.input, { cwd: io.cwd, env: io.env, signal })
+    : { content: 'the user did not allow this call', isError: true };
+  if (outcome.isError) await ui.note(`tool ${call.name}: ${outcome.content}`);
+  await tellLine(running, { type: 'tool-result', id: call.id, name: call.name, ...outcome });
+  return outcome;
+}
+
+async function tellLine({ flags, context }: Running, line: object): Promise<void> {
+  if (flags.jsonl) await context.io.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+function isYes(answer: string): boolean {
+  return /^\s*y(es)?\s*$/i.test(answer);
+}
+
+/** Throws GatewayError usage where nobody could answer. */
+function askOnTerminal({ io }: Context): Ask {
+  const { openDialog } = io;
+  if (!openDialog)
+    throw usageError(
+      '--confirm needs a terminal on stdin and stderr',
+      'give the prompt as an argument, or leave --confirm out',
+    );
+  return async (question) => {
+    const dialog = await openDialog();
+    try {
+      return await dialog.ask(question);
+    } finally {
+      dialog.close();
+    }
+  };
+}
+
+function isWhole({ id, input }: ToolCall): boolean {
+  return id !== undefined && isObject(input);
+}
+
+function namesOf({ tools }: Body): string[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool) => (isObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : []));
+}
+
+function notOffered(name: string, offered: readonly string[]): Error {
+  const hint = offered.length === 0 ? 'describe it: --tools tools.json' : `there are: ${offered.join(', ')}`;
+  return usageError(`--tool-exec ${name}: no such tool is offered to the model`, hint);
+}

@@ -1,0 +1,138 @@
+import type { SessionMessage } from '../../chat/message.ts';
+import { storable } from '../../chat/stored-content.ts';
+import type { Answer } from '../../client/content.ts';
+import { startDeadline } from '../../client/deadline.ts';
+import { messagesPost, readMessage } from '../../client/messages.ts';
+import type { Result } from '../../client/result.ts';
+import { GatewayError } from '../../errors.ts';
+import type { Body, BodyValue } from '../../upload.ts';
+import { printStream } from './print.ts';
+import { resultsMessage, type RunCall, type ToolBelt, type ToolFlags } from './tools.ts';
+import type { Context } from '../context.ts';
+import type { ImageOutput } from '../image/output.ts';
+import { sumUsage } from '../merge-answers.ts';
+import type { Session } from '../session.ts';
+
+/** What a turn is asked with. */
+export interface Asking {
+  context: Context;
+  session: Session;
+  flags: ToolFlags;
+  images: ImageOutput;
+  model: string;
+  tools: ToolBelt | undefined;
+  /** ms for the turn, tools included. */
+  timeoutMs: number;
+  /** Ends the turn. */
+  signal: AbortSignal;
+}
+
+/** How a turn ended: the last answer with everything added up, and the conversation as it was sent and answered. */
+export interface Turned {
+  answer: Answer;
+  messages: readonly BodyValue[];
+}
+
+/** One request and its answer, printed. With tools: as many as their calls take. What came is in the report all along. */
+export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
+  const { context, tools, timeoutMs, signal } = asking;
+  const deadline = startDeadline(timeoutMs, signal);
+  const answers: Answer[] = [];
+  let body = first;
+  for (;;) {
+    const answer = await askOnce(body, { ...asking, deadline });
+    answers.push(answer);
+    context.report.result = addUp(answers);
+    const messages = [...listOf(body), assistantMessage(answer.result, context)];
+    const { toolCalls } = answer.result;
+    const whole = { answer: { result: context.report.result, error: answer.error }, messages };
+    if (answer.error || isUnwritten(context) || !tools?.canRun(answer.result)) return whole;
+    if (answers.length >= tools.maxTurns)
+      return { ...whole, answer: { ...whole.answer, error: tooManyTurns(answers.length) } };
+    const calls = await tools.run(toolCalls, deadline.signal).catch((error: unknown) => {
+      throw deadline.explain(error, 'reading');
+    });
+    (context.report.turns ??= []).push(describeTurn(answer.result, calls));
+    body = { ...withoutForcedCall(first), messages: [...messages, resultsMessage(calls)] };
+  }
+}
+
+/** The disk is full: no further turn is paid for whose answer could not be shown (faults.md 2c). */
+function isUnwritten({ io, report }: Context): boolean {
+  return io.stdout.failure !== undefined || report.lost.failure !== undefined;
+}
+
+async function askOnce(
+  body: Body,
+  { context, session, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
+): Promise<Answer> {
+  const store = images.openStore();
+  const progress = context.ui.progress('waiting for the gateway');
+  const { reply } = await session.send(messagesPost(body), { deadline }).finally(() => progress.stop());
+  const answer = await printStream(
+    readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true }),
+    flags,
+    context,
+  );
+  context.report.result ??= answer.result;
+  await images.save(answer.result.images, answer.result);
+  return answer;
+}
+
+/** The last result, with the usage and the warnings of all. */
+function addUp(answers: readonly Answer[]): Result {
+  const results = answers.map(({ result }) => result);
+  const last = results.at(-1) as Result;
+  if (results.length === 1) return last;
+  return {
+    ...last,
+    usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
+    warnings: results.flatMap(({ warnings }) => warnings),
+  };
+}
+
+/** A picture of the answer cannot go back to the model; its name can (wire.md 3 has no image block for an assistant). */
+function assistantMessage({ content = [] }: Result, { report }: Context): BodyValue {
+  if (content.length > 0) return { role: 'assistant', content: [...content] };
+  const names = report.images.map(({ path }) => `[${path}]`).join(' ');
+  return { role: 'assistant', content: names === '' ? [] : [{ type: 'text', text: names }] };
+}
+
+function describeTurn({ text, stopReason }: Result, toolCalls: readonly RunCall[]): object {
+  return { text, stopReason, toolCalls };
+}
+
+/** A choice that forces a call would force one after each result, for ever. */
+function withoutForcedCall(body: Body): Body {
+  const { tool_choice: choice, ...rest } = body;
+  const type = typeof choice === 'object' && choice !== null && 'type' in choice ? choice['type'] : undefined;
+  return type === 'any' || type === 'tool' ? rest : body;
+}
+
+function tooManyTurns(turns: number): GatewayError {
+  return new GatewayError('incomplete', `after ${turns} requests the model still calls tools`, {
+    hint: `allow more: --max-turns ${turns * 2}`,
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function listOf({ messages }: Body): BodyValue[] {
+  return Array.isArray(messages) ? messages : [];
+}
+
+/** The messages of a turn as a session keeps them; undefined where there is no answer to keep. */
+export async function storableTurn(
+  { messages, answer }: Turned,
+  { earlier, body, at }: { earlier: number; body: Body; at: string },
+): Promise<SessionMessage[] | undefined> {
+  const turn = (await storable(messages.slice(earlier))) as unknown as SessionMessage[];
+  const last = turn.at(-1);
+  if (!last || last.content.length === 0) return undefined;
+  const { system } = body;
+  return turn.map(({ role, content }) =>
+    role === 'user'
+      ? { role, content, ...(typeof system === 'string' && { system }), at }
+      : { role, content, model: answer.result.modelVersion ?? answer.result.model, at },
+  );
+}

@@ -1,0 +1,29 @@
+import { configPath } from '../../settings/folders.ts';
+import { readConfig, writeConfig } from '../../settings/file.ts';
+import type { Config, LoadedConfig } from '../../settings/types.ts';
+import type { Context } from '../context.ts';
+
+/** The config file and the profile that a `config` command edits. */
+export interface Opened {
+  loaded: LoadedConfig;
+  /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It need not be there yet. */
+  profile: string;
+}
+
+/** Reads the config file. Throws GatewayError usage where it is wrong. */
+export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
+  const loaded = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  for (const warning of loaded.warnings) await ui.warn(warning);
+  const named = root.profile ?? io.env['GATEWAY_PROFILE'];
+  return { loaded, profile: named === undefined || named === '' ? (loaded.config.profile ?? 'default') : named };
+}
+
+/** Writes the config file; a file that was open to others is theirs no more. */
+export async function saveConfig({ loaded }: Opened, config: Config): Promise<void> {
+  await writeConfig(loaded.path, config);
+}
+
+/** The JSON document of every `config` command. */
+export function configDocument({ loaded, profile }: Opened, more: object): object {
+  return { schema: 'gateway-cli/config@1', ok: true, path: loaded.path, profile, ...more };
+}

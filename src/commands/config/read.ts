@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { usageError } from '../../errors.ts';
+import { configPath } from '../../settings/folders.ts';
+import { readConfig } from '../../settings/file.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import { configDocument, openConfig } from './file.ts';
+import { configKeys, requireKey } from './keys.ts';
+import { type SettingRow, settingRows } from './survey.ts';
+import type { Action, Context } from '../context.ts';
+import { setExamples, setNotes } from '../help.ts';
+
+/** `config path`: where the file is, or would be. */
+export function configPathCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, ['gateway-cli config path', '"$EDITOR" "$(gateway-cli config path)"']);
+  return async ({ io, root, report }) => {
+    const path = await configPath({ env: io.env, cwd: io.cwd });
+    if (root.json) {
+      const { exists, config } = await readConfig(path);
+      report.own = { schema: 'gateway-cli/config@1', ok: true, path, exists, profile: config.profile };
+    } else await io.stdout.write(`${path}\n`);
+  };
+}
+
+/** `config list`: every setting with its origin, keys redacted. */
+export function configListCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, ['gateway-cli config list', 'gateway-cli config list --profile work --json | jq .settings']);
+  return async (context) => {
+    const opened = await openConfig(context);
+    const rows = surveyOf(context, opened.loaded);
+    const profiles = Object.keys(opened.loaded.config.profiles);
+    if (context.root.json) {
+      const settings = Object.fromEntries(rows.map(({ key, value, from }) => [key, { value, from }]));
+      context.report.own = configDocument(opened, { exists: opened.loaded.exists, profiles, settings });
+      return;
+    }
+    const names =
+      profiles.length === 0 ? [] : [{ key: 'profiles', value: profiles.join(', '), from: opened.loaded.path }];
+    await context.io.stdout.write(table([...names, ...rows]));
+  };
+}
+
+/** `config get <key>`: the value that a command would use; nothing of a key. */
+export function configGetCommand(command: Command): Action {
+  command.argument('<key>', 'such as models.text').usage('<key> [flags]');
+  setExamples(command, ['gateway-cli config get baseUrl', 'gateway-cli config get models.image --profile work']);
+  setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>`]);
+  return async (context, [key = '']) => {
+    const opened = await openConfig(context);
+    const name = requireKey(key).startsWith('headers.') ? key.toLowerCase() : key;
+    const found = surveyOf(context, opened.loaded).find((row) => row.key === name);
+    if (found === undefined) throw usageError(`${key} is not set`, `set it: gateway-cli config set ${key} <value>`);
+    if (context.root.json) context.report.own = configDocument(opened, { key, value: found.value, from: found.from });
+    else await context.io.stdout.write(`${String(found.value)}\n`);
+  };
+}
+
+function surveyOf({ io, root }: Context, config: Parameters<typeof settingRows>[0]['config']): SettingRow[] {
+  return settingRows({ flags: { profile: root.profile }, env: io.env, config });
+}
+
+/** Columns: key, value, origin in brackets. */
+export function table(rows: readonly SettingRow[]): string {
+  const width = Math.max(...rows.map(({ key }) => key.length));
+  const shown = rows.map(
+    ({ key, value, from }) => `${key.padEnd(width)}  ${escapeLine(String(value))}  (${escapeLine(from)})\n`,
+  );
+  return shown.join('');
+}

@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import { usageError } from '../../errors.ts';
+import { closest } from '../../settings/closest.ts';
+import { namesIn, requireProfileName } from '../../settings/schema.ts';
+import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
+import { configKeys, isSecretKey, keyGroups, requireKey, withoutKey, withValue } from './keys.ts';
+import type { Action, Context } from '../context.ts';
+import { quote } from '../flags/values.ts';
+import { setExamples, setNotes } from '../help.ts';
+import { readTextFlag } from '../input-files.ts';
+
+/** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
+export function configSetCommand(command: Command): Action {
+  command.argument('<key>', 'such as models.text').argument('<value|->', 'its value; - reads stdin or asks');
+  command.usage('<key> <value|-> [flags]');
+  setExamples(command, [
+    'gateway-cli config set baseUrl https://gateway.example.com',
+    'gateway-cli config set models.image some-image-model --profile work',
+    'pass show gateway | gateway-cli config set apiKey -',
+    `gateway-cli config set apiKeyCommand '["pass", "show", "gateway"]'`,
+  ]);
+  setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>`]);
+  return async (context, [key = '', word = '']) => {
+    requireKey(key);
+    if (isSecretKey(key) && word !== '-') {
+      throw usageError(
+        `${key} in argv would show it to every user of this machine`,
+        `type: gateway-cli config set ${key} -   (it asks, or reads stdin)`,
+      );
+    }
+    const opened = await openConfig(context);
+    requireProfileName(opened.profile);
+    const value = word === '-' ? await readValue(key, context) : word;
+    if (value === '') throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${key}`);
+    await saveConfig(opened, withValue(opened.loaded, opened.profile, { key, word: value }));
+    await tell(`${key} is set in profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });
+    if (opened.loaded.config.profile === undefined && opened.profile !== 'default')
+      await context.ui.note(`to use it without --profile: gateway-cli config use ${opened.profile}`);
+  };
+}
+
+/** `config unset <key>`: takes a key, or a whole group, out of the profile. */
+export function configUnsetCommand(command: Command): Action {
+  command.argument('<key>', 'such as models.text, or models').usage('<key> [flags]');
+  setExamples(command, ['gateway-cli config unset apiKey', 'gateway-cli config unset models --profile work']);
+  setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>, ${keyGroups.join(', ')}`]);
+  return async (context, [key = '']) => {
+    if (!keyGroups.includes(key)) requireKey(key);
+    const opened = await openConfig(context);
+    const next = withoutKey(opened.loaded, opened.profile, key);
+    if (next) await saveConfig(opened, next);
+    const done = next ? 'is gone from' : 'is not in';
+    await tell(`${key} ${done} profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });
+  };
+}
+
+/** `config use <profile>`: the profile of every command that names no other. */
+export function configUseCommand(command: Command): Action {
+  command.argument('<profile>', 'a profile of the config file').usage('<profile> [flags]');
+  setExamples(command, ['gateway-cli config use work']);
+  return async (context, [name = '']) => {
+    const opened = await openConfig(context);
+    const { config, path } = opened.loaded;
+    if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, opened);
+    await saveConfig(opened, { ...config, profile: name });
+    const shadow = context.io.env['GATEWAY_PROFILE'];
+    if (shadow !== undefined && shadow !== '' && shadow !== name)
+      await context.ui.warn(`GATEWAY_PROFILE=${shadow} wins over it; unset that`);
+    await tell(`profile ${name} is in use (${path})`, { ...opened, profile: name }, { context });
+  };
+}
+
+function unknownProfile(name: string, { loaded }: Opened): Error {
+  const near = closest(name, Object.keys(loaded.config.profiles));
+  const make = `make it: gateway-cli config init --profile ${/^[\w.-]{1,64}$/.test(name) ? name : '<name>'}`;
+  const hint = near === undefined ? make : `did you mean: gateway-cli config use ${near}`;
+  return usageError(`there is no profile ${quote(name)} in ${loaded.path}; ${namesIn(loaded.config)}`, hint);
+}
+
+/** A line for a person or the JSON document; stdout stays empty, for nothing was asked for. */
+async function tell(text: string, opened: Opened, { key, context }: { key?: string; context: Context }): Promise<void> {
+  context.report.own = configDocument(opened, { key });
+  await context.ui.note(text);
+}
+
+/** stdin, or what a person types; a secret is not echoed. */
+async function readValue(key: string, context: Context): Promise<string> {
+  const { openDialog } = context.io;
+  if (context.io.stdin.kind !== 'terminal' || !openDialog)
+    return (await readTextFlag(`config set ${key}`, '-', context)).replace(/^\uFEFF/, '').trim();
+  const dialog = await openDialog();
+  context.atEnd(async () => dialog.close());
+  return (await dialog.ask(`${key}: `, { hidden: isSecretKey(key) })).trim();
+}

@@ -1,0 +1,79 @@
+import manifest from '../../../package.json' with { type: 'json' };
+import type { Check } from '../../doctor/types.ts';
+import { GatewayError, messageOf } from '../../errors.ts';
+import { readConfig } from '../../settings/file.ts';
+import { configPath } from '../../settings/folders.ts';
+import { readHeaderFlags } from '../../settings/headers.ts';
+import { surveySettings } from '../../settings/resolve.ts';
+import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
+import type { LoadedConfig, Use } from '../../settings/types.ts';
+import { runtime } from '../../terminal/runtime.ts';
+import { version } from '../../version.ts';
+import { type SettingRow, settingRows } from '../config/survey.ts';
+import type { Context } from '../context.ts';
+import { readUserFile } from '../input-files.ts';
+import type { ConnectionFlags } from '../settings.ts';
+
+/** The settings as far as they could be read. */
+export interface Surveyed {
+  of(use: Use): SettingsSurvey;
+  rows: SettingRow[];
+}
+
+/** Which Node runs, and whether it is new enough. */
+export function checkRuntime(node: string = runtime.node): Check {
+  const least = manifest.engines.node.replace('>=', '');
+  const text = `gateway-cli ${version}, Node ${node}, ${runtime.machine}`;
+  if (!isOlder(node, least)) return { name: 'node', state: 'ok', text };
+  return { name: 'node', state: 'failed', class: 'usage', text, fix: `install Node ${least} or later` };
+}
+
+function isOlder(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => text.split('.').map(Number));
+  const at = [0, 1, 2].find((index) => a?.[index] !== b?.[index]);
+  return at !== undefined && (a?.[at] ?? 0) < (b?.[at] ?? 0);
+}
+
+/** The config file: whether it is there, can be read, and is nobody else's business. */
+export async function checkConfigFile({ io }: Context): Promise<{ check: Check; config: LoadedConfig | undefined }> {
+  try {
+    const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+    const [warning] = config.warnings;
+    if (warning !== undefined) {
+      const [text = '', fix] = warning.split('; type: ');
+      return { config, check: { name: 'config', state: 'warning', text, fix } };
+    }
+    const names = Object.keys(config.config.profiles).join(', ') || 'none';
+    const text = config.exists ? `${config.path}, profiles: ${names}` : `none at ${config.path}; that is fine`;
+    return { config, check: { name: 'config', state: 'ok', text } };
+  } catch (error) {
+    return { config: undefined, check: failedCheck('config', error) };
+  }
+}
+
+/** Every setting, from wherever it comes. Throws GatewayError usage where one is wrong. */
+export async function survey(flags: ConnectionFlags, config: LoadedConfig, { io, root }: Context): Promise<Surveyed> {
+  const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
+  const headers = await readHeaderFlags(flags.header ?? [], readText);
+  const typed: SettingsFlags = { ...flags, headers, profile: root.profile, replay: false };
+  const place = { flags: typed, env: io.env, config };
+  return { of: (use) => surveySettings({ ...place, use }), rows: settingRows(place) };
+}
+
+/** Whether each kind of command has a model. */
+export function checkModels({ of }: Surveyed): Check {
+  const uses: Use[] = ['text', 'chat', 'image', 'edit'];
+  const known = uses.map((use) => ({ use, model: of(use).model }));
+  const missing = known.filter(({ model }) => model === undefined).map(({ use }) => use);
+  const text = known.map(({ use, model }) => `${use} ${model?.value ?? 'none'}`).join(', ');
+  if (missing.length === 0) return { name: 'models', state: 'ok', text };
+  const fix = `gateway-cli config set models.${missing[0]} <model>`;
+  if (missing.length === uses.length) return { name: 'models', state: 'failed', class: 'usage', text, fix };
+  return { name: 'models', state: 'warning', text, fix };
+}
+
+/** What an error says, as a check. */
+export function failedCheck(name: string, error: unknown): Check {
+  if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: messageOf(error) };
+  return { name, state: 'failed', class: error.class, text: error.message, fix: error.details.hint };
+}

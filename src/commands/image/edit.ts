@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { usageError } from '../../errors.ts';
+import type { Action } from '../context.ts';
+import { addFlags } from '../flags/flag.ts';
+import { contentFlags, editFlags, imageFlags } from '../flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
+import { setExamples } from '../help.ts';
+import { type ImageFlags, runImage } from '../image.ts';
+
+/** `image edit [prompt…] -i <image>`: content format, images and an instruction in, image files out. */
+export function imageEditCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the instruction, joined by spaces').usage('[prompt…] -i <image> [flags]');
+  setExamples(command, [
+    'gateway-cli image edit -i photo.jpg "remove the sign" -o clean.jpg',
+    'gateway-cli image edit -i room.png -i sofa.png "put the sofa into the room"',
+    'curl -s https://example.org/cat.png | gateway-cli image edit -i - "make it gray" -o -> gray.png',
+  ]);
+  addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Output', outputFlags);
+  return async (context, words, flags) => {
+    const typed = flags as ImageFlags;
+    if (!typed.image?.length)
+      throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
+    await runImage(words, typed, { context, use: 'edit', command: 'image edit' });
+  };
+}

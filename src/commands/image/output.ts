@@ -1,0 +1,226 @@
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import type { ResultImage } from '../../client/result.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { fitsAspect, matchesSize } from '../../images/aspect.ts';
+import { extensionFor } from '../../images/extension.ts';
+import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
+import { checkOutput } from '../../images/output-check.ts';
+import { publish } from '../../images/publish.ts';
+import { writeSidecar } from '../../images/sidecar.ts';
+import { imageFacts } from '../../images/sniff.ts';
+import { createFileStore } from '../../images/store.ts';
+import type { BlobStore } from '../../images/types.ts';
+import type { JsonObject } from '../../json.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Context } from '../context.ts';
+import type { WrittenImage } from '../document.ts';
+import { writeToStdout } from './to-stdout.ts';
+import { showPreview } from '../preview.ts';
+
+/** Flags that say where pictures go, as they were typed. */
+export interface ImageOutputFlags {
+  output?: string | undefined;
+  force?: boolean | undefined;
+  sidecar?: boolean | undefined;
+  preview?: boolean | undefined;
+  strict?: boolean | undefined;
+  aspect?: string | undefined;
+  size?: string | undefined;
+  dryRun?: boolean | undefined;
+}
+
+/** What the output is planned from. */
+export interface ImagePlan extends ImageOutputFlags {
+  prompt: string | undefined;
+  model: string;
+  /** Pictures that are asked for. */
+  count?: number | undefined;
+  /** The payload is a text: paths are told on stderr, and stdout takes no image. */
+  besideText?: boolean | undefined;
+  /** What a sidecar says beside the facts of its picture. */
+  provenance?: JsonObject | undefined;
+}
+
+/** What is known of the reply that pictures came with. */
+interface ReplyFacts {
+  responseId?: string | undefined;
+  modelVersion?: string | undefined;
+  usage?: object | undefined;
+}
+
+/** Where the pictures of a command go. */
+export interface ImageOutput {
+  /** A store for one reply; its temporary files are gone at the end of the run. Tells when its folder takes no more. */
+  openStore(onFallback?: () => void): BlobStore;
+  /** Publishes the pictures of one reply, prints their paths, and tells what is odd about them. */
+  save(images: readonly ResultImage[], reply?: ReplyFacts): Promise<void>;
+  /** With `--strict`, what did not fit. */
+  readonly misfit: GatewayError | undefined;
+}
+
+/** Checks the output before anything is paid for (design.md section 1). Throws GatewayError usage. */
+export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  const toStdout = wanted.output === '-';
+  if (toStdout) checkStdout(wanted, context);
+  const { cwd } = context.io;
+  const name = toStdout ? undefined : wanted.output;
+  const plan = planOutput(name, {
+    isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
+    count: wanted.count ?? 1,
+    prompt: wanted.prompt ?? '',
+    model: wanted.model,
+    date: localDate(new Date(context.io.now())),
+  });
+  if (!toStdout)
+    await checkOutput(plan, {
+      cwd,
+      force: wanted.force === true,
+      sidecar: wanted.sidecar,
+      dryRun: wanted.dryRun,
+    });
+  const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
+  return {
+    openStore(onFallback) {
+      const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
+      const store = createFileStore({ folder, fallback: tmpdir(), onFallback });
+      context.atEnd(() => store.discard());
+      return store;
+    },
+    async save(images, reply = {}) {
+      for (const image of images) await saveOrKeep(image, reply, saving);
+    },
+    get misfit() {
+      return misfitError(saving);
+    },
+  };
+}
+
+/** `--dry-run` with `-o`: what a real run would refuse is refused, and no folder is made. Throws GatewayError usage. */
+export async function checkShownOutput(wanted: ImagePlan, context: Context): Promise<void> {
+  if (wanted.dryRun && wanted.output !== undefined) await planImages(wanted, context);
+}
+
+interface Saving {
+  plan: OutputPlan;
+  wanted: ImagePlan;
+  context: Context;
+  toStdout: boolean;
+  saved: number;
+  misfits: string[];
+}
+
+function checkStdout({ count = 1, besideText }: ImagePlan, { io }: Context): void {
+  if (besideText) throw usageError('-o - would mix image bytes with the text', 'name a file, or a folder/');
+  if (io.stdout.isTTY)
+    throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
+  if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
+}
+
+/** `2026-11-20`, by the clock on the user's wall. */
+function localDate(now: Date): string {
+  const [month, day] = [now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${now.getFullYear()}-${month}-${day}`;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
+/** A picture that cannot be written is kept for the recovery file, and the others are still saved (faults.md 2c). */
+async function saveOrKeep(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { lost, images } = saving.context.report;
+  const written = images.length;
+  try {
+    await saveOne(image, reply, saving);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
+    lost.failure ??= error;
+    if (images.length === written) lost.images.push(image);
+    return;
+  }
+  // With hundreds of pictures these would be what fills the memory.
+  image.blob.head = new Uint8Array();
+}
+
+async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { context, wanted, plan } = saving;
+  const { blob, candidate, declaredType } = image;
+  const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
+  const { width, height } = await imageFacts(blob.head);
+  if (warning) await context.ui.warn(warning);
+  const index = saving.saved++;
+  const isFirst = index === 0;
+  const options = { cwd: context.io.cwd, force: wanted.force === true };
+  const path =
+    saving.toStdout && isFirst
+      ? await writeToStdout(blob, context.io)
+      : await publish(blob, candidateNames(plan, { index, extension, id: reply.responseId ?? '' }), options);
+  const written: WrittenImage = { path, mimeType, width, height, bytes: blob.bytes, sha256: blob.sha256, candidate };
+  context.report.images.push(written);
+  await warnOfName(path, extension, saving);
+  await checkShape(written, saving);
+  if (wanted.sidecar && path !== '-') await writeSidecar(path, sidecarOf(written, reply, wanted), options);
+  if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
+  await tellPath(path, saving);
+}
+
+/** `-o` was given, and the reply held only text. */
+export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
+  if (output === undefined || report.images.length > 0) return;
+  await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
+}
+
+async function tellPath(path: string, { context, toStdout, wanted }: Saving): Promise<void> {
+  if (toStdout || context.root.json) return;
+  if (wanted.besideText) await context.ui.note(`image saved: ${path}`);
+  else await context.io.stdout.write(`${path}\n`);
+}
+
+async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {
+  if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
+  const { output, extension: asked } = plan;
+  if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
+    await context.ui.warn(`${output} holds ${extension} data, so it is ${path}`);
+  }
+}
+
+/** A picture that has not the asked shape is a warning, with `--strict` an error (wire.md 6 #42). */
+async function checkShape({ path, width, height }: WrittenImage, { wanted, context, misfits }: Saving): Promise<void> {
+  if (width === undefined || height === undefined) return;
+  const { aspect, size } = wanted;
+  const odd: string[] = [];
+  if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
+  if (size !== undefined && matchesSize({ width, height }, size) === false) odd.push(`not ${size}`);
+  if (odd.length === 0) return;
+  const text = `${path} is ${width}×${height}, ${odd.join(' and ')}`;
+  misfits.push(text);
+  if (!wanted.strict) await context.ui.warn(text);
+}
+
+function misfitError({ wanted, misfits }: Saving): GatewayError | undefined {
+  if (!wanted.strict || misfits.length === 0) return undefined;
+  return new GatewayError('incomplete', misfits.join('; '), {
+    hint: 'the files are kept; without --strict this is a warning',
+    sent: 'yes',
+  });
+}
+
+function sidecarOf(image: WrittenImage, reply: ReplyFacts, wanted: ImagePlan): JsonObject {
+  const { responseId, modelVersion, usage } = reply;
+  const facts = {
+    schema: 'gateway-cli/sidecar@1',
+    prompt: wanted.prompt,
+    model: wanted.model,
+    ...wanted.provenance,
+    responseId,
+    modelVersion,
+    usage,
+    image,
+  };
+  return JSON.parse(JSON.stringify(facts)) as JsonObject;
+}

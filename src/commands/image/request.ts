@@ -1,0 +1,25 @@
+import { contentPost } from '../../client/content.ts';
+import { readImages } from '../attachments.ts';
+import { type Building, type BuiltRequest } from '../built-request.ts';
+import { contentBody, type ContentFlags, readBodyFiles, readContentFiles } from '../content-input.ts';
+import { type PromptFlags, readPrompt } from '../prompt.ts';
+
+/** Flags that shape a request of `image gen` and `image edit`, as they were typed. */
+export type ImageRequestFlags = ContentFlags & PromptFlags & { image?: string[]; sidecar?: boolean | undefined };
+
+/** The request of `image gen` and `image edit` (`command`). Throws GatewayError usage. */
+export async function buildImageRequest(
+  words: readonly string[],
+  flags: ImageRequestFlags,
+  { context, settings, command }: Building & { command: string },
+): Promise<BuiltRequest> {
+  const files = await readBodyFiles(flags, context);
+  const { contents, toolConfig } = await readContentFiles(flags, context);
+  const read = { ...files, contents, toolConfig };
+  const inputs = await readImages(flags.image ?? [], context, { hash: flags.sidecar === true });
+  const optional = read.body !== undefined || read.contents !== undefined;
+  const prompt = await readPrompt(words, flags, context, { command, readsStdin: false, optional, noStdin: true });
+  const model = settings.model.value;
+  const post = contentPost(model, 'image', contentBody(flags, { ...read, prompt, inline: inputs }));
+  return { post, model, prompt, check: undefined, inputs };
+}

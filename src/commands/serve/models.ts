@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import {
+  keepVariables,
+  keptVariables,
+  type ModelsByUse,
+  modelVariableNames,
+  recordedByUse,
+} from '../../cassettes/models.ts';
+import { recordReason } from '../../cassettes/record-reason.ts';
+import { usageError } from '../../errors.ts';
+import type { Context } from '../context.ts';
+
+type Variables = Record<string, string>;
+
+/** The variables under which commands look for their models; those of chat and edit only where they have their own. */
+export function modelVariables({ text, chat, image, edit }: ModelsByUse): Variables {
+  return present({
+    GATEWAY_MODEL: text,
+    GATEWAY_CHAT_MODEL: chat === text ? undefined : chat,
+    GATEWAY_IMAGE_MODEL: image,
+    GATEWAY_EDIT_MODEL: edit === image ? undefined : edit,
+  });
+}
+
+/**
+ * What a served command finds: the variables over the environment, where one of chat or edit alone must not outdo the
+ * model that is served.
+ */
+export function servedEnvironment(env: Context['io']['env'], variables: Variables): Record<string, string | undefined> {
+  const served: Record<string, string | undefined> = { ...env, ...variables };
+  if (variables['GATEWAY_MODEL'] && !variables['GATEWAY_CHAT_MODEL']) delete served['GATEWAY_CHAT_MODEL'];
+  if (variables['GATEWAY_IMAGE_MODEL'] && !variables['GATEWAY_EDIT_MODEL']) delete served['GATEWAY_EDIT_MODEL'];
+  return served;
+}
+
+/** Keeps with the cassettes what the command was told, for the replay. Throws GatewayError usage. */
+export async function keepModels(record: string, models: Variables, { io }: Context): Promise<void> {
+  const told = modelsIn(servedEnvironment(io.env, models));
+  if (Object.keys(told).length === 0) return;
+  try {
+    await keepVariables(resolve(io.cwd, record), told);
+  } catch (error) {
+    throw usageError(`--record '${record}': ${recordReason(error)}`, 'name a folder that can be written', error);
+  }
+}
+
+/** The models of a replay: those of the recording, else the environment's, else those that the cassettes hold. */
+export async function replayedModels(replay: string, { io }: Context): Promise<Variables> {
+  const folder = resolve(io.cwd, replay);
+  const kept = await keptVariables(folder);
+  if (kept !== undefined) return kept;
+  const told = modelsIn(io.env);
+  return Object.keys(told).length > 0 ? told : modelVariables(await recordedByUse(folder));
+}
+
+function modelsIn(env: Context['io']['env']): Variables {
+  return present(Object.fromEntries(modelVariableNames.map((name) => [name, env[name]])));
+}
+
+function present(variables: Record<string, string | undefined>): Variables {
+  return Object.fromEntries(Object.entries(variables).filter((entry): entry is [string, string] => !!entry[1]));
+}

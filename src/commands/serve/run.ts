@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { codeOf, messageOf, usageError } from '../../errors.ts';
+import type { Context } from '../context.ts';
+import { servedEnvironment } from './models.ts';
+
+/** Variables that would lead the command elsewhere. */
+const misleading = [
+  'GATEWAY_OFFLINE',
+  'GATEWAY_PROFILE',
+  'GATEWAY_API_KEY_FILE',
+  'GATEWAY_HEADER_NAMES',
+  'GATEWAY_AUTH',
+];
+
+/** Runs a command against the gateway; its exit code becomes ours (128 + n where a signal ended it). */
+export async function runServed(
+  words: readonly string[],
+  { variables, context }: { variables: Record<string, string>; context: Context },
+): Promise<void> {
+  const env = servedEnvironment(context.io.env, variables);
+  for (const name of misleading) delete env[name];
+  const [program = '', ...args] = words;
+  const child = spawn(program, args, {
+    cwd: context.io.cwd,
+    env,
+    stdio: 'inherit',
+    shell: context.io.platform === 'win32',
+  });
+  // Ctrl-C reaches the command too; a signal to us alone is passed on.
+  const stop = (): void => void child.kill();
+  context.signal.addEventListener('abort', stop, { once: true });
+  const ended = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+    child.on('error', (error) => reject(cannotRun(program, error)));
+    child.on('exit', (code, signal) => resolve({ code, signal }));
+  });
+  context.signal.removeEventListener('abort', stop);
+  context.signal.throwIfAborted();
+  context.report.printed = true;
+  context.report.exitCode = ended.code ?? 128 + (ended.signal === null ? 0 : constants.signals[ended.signal]);
+}
+
+function cannotRun(program: string, error: Error): Error {
+  const reason = codeOf(error) === 'ENOENT' ? 'there is no such command' : messageOf(error);
+  return usageError(`cannot run '${program}': ${reason}`, 'for example: gateway-cli serve -- npm test', error);
+}

@@ -52,7 +52,8 @@ function groupsOf(files) {
 
 function entries(files, name) {
   const found = [...files.keys()].filter((file) => new RegExp(`^${name}-[A-Z0-9]{8}\\.js$`).test(file));
-  if (found.length === 0) throw new Error(`no chunk is called ${name}: name the command's file here as it is called now`);
+  if (found.length === 0)
+    throw new Error(`no chunk is called ${name}: name the command's file here as it is called now`);
   return found;
 }
 

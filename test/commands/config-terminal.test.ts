@@ -65,7 +65,11 @@ test.skipIf(lacks('tmux'))(
     screen.press('Enter');
     await screen.shows(/^code 130$/m);
     expect(config).toThrow('ENOENT');
-    screen.type('clear; node $BIN config set apiKey -; echo "code $?"');
+    // The first question must be gone: what is typed before the second one is asked would be echoed.
+    screen.type('clear; echo cleared');
+    screen.press('Enter');
+    await screen.shows(/^cleared$/m);
+    screen.type('node $BIN config set apiKey -; echo "code $?"');
     screen.press('Enter');
     await screen.shows(/^apiKey:/m);
     screen.type(`${canaryKey}`);

@@ -21,7 +21,7 @@ export async function serve(options?: Parameters<typeof startScriptedServer>[0])
 /** An empty folder that is gone when the test is over. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-cli-faults-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
   return path;
 }
 
@@ -111,7 +111,7 @@ function tryMount(): boolean {
   } catch {
     return false;
   } finally {
-    rmSync(path, { recursive: true, force: true });
+    rmSync(path, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -162,7 +162,7 @@ test.each(Array.from({ length: parts }, (_unused, part) => seed + part * count))
     const server = await startScriptedServer();
     onTestFinished(() => server.close());
     const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-fuzz-'));
-    onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+    onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
     const env = {
       GATEWAY_BASE_URL: server.url,
       GATEWAY_API_KEY: 'k-12345678',
@@ -186,7 +186,7 @@ test.each(Array.from({ length: parts }, (_unused, part) => seed + part * count))
       seen.add(ran?.code);
       wrong.push(...found.map((complaint) => `seed ${at} (${sample.name}): ${complaint}`));
       if (ran === undefined) break;
-      rmSync(place, { recursive: true });
+      rmSync(place, { recursive: true, maxRetries: 10 });
     }
     expect(wrong).toEqual([]);
     // Hurt in many ways: whole after all, not JSON, cut, refused …

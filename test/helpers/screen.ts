@@ -48,7 +48,7 @@ export function openScreen(command: string, { env = {}, cwd }: { env?: Record<st
     } catch {
       // It ended with its program.
     }
-    rmSync(home, { recursive: true, force: true });
+    rmSync(home, { recursive: true, force: true, maxRetries: 10 });
   });
   return {
     type: (text) => void tmux('send-keys', '-l', '--', text),

@@ -129,7 +129,7 @@ const shm = existsSync('/dev/shm') && statSync('/dev/shm').dev !== statSync(tmpd
 describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
   function parts(): { temp: string; final: string; folder: string; other: string } {
     const other = mkdtempSync('/dev/shm/gateway-cli-');
-    onTestFinished(() => rmSync(other, { recursive: true, force: true }));
+    onTestFinished(() => rmSync(other, { recursive: true, force: true, maxRetries: 10 }));
     const folder = scratchFolder();
     const temp = join(other, 'temp');
     const final = join(folder, 'cat.png');

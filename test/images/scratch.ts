@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 /** A folder that is gone when the test is over. */
 export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
   return folder;
 }
 

@@ -38,6 +38,6 @@ export function packAndInstall(): Installed {
     cwd,
     files: new Map(report.files.map(({ path, size }) => [path, size])),
     packed: report.size,
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }),
   };
 }

@@ -92,7 +92,7 @@ describe.each(endings)('an image reply with %s at any byte', (name, ending) => {
       const expected = at === images.length ? 0 : at === 0 && name === 'a clean end' ? 9 : 11;
       if (code !== expected || written.length !== whole || written.some((base64) => base64 !== png))
         wrong.push({ at, code, written });
-      rmSync(cwd, { recursive: true });
+      rmSync(cwd, { recursive: true, maxRetries: 10 });
     }
     expect(wrong).toEqual([]);
   });
@@ -133,7 +133,7 @@ test.skipIf(!hasRecorded)(
       const written = readdirSync(join(cwd, 'out')).map((file) => readFileSync(join(cwd, 'out', file)));
       const hashes = written.map((bytes) => createHash('sha256').update(bytes).digest('hex'));
       if (code !== 11 || JSON.stringify(hashes) !== JSON.stringify(at > end ? [sha256] : [])) wrong.push({ at, code });
-      rmSync(cwd, { recursive: true });
+      rmSync(cwd, { recursive: true, maxRetries: 10 });
     }
     expect(wrong).toEqual([]);
   },

@@ -34,7 +34,7 @@ beforeEach(() => {
   path = join(folder, 'config.json');
 });
 
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const modeOf = (name: string) => statSync(name).mode & 0o777;
 

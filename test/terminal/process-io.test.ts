@@ -53,7 +53,7 @@ beforeAll(async () => {
   await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile: entry, logLevel: 'error' });
 });
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const env = { PATH: process.env['PATH'], TERM: 'xterm' };
 

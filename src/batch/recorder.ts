@@ -8,7 +8,7 @@ export interface Recorder {
   ready(group: readonly Noted[]): Promise<void>;
   /** Its request goes out now. Where the boot tells of power cuts, nobody waits for the disk once more. */
   sent(noted: Noted): Promise<void>;
-  /** They were ready, and did not go out. */
+  /** They were ready, and did not go out. Nothing to write where nobody wrote that they are ready. */
   unsent(group: readonly Noted[]): Promise<void>;
   /** The result first, then the journal's word that there is one. Resolves when the disk has both. */
   ended(noted: Noted, performed: Performed): Promise<void>;
@@ -72,7 +72,9 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', noted.job.id);
     },
-    unsent,
+    async unsent(group) {
+      if (run.boot !== undefined) await unsent(group);
+    },
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;

@@ -53,10 +53,12 @@ export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions
         group.push({ job, ...(await prepare(job)) });
       }
       if (group.length > 0) await recorder.ready(group);
+      ready.push(...group);
     } catch (error) {
       failure = { error };
+      // The journal does not name them: to call them unsent would make them as new.
+      for (const { drop } of group) await drop();
     }
-    ready.push(...group);
     loading = undefined;
   }
 

@@ -207,6 +207,22 @@ test('an end that cannot be written down ends the run too', async () => {
   expect(count(log, 'perform')).toBeLessThan(10);
 });
 
+test('jobs beside one that could not be built are dropped, and not called unsent: nobody wrote that they were ready', async () => {
+  const gone = new GatewayError('usage', 'the file is gone');
+  const dropped: string[] = [];
+  const { log, ended } = await start({
+    options: {
+      prepare: async ({ id }) => {
+        if (id === '2') throw gone;
+        return { request: 'r', perform: async () => done, drop: async () => void dropped.push(id) };
+      },
+    },
+  });
+  await expect(ended).rejects.toBe(gone);
+  expect(dropped).toEqual(['1']);
+  expect(log).toEqual([]);
+});
+
 test('a bug in one job ends the run, and those under way are waited for', async () => {
   const bug = new TypeError('bug');
   let late = false;

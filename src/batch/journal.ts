@@ -7,7 +7,14 @@ import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
 import { JobTable } from './job-table.ts';
 import { readLines } from './read-lines.ts';
-import { batchFiles, type JobError, type JobRecord, type JournalRecord, type RunRecord } from './types.ts';
+import {
+  batchFiles,
+  type JobError,
+  type JobRecord,
+  type JobState,
+  type JournalRecord,
+  type RunRecord,
+} from './types.ts';
 import { addUsage } from './usage.ts';
 
 /** What a folder's journal says. */
@@ -23,8 +30,11 @@ export interface JournalState {
   lastAt: number;
 }
 
-/** Jobs that were about to be sent, with their requests. */
-type Ready = Map<string, string>;
+/** Jobs that this run was about to send, with their requests, and what those that it sent were before. */
+interface Open {
+  ready: Map<string, string>;
+  before: Map<string, { state: JobState; request: string; error: JobError | undefined }>;
+}
 
 /** So many failures are told one by one; results.jsonl has them all. */
 export const mostFailures = 1000;
@@ -35,7 +45,7 @@ export const mostFailures = 1000;
  */
 export async function readJournal(folder: string): Promise<JournalState> {
   const state: JournalState = { table: new JobTable(), run: undefined, usage: {}, failures: new Map(), lastAt: 0 };
-  const ready: Ready = new Map();
+  const open: Open = { ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
   const handle = await openIfThere(path);
   if (handle === undefined) return state;
@@ -44,9 +54,9 @@ export async function readJournal(folder: string): Promise<JournalState> {
       if (!whole || text === '') continue;
       const record = parseRecord(text);
       if (!record) throw notAJournal(path, number);
-      applyRecord(record, state, ready);
+      applyRecord(record, state, open);
     }
-    settleReady(ready, state);
+    settleReady(open, state);
     return state;
   } finally {
     await handle.close();
@@ -63,10 +73,11 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   }
 }
 
-function applyRecord(record: JournalRecord, state: JournalState, ready: Ready): void {
+function applyRecord(record: JournalRecord, state: JournalState, open: Open): void {
+  const { ready, before } = open;
   state.lastAt = record.at;
   if (record.type === 'run') {
-    settleReady(ready, state);
+    settleReady(open, state);
     state.run = record;
     return;
   }
@@ -74,11 +85,26 @@ function applyRecord(record: JournalRecord, state: JournalState, ready: Ready): 
     ready.set(record.id, record.request);
     return;
   }
-  // It did not go out after all, and is what it was.
-  if (ready.delete(record.id) && record.type === 'unsent') return;
+  ready.delete(record.id);
   const { table, failures } = state;
-  const slot = table.add(keyOf(record.id));
-  table.setState(slot, record.type === 'unsent' ? 'new' : record.type);
+  const was = before.get(record.id);
+  before.delete(record.id);
+  const slot = record.type === 'unsent' ? table.find(keyOf(record.id)) : table.add(keyOf(record.id));
+  if (record.type === 'unsent') {
+    // It did not go out after all, and is what it was.
+    if (was === undefined) return;
+    table.setState(slot, was.state);
+    table.setRequest(slot, was.request);
+    if (was.error) failures.set(record.id, was.error);
+    return;
+  }
+  if (record.type === 'sent')
+    before.set(record.id, {
+      state: table.stateOf(slot),
+      request: table.requestOf(slot),
+      error: failures.get(record.id),
+    });
+  table.setState(slot, record.type);
   table.setRequest(slot, record.request);
   state.usage = addUsage(state.usage, record.usage);
   if (record.type !== 'failed' && record.type !== 'unknown') failures.delete(record.id);
@@ -90,7 +116,7 @@ function applyRecord(record: JournalRecord, state: JournalState, ready: Ready): 
  * Where a run broke off after `ready` and without `sent`, nothing went out: the kernel kept every line of a process that was
  * killed. Unless the machine went down: then the line may be lost, and the job may have been billed.
  */
-function settleReady(ready: Ready, { table, run }: JournalState): void {
+function settleReady({ ready, before }: Open, { table, run }: JournalState): void {
   if (ready.size > 0 && run?.boot !== bootMark())
     for (const [id, request] of ready) {
       const slot = table.add(keyOf(id));
@@ -98,6 +124,7 @@ function settleReady(ready: Ready, { table, run }: JournalState): void {
       table.setRequest(slot, request);
     }
   ready.clear();
+  before.clear();
 }
 
 const jobTypes = new Set(['ready', 'sent', 'unsent', 'done', 'failed', 'unknown']);

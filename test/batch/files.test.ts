@@ -135,6 +135,26 @@ describe('the journal', () => {
     ]).toEqual(['done', 'sent', 'new', undefined]);
   });
 
+  test.each(['failed', 'unknown', 'done', 'sent'])(
+    'what was sent again and did not go out is %s as before',
+    async (type) => {
+      const before = record(type, 'a', type === 'failed' ? { error: { class: 'quota', message: 'm' } } : {});
+      const again = { request: '00000000000000bb' };
+      const path = write([
+        run,
+        before,
+        run,
+        record('ready', 'a', again),
+        record('sent', 'a', again),
+        record('unsent', 'a', again),
+      ]);
+      const { table, failures } = await readJournal(path);
+      const slot = table.find(keyOf('a'));
+      expect([table.stateOf(slot), table.requestOf(slot)]).toEqual([type, '00000000000000aa']);
+      expect(failures.get('a')?.class).toBe({ failed: 'quota', unknown: 'unknown' }[type]);
+    },
+  );
+
   test('a torn last line is ignored (faults 2e: crash)', async () => {
     const path = write([run, record('sent', 'a')], JSON.stringify(record('done', 'a')).slice(0, -3));
     expect(await stateOf(path, 'a')).toBe('sent');

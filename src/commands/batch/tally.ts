@@ -33,12 +33,9 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
       if (lost++ > 0) void ui.warn([`${id}: ${message}`, details.hint].filter(Boolean).join('; '));
     },
     count({ id }: Job, performed: Performed) {
-      const slot = state.table.find(keyOf(id));
-      if (performed.state === 'unsent') {
-        state.table.setState(slot, 'new');
-        return;
-      }
-      state.table.setState(slot, performed.state);
+      // It is what it was.
+      if (performed.state === 'unsent') return;
+      state.table.setState(state.table.find(keyOf(id)), performed.state);
       state.usage = addUsage(state.usage, performed.usage);
       counts.ended++;
       if (performed.state === 'done') {

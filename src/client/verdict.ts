@@ -65,6 +65,8 @@ function hintFor(result: Result): string {
   if (link !== undefined) return `the answer links to a picture, which is not fetched: curl -O '${link}'`;
   if (result.text !== '')
     return 'the model answered in words; say in the prompt that a picture is wanted, or try another --model';
+  // The messages format has no such settings.
+  if (result.content !== undefined) return 'change the prompt, or try another --model';
   return 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD';
 }
 

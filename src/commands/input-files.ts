@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { codeOf, messageOf, usageError } from '../errors.ts';
-import { shellWord } from '../shell-word.ts';
+import { lookAt, shellWord } from '../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { Context } from './context.ts';
 import { parseJson, quote } from './flags/values.ts';
@@ -42,13 +42,13 @@ export function unreadable(flag: string, path: string, error: unknown): Error {
     const json = path.length > 60 ? "'…'" : shellWord(path);
     return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
   }
-  return usageError(`${flag} ${quote(path)}: ${reasons[code] ?? messageOf(error)}`, lookAt(path, error), error);
+  return usageError(`${flag} ${quote(path)}: ${reasons[code] ?? messageOf(error)}`, lookAtReal(path, error), error);
 }
 
 /** What to type to see a file's rights: with the path that the system was asked for, where the error tells it. */
-function lookAt(path: string, error: unknown): string {
+function lookAtReal(path: string, error: unknown): string {
   const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return `look at it: ls -l ${shellWord(real)}`;
+  return lookAt(real, codeOf(error));
 }
 
 async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> {

@@ -41,7 +41,8 @@ export function explainCommanderError(error: CommanderError, command: string): G
   if (error.code === 'commander.unknownOption') return unknownFlag(first, { suggestion, command, help });
   if (error.code === 'commander.unknownCommand') {
     if (first === "unknown command 'version'") return usageError(first, 'did you mean: gateway-cli --version', error);
-    const parent = command.split(' ').slice(0, -1).join(' ');
+    const unknown = /^unknown command '([\s\S]*)'$/.exec(first)?.[1] ?? '';
+    const parent = command.slice(0, -unknown.length).trimEnd();
     return usageError(
       first,
       suggestion ? `did you mean: ${parent} ${suggestion.replace(/^one of /, '')}` : `see: ${parent} --help`,

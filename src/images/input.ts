@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
-import { shellWord } from '../shell-word.ts';
+import { lookAt } from '../shell-word.ts';
 import { imageFacts } from './sniff.ts';
 import { createTempFile, removeFile, writeFully } from './temp-file.ts';
 
@@ -151,10 +151,6 @@ function asUnreadable(label: string, error: unknown, path?: string): unknown {
   const code = codeOf(error);
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   const hint =
-    path !== undefined
-      ? `look at it: ls -l ${shellWord(path)}`
-      : code === 'ENOSPC'
-        ? 'set TMPDIR to a folder with room'
-        : undefined;
+    path !== undefined ? lookAt(path, code) : code === 'ENOSPC' ? 'set TMPDIR to a folder with room' : undefined;
   return usageError(`${label}: ${reasons[code] ?? messageOf(error)}`, hint, error);
 }

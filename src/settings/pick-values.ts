@@ -4,7 +4,7 @@ import type { PickedProfile } from './pick-profile.ts';
 import type { SettingsFlags, SettingsInput } from './settings.ts';
 import { fromEnvironment, fromFlag, fromSwitch, fromToggle, mapValue, sourced } from './sources.ts';
 import type { Environment } from './sources.ts';
-import type { Sourced, Use } from './types.ts';
+import type { Profile, Sourced, Use } from './types.ts';
 
 const defaultTimeoutMs = 600_000;
 const defaultMaxTokens = 4096;
@@ -53,6 +53,11 @@ export function pickBaseUrl(
   });
 }
 
+/** As with the variables: a chat takes the model of texts, an edit that of images, where it has none of its own. */
+function modelOf(models: Profile['models'], use: Use): string | undefined {
+  return models?.[use] ?? models?.[use === 'chat' ? 'text' : use === 'edit' ? 'image' : use];
+}
+
 /** The model of this use. Offline, one that is not there is replaced by the local one, with a warning (design.md 3). */
 export function pickModel(
   { flags, env, use }: SettingsInput,
@@ -62,7 +67,7 @@ export function pickModel(
   const model =
     fromFlag('--model', flags.model) ??
     modelVariables[use].map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
-    sourced(picked?.profile.models?.[use], picked?.label ?? '');
+    sourced(modelOf(picked?.profile.models, use), picked?.label ?? '');
   if (!offline) return { model, warnings: [] };
   const local = { value: localModels[use], from: 'default' };
   if (model === undefined) return { model: local, warnings: [] };

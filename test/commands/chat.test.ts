@@ -85,6 +85,8 @@ test('a refusal is exit 10 and says so', async ({ server, cli }) => {
   const ran = await cli(['chat', 'hi']);
   expect(ran).toMatchObject({ code: 10, stdout: '' });
   expect(ran.stderr).toContain('not this');
+  // The messages format has no safety settings to name.
+  expect(ran.stderr).not.toContain('--safety');
 });
 
 test('--jsonl prints one line an event, and how it ended', async ({ server, cli }) => {

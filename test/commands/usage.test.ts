@@ -24,6 +24,8 @@ test.each([
   ],
   ['a flag nearly right', ['image', 'gen', 'x', '--aspct', '1:1'], 'unknown flag --aspct', 'did you mean: --aspect'],
   ['an unknown command', ['txt', 'hi'], "unknown command 'txt'", 'did you mean: gateway-cli text'],
+  ['a prompt for a command', ['three cats'], "unknown command 'three cats'", 'see: gateway-cli --help'],
+  ['a file that is not there', ['text', 'x', '--schema', 'no/s.json'], 'there is no such file', 'ls '],
   ['a secret behind =', ['text', 'hi', `--apikey=${canaryKey}`], 'unknown flag --apikey', '--api-key'],
   ['a prompt like a list', ['text', '- item one'], "begins with '-'", "gateway-cli text -- '- item one'"],
   [
@@ -48,10 +50,10 @@ test.each([
     'a file that is not there',
     ['text', '--prompt-file', 'nope.txt'],
     "--prompt-file 'nope.txt': there is no such file",
-    '/nope.txt',
+    'see what is there: ls /',
   ],
   ['tools that are no JSON', ['text', 'x', '--tools', '-'], '--tools -', ''],
-  ['a file with a blank', ['image', 'edit', 'x', '-i', 'no pe.png'], 'there is no such file', "/no pe.png'"],
+  ['a file with a blank', ['image', 'edit', 'x', '-i', 'no pe/x.png'], 'there is no such file', "/no pe'"],
   [
     'JSON for a file',
     ['text', 'x', '--schema', '{"type":"object"}'],

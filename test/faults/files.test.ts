@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bin } from '../helpers/spawn.ts';
-import { imageReply } from '../helpers/with-server.ts';
+import { imageReply, textReply } from '../helpers/with-server.ts';
 import { bash, becomes, folder, isFull, namesIn, serve, start } from './program.ts';
 
 const posix = process.platform !== 'win32';
@@ -127,6 +127,25 @@ describe('faults 2c: output dir missing, not writable, read-only, name too long:
     expect([ran.code, ran.stdout]).toEqual([2, '']);
     expect(ran.stderr).toContain('may not be written');
   });
+
+  test.skipIf(!canBeNobody && !isFull)(
+    'not writable, and only a text was asked for: it goes on, and a picture that comes with it is kept (needs setpriv and root)',
+    async () => {
+      const server = await serve();
+      const [cwd, temp] = [folder(), folder()];
+      chmodSync(cwd, 0o555);
+      chmodSync(temp, 0o777);
+      const env = { TMPDIR: temp };
+      server.reply({ body: textReply('Hello') });
+      const plain = await bash(`${asNobody} $CLI text x`, server, { cwd, env });
+      expect(plain).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
+      server.reply(reply);
+      const ran = await bash(`${asNobody} $CLI text x`, server, { cwd, env });
+      expect(ran.code).toBe(12);
+      const file = /gateway-cli recover (\S+)/.exec(ran.stderr)?.[1] ?? '';
+      expect(await bash(`$CLI recover ${file} -o cat.png`, server)).toMatchObject({ code: 0, stdout: 'cat.png\n' });
+    },
+  );
 
   test.skipIf(!canBeNobody && !isFull)(
     'a folder that is closed while the request runs: the picture is kept (needs setpriv and root)',

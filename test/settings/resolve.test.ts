@@ -39,6 +39,17 @@ const onWork = (extra: { flags?: SettingsFlags; env?: Record<string, string>; us
   resolve({ config: load({ work }, 'work'), ...extra });
 
 describe('resolveSettings', () => {
+  test("a profile's model of texts serves chats, and that of images edits, where they have none of their own", () => {
+    const config = load({ work: { ...work, models: { text: 'w-text', image: 'w-image' } } }, 'work');
+    const modelOf = (use: Use) => resolve({ config, use }).model.value;
+    expect([modelOf('chat'), modelOf('edit'), modelOf('text'), modelOf('image')]).toEqual([
+      'w-text',
+      'w-image',
+      'w-text',
+      'w-image',
+    ]);
+  });
+
   test('takes the flag before the environment before the profile before the default, and says so', () => {
     const config = load({ work }, 'work');
     const flags = { baseUrl: 'https://flag.example', model: 'flag-model', timeout: '5s', auth: 'bearer' };

@@ -73,7 +73,8 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
     model: wanted.model,
     date: localDate(new Date(context.io.now())),
   });
-  if (!toStdout)
+  // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
+  if (!toStdout && !(wanted.besideText && name === undefined))
     await checkOutput(plan, {
       cwd,
       force: wanted.force === true,

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import type { ErrorClass } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
-import { openIfThere } from './journal.ts';
-import type { JobTable } from './job-table.ts';
+import { type JournalState, openIfThere } from './journal.ts';
 import { readLines } from './read-lines.ts';
 import { batchFiles, type JobRecord } from './types.ts';
 
@@ -11,18 +11,23 @@ import { batchFiles, type JobRecord } from './types.ts';
  * Jobs that were sent, and whose end the journal does not know: where results.jsonl holds their answer, the run was killed
  * between the two files, and nothing is unknown. Returns the records that the journal lacks; the table knows them already.
  */
-export async function findLostEnds(folder: string, table: JobTable, now: () => number): Promise<JobRecord[]> {
+export async function findLostEnds(
+  folder: string,
+  { table, run }: JournalState,
+  now: () => number,
+): Promise<JobRecord[]> {
   let open = 0;
   for (const slot of table.slots()) if (table.stateOf(slot) === 'sent') open++;
   const handle = open === 0 ? undefined : await openIfThere(join(folder, batchFiles.results));
   if (handle === undefined) return [];
   const records: JobRecord[] = [];
   try {
-    for await (const { text, whole } of readLines(handle)) {
-      const result = whole ? parseResult(text) : undefined;
+    for await (const { text, whole, offset } of readLines(handle)) {
+      // What earlier runs wrote is the answer to what they sent themselves.
+      const result = whole && offset >= (run?.results ?? 0) ? parseResult(text) : undefined;
       const slot = result === undefined ? -1 : table.find(keyOf(result.id));
       if (!result || slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) continue;
-      const type = result.document['ok'] === true ? 'done' : 'failed';
+      const type = endOf(result.document);
       table.setState(slot, type);
       const usage = result.document['usage'] as Usage | undefined;
       records.push({ type, id: result.id, request: result.request, at: now(), usage });
@@ -31,6 +36,15 @@ export async function findLostEnds(folder: string, table: JobTable, now: () => n
   } finally {
     await handle.close();
   }
+}
+
+/** A job that one of these ended has a result only where it went out: it may have been billed. */
+export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
+
+function endOf({ ok, error }: JsonObject): 'done' | 'failed' | 'unknown' {
+  if (ok === true) return 'done';
+  const name = isObject(error) ? error['class'] : undefined;
+  return name === 'no-reply' || endSignals.has(name) ? 'unknown' : 'failed';
 }
 
 /** One line of results.jsonl. */

@@ -39,7 +39,8 @@ const gatherMs = 10;
 export async function openRecorder({ folder, run, lostEnds, now, redact, step }: RecorderOptions): Promise<Recorder> {
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
-  for (const record of [run, ...lostEnds]) journal.append(redact(JSON.stringify(record)));
+  // The ends first: the run's own record says that earlier results are no ends any more.
+  for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(redact(JSON.stringify(record)));
   await journal.sync();
 
   function append(record: JobRecord): void {

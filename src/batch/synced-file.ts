@@ -32,6 +32,11 @@ export class SyncedFile {
     }
   }
 
+  /** In bytes. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** Appends one line, whole or not at all. Throws GatewayError not-written. */
   append(line: string): void {
     const bytes = Buffer.from(`${line}\n`);

@@ -63,6 +63,8 @@ export interface RunRecord {
   list: string;
   /** The boot of the machine: while it lasts, no line is lost that was not synced. Absent where the system does not tell. */
   boot?: string | undefined;
+  /** Size of results.jsonl when the run began, in bytes: its own lines stand behind that. */
+  results?: number | undefined;
   /** Wall clock, ms since 1970; for people only. */
   at: number;
 }

@@ -76,6 +76,39 @@ describe('a journal from a crash', () => {
     expect((await batch()).code).toBe(0);
   });
 
+  test('an answer of an earlier run is no answer to what a later one sent: it is maybe billed', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    server.answer = () => ({ status: 400, body: {} });
+    folder.jobs(...manyJobs(1));
+    await batch();
+    server.answer = () => undefined;
+    expect((await batch(['--retry-failed'])).code).toBe(0);
+    // As if the second run had been killed while its request was out.
+    const runs = folder.lines('journal.jsonl').filter(({ type }) => type !== 'done');
+    folder.write('out/journal.jsonl', runs.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const first = runs.find(({ type }) => type === 'failed') as Record<string, unknown>;
+    const before = `${JSON.stringify({ id: 'p1', request: first['request'], ok: false, error: first['error'] })}\n`;
+    folder.write(
+      'out/results.jsonl',
+      before.padStart(Number(runs.findLast(({ type }) => type === 'run')?.['results'])),
+    );
+    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (maybe billed)');
+    expect(server.bodies).toHaveLength(2);
+  });
+
+  test('a result that says that no answer came leaves the job unknown', async ({ server, folder, batch }) => {
+    server.answer = () => ({ drop: true });
+    folder.jobs(...manyJobs(1));
+    await batch();
+    const journal = folder.lines('journal.jsonl').filter(({ type }) => type !== 'unknown');
+    folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (maybe billed)');
+    expect(server.bodies).toHaveLength(1);
+  });
+
   test('a torn last line of journal and results is cut off', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();

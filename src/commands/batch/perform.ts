@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { keyOf, keyToHex } from '../../batch/digest.ts';
+import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
@@ -8,7 +9,7 @@ import { readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
-import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { BlobStore } from '../../images/types.ts';
@@ -57,7 +58,8 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
     const error = failure as GatewayError | undefined;
-    if (batch.signal.aborted && error !== undefined && ends.has(error.class) && !call.out) return { state: 'unsent' };
+    if (batch.signal.aborted && error !== undefined && endSignals.has(error.class) && !call.out)
+      return { state: 'unsent' };
     const durationMs = batch.io.elapsed() - started;
     const { model, prompt } = prepared.built;
     const document = {
@@ -99,12 +101,10 @@ async function kept(failure: unknown, { report, io }: Context): Promise<unknown>
   return keepReply(failure, report, io);
 }
 
-const ends = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
-
 /** Sent and never answered, or broken off: it may have been billed, so nobody sends it again by accident. */
 function stateOf(error: GatewayError | undefined, { out }: Call): 'done' | 'failed' | 'unknown' {
   if (error === undefined) return 'done';
-  return error.class === 'no-reply' || (ends.has(error.class) && out) ? 'unknown' : 'failed';
+  return error.class === 'no-reply' || (endSignals.has(error.class) && out) ? 'unknown' : 'failed';
 }
 
 function errorOf(error: GatewayError, { ui }: Context): JobError {

@@ -17,7 +17,7 @@ export async function readBatchFolder(
     throw usageError(`${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${reasonOf(error)}`}`, hint, error);
   });
   if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
-  await findLostEnds(folder, state.table, () => io.now());
+  await findLostEnds(folder, state, () => io.now());
   return { folder, state };
 }
 

@@ -62,6 +62,8 @@ export interface ErrorDetails {
 
 /** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
 export class GatewayError extends Error {
+  /** As Node shows it in front of a stack, where the bundle shortened the class. */
+  static override readonly name = 'GatewayError';
   override readonly name = 'GatewayError';
   readonly class: ErrorClass;
   readonly details: Omit<ErrorDetails, 'cause'>;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { randomNonce, removeFile } from '../images/temp-file.ts';
 import { isRunning, ownMark } from '../terminal/processes.ts';
 
-/** What stands in the name of a temporary file: the process that writes it, readable for the next one, and 96 random bits. */
+/** What stands in the name of a temporary file: the process that writes it, readable for the next one, and random bits. */
 export function partNonce(): string {
   own ??= markText();
   return `${own}-${randomNonce()}`;

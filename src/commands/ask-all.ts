@@ -39,7 +39,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function askAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(atOnce);
-  const state: State = { over: undefined, thrown: undefined, isDiskFull: false };
+  const state: State = { over: undefined, thrown: undefined, isDiskInDoubt: false };
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < asking.count; index++) {
     const before = saved[index - 1];
@@ -54,7 +54,7 @@ interface State {
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
   /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
-  isDiskFull: boolean;
+  isDiskInDoubt: boolean;
 }
 
 async function ask(
@@ -62,11 +62,11 @@ async function ask(
   state: State,
   before: Promise<unknown> | undefined,
 ): Promise<Outcome> {
-  if (state.isDiskFull) await before;
+  if (state.isDiskInDoubt) await before;
   const over = state.over ?? lost.failure;
   if (over !== undefined) return { failure: over };
   try {
-    const store = images.openStore(() => (state.isDiskFull = true));
+    const store = images.openStore(() => (state.isDiskInDoubt = true));
     const { reply } = await session.send(post);
     return { answer: await readContent(reply, { store, model }) };
   } catch (error) {

@@ -24,6 +24,8 @@ export interface Connector {
 export function createConnector({ env, secureContext, connectTimeoutMs }: ConnectorOptions): Connector {
   const open = new Set<Socket>();
   const connectSocket = buildConnection({
+    // Ours comes first; undici's own would cut a longer one short.
+    timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2000,

@@ -83,13 +83,13 @@ test('the library opens by its names, and answers', async () => {
   server.always({ body: textReply('Hello') });
   const use = `const client = createClient({ baseUrl: process.env.URL, apiKey: process.env.KEY });
     const { text } = await client.generateContent({ model: 'm', prompt: 'hi' });
-    console.log(text, ResponseError.prototype instanceof GatewayError);
+    console.log(text, ResponseError.prototype instanceof GatewayError, GatewayError.name);
     await client.close();`;
   const names = '{ createClient, GatewayError, ResponseError }';
   writeFileSync(join(installed.cwd, 'use.mjs'), `import ${names} from 'gateway-cli';\n${use}`);
   const ran = await shell('node use.mjs', { cwd: installed.cwd, env: { URL: server.url, KEY: canaryKey } });
   await server.close();
-  expect(ran).toMatchObject({ code: 0, stdout: 'Hello true\n', stderr: '' });
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello true GatewayError\n', stderr: '' });
 });
 
 test("the README's library example runs under serve, as it says", async () => {

@@ -43,7 +43,10 @@ async function writeBody(response: ServerResponse, body: Reply['body']): Promise
   };
   const whole = typeof body === 'string' || body instanceof Uint8Array;
   if (whole || Symbol.iterator in body) {
-    for (const chunk of whole ? [body] : body) if (!response.destroyed && !write(chunk)) await room(response);
+    for (const chunk of whole ? [body] : body) {
+      if (response.destroyed) break;
+      if (!write(chunk)) await room(response);
+    }
     return written;
   }
   for await (const chunk of body) {

@@ -154,6 +154,25 @@ describe('a signal (faults 2e: Ctrl-C)', () => {
     expect(Math.max(...server.counts.values())).toBe(1);
   });
 
+  test('in the pause after a second attempt that was refused, the first one may still have been billed', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const stop = new AbortController();
+    server.answer = (_, count) =>
+      count === 1
+        ? { status: 504, headers: { 'retry-after-ms': '1' }, body: {} }
+        : { status: 429, headers: { 'retry-after': '200' }, body: {} };
+    folder.jobs(...manyJobs(1));
+    const running = batch(['--json'], { signal: stop.signal });
+    await server.received(2);
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    expect(JSON.parse((await running).stdout)).toMatchObject({ unknown: 1, pending: 0, exitCode: 130 });
+    expect((await batch()).code).toBe(13);
+    expect(server.bodies).toHaveLength(2);
+  });
+
   test('while the gateway asks for a pause, what was refused is as new', async ({ server, folder, batch }) => {
     const stop = new AbortController();
     server.answer = () => ({ status: 429, headers: { 'retry-after': '200' }, body: {} });

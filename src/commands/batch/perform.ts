@@ -4,8 +4,7 @@ import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
-import type { Answer } from '../../client/content.ts';
-import { readContent } from '../../client/content.ts';
+import { type Answer, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
 import { startDeadline } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
@@ -111,17 +110,14 @@ function errorOf(error: GatewayError, { ui }: Context): JobError {
   return { class: error.class, message: ui.redact(error.message), billed: error.billed };
 }
 
-async function answerJob(
-  job: Job,
-  { built, settings }: PreparedJob,
-  performing: Performing & { call: Call },
-): Promise<void> {
+async function answerJob(job: Job, { built }: PreparedJob, performing: Performing & { call: Call }): Promise<void> {
   const { context, session, policy, gate, pace, call } = performing;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
-  let output = isImage ? await planOutput(job, { built, settings }, performing) : undefined;
+  let output = isImage ? await planOutput(job, built, performing) : undefined;
   const store = createFileStore({ folder: join(performing.outdir, batchFiles.images), fallback: performing.fallback });
   context.atEnd(() => store.discard());
+  let doubtful = false;
   const { reply } = await session.send(built.post, {
     deadline: call.deadline,
     policy,
@@ -133,14 +129,16 @@ async function answerJob(
     onRetry({ error }) {
       call.attempts++;
       call.flying = false;
-      if (error.billed === 'no') call.out = false;
+      // An attempt that cost nothing says nothing of those before it.
+      doubtful ||= error.billed !== 'no';
+      call.out = doubtful;
       if (context.signal.aborted) call.deadline.abort(context.signal.reason);
     },
   });
   const answer = await readAnswer(reply, { job, store, model: built.model });
   context.report.result = answer.result;
   const { images } = answer.result;
-  if (images.length > 0) output ??= await planOutput(job, { built, settings }, performing);
+  if (images.length > 0) output ??= await planOutput(job, built, performing);
   await output?.save(images, answer.result);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
@@ -165,13 +163,13 @@ async function readAnswer(
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */
 async function planOutput(
   job: Job,
-  { built }: Pick<PreparedJob, 'built' | 'settings'>,
+  { prompt, model }: PreparedJob['built'],
   { context, strict }: Performing,
 ): Promise<ImageOutput> {
   const { aspect, size } = job.values as { aspect?: string; size?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   try {
-    return await planImages({ output, aspect, size, strict, prompt: built.prompt, model: built.model }, context);
+    return await planImages({ output, aspect, size, strict, prompt, model }, context);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError('not-written', error.message, { ...error.details, cause: error });

@@ -35,9 +35,10 @@ export function paceRetries<Gate extends Pick<BatchGate, 'enter'>>(gate: Gate, p
   return {
     ...gate,
     async enter(signal) {
-      await gate.enter(signal);
       if (!isFirst) await pace(signal);
       isFirst = false;
+      // Last: it may close while the turn is waited for.
+      await gate.enter(signal);
     },
   };
 }

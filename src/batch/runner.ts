@@ -114,16 +114,26 @@ async function work(running: Running): Promise<void> {
   const { taking } = running;
   try {
     while (!taking.signal.aborted && mayGoOn(running)) {
-      await running.gate.enter(taking.signal);
-      await running.pace(taking.signal);
       const staged = await running.stage.next(taking.signal);
       if (!staged) return;
+      await waitForTurn(staged, running);
       await runOne(staged, running);
       // Only then the connection is free again: whoever is faster opens one more.
       await turn();
     }
   } catch (error) {
     if (!taking.signal.aborted) fail(running, error);
+  }
+}
+
+async function waitForTurn(staged: Staged, { pace, gate, taking: { signal }, stage }: Running): Promise<void> {
+  try {
+    await pace(signal);
+    await gate.enter(signal);
+    signal.throwIfAborted();
+  } catch (error) {
+    stage.giveBack(staged);
+    throw error;
   }
 }
 
@@ -137,7 +147,10 @@ async function runOne(staged: Staged, running: Running): Promise<void> {
   const { recorder, inFlight, step } = running;
   const { job, perform } = staged;
   try {
-    await recorder.sent(staged);
+    await recorder.sent(staged).catch(async (error: unknown) => {
+      await staged.drop();
+      throw error;
+    });
     const performed = await perform(inFlight.signal).catch((error: unknown) => lose(job, error, running));
     step?.('answered', job.id);
     count(performed, running);

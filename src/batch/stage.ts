@@ -20,6 +20,8 @@ export interface Staged extends ReadyJob {
 export interface Stage {
   /** The next job; undefined behind the last one and after the signal. Throws what building or writing down one threw. */
   next(signal: AbortSignal): Promise<Staged | undefined>;
+  /** It was taken, and does not go out in this run. */
+  giveBack(staged: Staged): void;
   /** Writes down that those which nobody took were not sent. Throws GatewayError not-written. */
   leave(): Promise<void>;
 }
@@ -45,9 +47,9 @@ export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions
   async function load(): Promise<void> {
     const group: Staged[] = [];
     try {
-      while (ready.length + group.length < ahead) {
+      while (!over && ready.length + group.length < ahead) {
         const { value: job, done } = await jobs.next();
-        over = done === true;
+        if (done) over = true;
         if (!job) break;
         step?.('taken', job.id);
         group.push({ job, ...(await prepare(job)) });
@@ -73,6 +75,7 @@ export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions
         await loading;
       }
     },
+    giveBack: (staged) => void ready.unshift(staged),
     async leave() {
       over = true;
       await loading;

@@ -1,64 +1,6 @@
 import { expect, test } from 'vitest';
-import { runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
-import type { ReadyJob } from '../../src/batch/stage.ts';
-import type { Job, Performed } from '../../src/batch/types.ts';
 import { GatewayError } from '../../src/errors.ts';
-
-const done: Performed = { state: 'done', document: {}, usage: { totalTokens: 10 } };
-const failed: Performed = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
-
-interface Setup {
-  jobs?: number;
-  perform?: (id: number, signal: AbortSignal) => Promise<Performed>;
-  options?: Partial<RunnerOptions>;
-}
-
-/** A run whose jobs do what the test says, with the order in which everything happened. */
-async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
-  const log: string[] = [];
-  const state = { running: 0, most: 0 };
-  async function* source(): AsyncGenerator<Job, void> {
-    for (let line = 1; line <= jobs; line++)
-      yield { id: String(line), line, command: 'text', name: undefined, values: {} };
-  }
-  const ended = runJobs({
-    jobs: source(),
-    prepare: async ({ id }): Promise<ReadyJob> => ({
-      request: 'r',
-      async perform(signal) {
-        log.push(`perform ${id}`);
-        state.most = Math.max(state.most, ++state.running);
-        return perform(Number(id), signal).finally(() => state.running--);
-      },
-      drop: async () => void log.push(`drop ${id}`),
-    }),
-    recorder: {
-      ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
-      sent: async ({ job }) => void log.push(`sent ${job.id}`),
-      unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
-      ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
-      close: async () => undefined,
-    },
-    concurrency: 2,
-    gate: {
-      enter: async () => undefined,
-      close: () => undefined,
-      allowRetry: () => true,
-      succeeded: () => undefined,
-      waitMs: 0,
-    },
-    pace: async () => undefined,
-    signal: new AbortController().signal,
-    graceMs: 10_000,
-    maxFailures: Number.POSITIVE_INFINITY,
-    maxTokens: Number.POSITIVE_INFINITY,
-    usedTokens: 0,
-    onEnded: () => undefined,
-    onLost: () => undefined,
-    ...options,
-  });
-  return { log, state, ended };
-}
+import { done, failed, start } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -221,6 +163,43 @@ test('jobs beside one that could not be built are dropped, and not called unsent
   await expect(ended).rejects.toBe(gone);
   expect(dropped).toEqual(['1']);
   expect(log).toEqual([]);
+});
+
+test('a job that could not be written down as sent is dropped', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  const { log, ended } = await start({
+    jobs: 1,
+    options: {
+      recorder: {
+        ready: async () => undefined,
+        sent: () => Promise.reject(full),
+        unsent: async () => undefined,
+        ended: async () => undefined,
+        close: async () => undefined,
+      },
+    },
+  });
+  await expect(ended).rejects.toBe(full);
+  expect(log).toEqual(['drop 1']);
+});
+
+test('only who has a job waits for a turn', async () => {
+  let turns = 0;
+  const pace = async () => void turns++;
+  const { ended } = await start({ jobs: 3, options: { concurrency: 4, pace } });
+  await ended;
+  expect(turns).toBe(3);
+});
+
+test('a job whose turn did not come before the signal is given back', async () => {
+  const stop = new AbortController();
+  const pace = async (signal: AbortSignal) => {
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    signal.throwIfAborted();
+  };
+  const { log, ended } = await start({ jobs: 1, options: { signal: stop.signal, pace } });
+  expect(await ended).toBe('signal');
+  expect(log).toEqual(['ready 1', 'drop 1', 'unsent 1']);
 });
 
 test('a bug in one job ends the run, and those under way are waited for', async () => {

@@ -1,0 +1,59 @@
+import { runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
+import type { ReadyJob } from '../../src/batch/stage.ts';
+import type { Job, Performed } from '../../src/batch/types.ts';
+
+export const done: Performed = { state: 'done', document: {}, usage: { totalTokens: 10 } };
+export const failed: Performed = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
+
+interface Setup {
+  jobs?: number;
+  perform?: (id: number, signal: AbortSignal) => Promise<Performed>;
+  options?: Partial<RunnerOptions>;
+}
+
+/** A run whose jobs do what the test says, with the order in which everything happened. */
+export async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
+  const log: string[] = [];
+  const state = { running: 0, most: 0 };
+  async function* source(): AsyncGenerator<Job, void> {
+    for (let line = 1; line <= jobs; line++)
+      yield { id: String(line), line, command: 'text', name: undefined, values: {} };
+  }
+  const ended = runJobs({
+    jobs: source(),
+    prepare: async ({ id }): Promise<ReadyJob> => ({
+      request: 'r',
+      async perform(signal) {
+        log.push(`perform ${id}`);
+        state.most = Math.max(state.most, ++state.running);
+        return perform(Number(id), signal).finally(() => state.running--);
+      },
+      drop: async () => void log.push(`drop ${id}`),
+    }),
+    recorder: {
+      ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
+      sent: async ({ job }) => void log.push(`sent ${job.id}`),
+      unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
+      ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
+      close: async () => undefined,
+    },
+    concurrency: 2,
+    gate: {
+      enter: async () => undefined,
+      close: () => undefined,
+      allowRetry: () => true,
+      succeeded: () => undefined,
+      waitMs: 0,
+    },
+    pace: async () => undefined,
+    signal: new AbortController().signal,
+    graceMs: 10_000,
+    maxFailures: Number.POSITIVE_INFINITY,
+    maxTokens: Number.POSITIVE_INFINITY,
+    usedTokens: 0,
+    onEnded: () => undefined,
+    onLost: () => undefined,
+    ...options,
+  });
+  return { log, state, ended };
+}

@@ -117,7 +117,7 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
  * killed. Unless the machine went down: then the line may be lost, and the job may have been billed.
  */
 function settleReady({ ready, before }: Open, { table, run }: JournalState): void {
-  if (ready.size > 0 && run?.boot !== bootMark())
+  if (ready.size > 0 && (run?.boot === undefined || run.boot !== bootMark()))
     for (const [id, request] of ready) {
       const slot = table.add(keyOf(id));
       table.setState(slot, 'sent');

@@ -41,7 +41,7 @@ export function joinShards(folders: readonly ShardFolder[]): Whole {
   for (const folder of folders) addJobs(folder, table);
   requireWhole(table, run);
   // The shards ran on several machines: none of their boots speaks for all.
-  return { table, run: { ...run, shard: undefined, boot: undefined, results: undefined, jobs: run.total } };
+  return { table, run: { ...run, shard: undefined, boot: undefined, jobs: run.total } };
 }
 
 /** The shard's number, where it is one of the same batch. */

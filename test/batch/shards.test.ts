@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { imageReply } from '../helpers/with-server.ts';
+import { bootMark } from '../../src/terminal/processes.ts';
 import { run } from '../helpers/run.ts';
 import { manyJobs, test } from './with-batch.ts';
 
@@ -48,6 +49,42 @@ describe('shards', () => {
     server.answer = () => undefined;
     expect((await batch(['jobs.jsonl', '-o', 'all', '--retry-failed'])).code).toBe(0);
     expect(server.counts.get('p3')).toBe(2);
+  });
+
+  test.skipIf(bootMark() === undefined).for([
+    ['may have gone out when its machine went down', 'another boot', 'unknown'],
+    ['was ready again and did not go out', bootMark(), 'failed'],
+  ] as const)(
+    'a job that %s is in the merged folder what it was',
+    async ([, boot, state], { server, folder, batch }) => {
+      server.answer = () => ({ status: 400, body: {} });
+      folder.jobs(...manyJobs(1));
+      await batch(shard(1, 1));
+      const [run, ...records] = folder.lines('journal.jsonl', 'out-1');
+      const { request } = records.at(-1) as { request: string };
+      const results = readFileSync(join(folder.cwd, 'out-1/results.jsonl')).length;
+      const lines = [run, ...records, { ...run, boot, results }, { type: 'ready', id: 'p1', request, at: 1 }];
+      folder.write('out-1/journal.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      expect((await batch(['merge', 'out-1', '-o', 'all'])).stderr).toContain(`1 ${state}`);
+      expect((await batch(['status', 'all'])).stdout).toContain(`1 ${state}`);
+      expect((await batch(['jobs.jsonl', '-o', 'all'])).stderr).toContain(`1 ${state}`);
+      expect(server.bodies).toHaveLength(1);
+    },
+  );
+
+  test('an answer that the journal of its shard was not told of is known after the merge', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(1));
+    await batch(shard(1, 1));
+    const lines = folder.lines('journal.jsonl', 'out-1').filter(({ type }) => type !== 'done');
+    folder.write('out-1/journal.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await batch(['merge', 'out-1', '-o', 'all']);
+    expect((await batch(['status', 'all'])).stdout).toContain('1 job: 1 done');
+    expect((await batch(['jobs.jsonl', '-o', 'all'])).code).toBe(0);
+    expect(server.bodies).toHaveLength(1);
   });
 
   test('a shard without jobs is done', async ({ folder, batch }) => {

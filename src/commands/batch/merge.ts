@@ -4,13 +4,14 @@ import { copyFile, link, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Command } from 'commander';
 import { arrangeResults } from '../../batch/arrange-results.ts';
+import { keyOf } from '../../batch/digest.ts';
 import { findHolder } from '../../batch/lock.ts';
 import { joinShards, type ShardFolder, type Whole } from '../../batch/merge-check.ts';
 import { parseRecord } from '../../batch/journal.ts';
 import { parseResult } from '../../batch/reconcile.ts';
 import { countJobs, countOf, describeCounts, summaryDocument } from '../../batch/summary.ts';
 import { cannotWrite, SyncedFile } from '../../batch/synced-file.ts';
-import { batchFiles } from '../../batch/types.ts';
+import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
 import { addUsage } from '../../batch/usage.ts';
 import { codeOf, GatewayError, outcomes, usageError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
@@ -32,6 +33,7 @@ export function batchMergeCommand(command: Command): Action {
 
 interface Shard extends ShardFolder {
   folder: string;
+  lostEnds: readonly JobRecord[];
 }
 
 async function runMerge(words: readonly string[], { output }: { output?: string }, context: Context): Promise<void> {
@@ -71,16 +73,15 @@ async function copyShards(shards: readonly Shard[], { whole, building, context }
   const results = await SyncedFile.open(join(building, batchFiles.results));
   const journal = await SyncedFile.open(join(building, batchFiles.journal));
   try {
-    journal.append(JSON.stringify({ ...whole.run, at: context.io.now() }));
-    for (const { folder } of shards) {
+    for (const { folder } of shards)
       for await (const { document } of linesOf(join(folder, batchFiles.results), parseResult)) {
         context.signal.throwIfAborted();
         const images = await copyImages(document['images'], { folder, building });
         results.append(JSON.stringify(images === undefined ? document : { ...document, images }));
       }
-      for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord))
-        if (record.type !== 'run') journal.append(JSON.stringify(record));
-    }
+    // Every end is in the journals, so none is looked for among the results.
+    journal.append(JSON.stringify({ ...whole.run, results: results.size, at: context.io.now() }));
+    for (const shard of shards) for await (const record of recordsOf(shard)) journal.append(JSON.stringify(record));
     await results.sync();
     await journal.sync();
   } finally {
@@ -88,6 +89,16 @@ async function copyShards(shards: readonly Shard[], { whole, building, context }
     await journal.close();
   }
   await arrangeResults(building, whole.table);
+}
+
+/** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
+async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JournalRecord, void> {
+  for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord)) {
+    if (record.type === 'run') continue;
+    if (record.type !== 'ready') yield record;
+    else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
+  }
+  yield* lostEnds;
 }
 
 /** The pictures of one result under their names, or the next free ones. */

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { findLostEnds } from '../../batch/reconcile.ts';
 import { type JournalState, readJournal } from '../../batch/journal.ts';
+import type { JobRecord } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { reasonOf } from '../../images/temp-file.ts';
 import type { Context } from '../context.ts';
@@ -10,15 +11,14 @@ import type { Context } from '../context.ts';
 export async function readBatchFolder(
   outdir: string,
   { io }: Context,
-): Promise<{ folder: string; state: JournalState }> {
+): Promise<{ folder: string; state: JournalState; lostEnds: readonly JobRecord[] }> {
   const folder = resolve(io.cwd, outdir);
   const state = await readJournal(folder).catch((error: unknown) => {
     if (error instanceof GatewayError) throw error;
     throw usageError(`${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${reasonOf(error)}`}`, hint, error);
   });
   if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
-  await findLostEnds(folder, state, () => io.now());
-  return { folder, state };
+  return { folder, state, lostEnds: await findLostEnds(folder, state, () => io.now()) };
 }
 
 async function whyNone(outdir: string, folder: string): Promise<string> {

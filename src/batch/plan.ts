@@ -41,6 +41,14 @@ export function changedError(ids: readonly string[], count: number): GatewayErro
   );
 }
 
+/** The error for a folder of which no job stands in the job file. */
+export function otherJobs(file: string): GatewayError {
+  return new GatewayError('batch-locked', `the folder holds other jobs: none of ${file} is among them`, {
+    hint: 'name another folder with -o',
+    sent: 'no',
+  });
+}
+
 /** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */
 export function requireMatch(before: RunRecord | undefined, now: Pick<RunRecord, 'origin' | 'shard'>): void {
   if (before === undefined) return;

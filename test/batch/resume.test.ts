@@ -32,6 +32,17 @@ describe('the same command again', () => {
     expect(JSON.parse(again.stdout)).toMatchObject({ jobs: 2, done: 2 });
   });
 
+  test('stops where the folder holds entirely other jobs', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(2));
+    await batch();
+    folder.jobs({ id: 'a', prompt: 'a' }, { id: 'b', prompt: 'b' });
+    const { code, stderr } = await batch();
+    expect(stderr).toContain('the folder holds other jobs: none of jobs.jsonl is among them');
+    expect(stderr).toContain('name another folder with -o');
+    expect(code).toBe(14);
+    expect(server.bodies).toHaveLength(2);
+  });
+
   test('stops where a job was edited, and --accept-changes sends just that (faults 2e: input changed)', async ({
     server,
     folder,

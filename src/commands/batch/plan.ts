@@ -1,7 +1,7 @@
 import { type Key, keyOf, keyToHex } from '../../batch/digest.ts';
 import { collectFaults, type Faults } from '../../batch/faults.ts';
 import type { JournalState } from '../../batch/journal.ts';
-import { changedError, decide, requireMatch, type ResumeFlags } from '../../batch/plan.ts';
+import { changedError, decide, otherJobs, requireMatch, type ResumeFlags } from '../../batch/plan.ts';
 import { isInShard } from '../../batch/shard.ts';
 import type { Job, Shard } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
@@ -65,6 +65,7 @@ const mostNamed = 5;
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
   const faults = collectFaults(source.name);
+  const known = state.table.size;
   const planning: Planning = {
     ...options,
     plan: { jobs: 0, total: 0, due: 0, again: 0, removed: 0, list: '', origin: '' } as unknown as BatchPlan,
@@ -86,9 +87,10 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, 'one JSON object a line');
   plan.list = keyToHex(planning.sum);
   await checkFirst(planning);
-  requireMatch(state.run, { origin: plan.origin, shard });
-  if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
   for (const slot of state.table.slots()) if (!state.table.isSeen(slot)) plan.removed++;
+  requireMatch(state.run, { origin: plan.origin, shard });
+  if (known > 0 && plan.removed === known) throw otherJobs(source.name);
+  if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
   return plan;
 }
 

@@ -179,7 +179,7 @@ const rootExamples = [
 const rootNotes = [
   'Codes: 0 done, 2 usage, 3 key, 4 rejected, 5 quota, 6 gateway, 7 not sent, 8 no reply, 9 bad reply, 10 nothing usable,',
   '11 incomplete, 12 not written. They never change meaning; an unknown one is a failure.',
-  'Try it without an account: add --offline to any command.',
+  'Try it without an account: add --offline to text, image or chat.',
 ];
 
 async function addTree(parent: Command, entries: Tree, at: { words: readonly string[]; hooks: Hooks }): Promise<void> {

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFileSync, spawn, type StdioOptions } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { removeFolder } from '../helpers/scratch.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
 import { canaryKey } from '../helpers/with-server.ts';
@@ -21,7 +22,7 @@ export async function serve(options?: Parameters<typeof startScriptedServer>[0])
 /** An empty folder that is gone when the test is over. */
 export function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'gateway-cli-faults-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
+  onTestFinished(() => removeFolder(path));
   return path;
 }
 
@@ -111,7 +112,7 @@ function tryMount(): boolean {
   } catch {
     return false;
   } finally {
-    rmSync(path, { recursive: true, force: true, maxRetries: 10 });
+    removeFolder(path);
   }
 }
 

@@ -6,7 +6,7 @@ import { afterAll } from 'vitest';
 const folders: string[] = [];
 
 afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+  for (const folder of folders.splice(0)) removeFolder(folder);
 });
 
 /** A new folder that is gone when the test file is over. */
@@ -14,4 +14,18 @@ export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-test-'));
   folders.push(folder);
   return folder;
+}
+
+/**
+ * Removes a folder whose programs may still be writing their last words into it: each try looks at what is there anew, which
+ * the retries of rmSync do not. What cannot be removed is left to the system; it is no failure of a test.
+ */
+export function removeFolder(path: string): void {
+  for (let tries = 0; tries < 20; tries++) {
+    try {
+      return rmSync(path, { recursive: true, force: true, maxRetries: 1 });
+    } catch {
+      continue;
+    }
+  }
 }

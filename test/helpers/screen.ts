@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { removeFolder } from './scratch.ts';
 import { bareEnv } from './spawn.ts';
 
 /** A real terminal, drawn by tmux, with one program in it. */
@@ -38,7 +39,7 @@ export function openScreen(command: string, { env = {}, cwd }: { env?: Record<st
   const tmux = (...argv: string[]): string =>
     execFileSync('tmux', ['-S', socket, '-f', join(home, 'tmux.conf'), ...argv], {
       encoding: 'utf8',
-      env: { ...bareEnv(home, env), TERM: 'xterm' },
+      env: { ...bareEnv(home, env), TERM: 'xterm', HISTFILE: '/dev/null' },
       cwd,
     });
   tmux('new-session', '-d', '-x', '100', '-y', '30', command);
@@ -48,7 +49,7 @@ export function openScreen(command: string, { env = {}, cwd }: { env?: Record<st
     } catch {
       // It ended with its program.
     }
-    rmSync(home, { recursive: true, force: true, maxRetries: 10 });
+    removeFolder(home);
   });
   return {
     type: (text) => void tmux('send-keys', '-l', '--', text),

@@ -96,6 +96,6 @@ function missingPrompt({ command, readsStdin }: PromptRules, { io, stdin }: Cont
     empty ? 'the prompt is empty' : 'there is no prompt',
     ignored
       ? `to take it from stdin: gateway-cli ${command} --prompt-file -`
-      : `for example: gateway-cli ${command} "a lighthouse at dusk"`,
+      : `for example: gateway-cli ${command} ${command === 'image edit' ? '-i photo.jpg "make it gray"' : '"a lighthouse at dusk"'}`,
   );
 }

@@ -146,3 +146,11 @@ test('--sidecar tells what the picture was made from', async ({ server, cli }) =
     image: { path: 'out.png', mimeType: 'image/png', width: 1, height: 1, bytes: 70, sha256 },
   });
 });
+
+test('an edit without a prompt is told with an image in its example', async ({ cli }) => {
+  const { cwd } = await cli(['image', 'gen', 'x', '--dry-run']);
+  writeFileSync(join(cwd, 'in.png'), Buffer.from(png, 'base64'));
+  const ran = await cli(['image', 'edit', '-i', 'in.png'], { cwd });
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('there is no prompt\n  for example: gateway-cli image edit -i photo.jpg "make it gray"');
+});

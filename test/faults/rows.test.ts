@@ -1,81 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { rows } from '../guards/rows.ts';
 import { tableRows } from '../helpers/readme.ts';
-
-/** Every row of faults.md 2a to 2d, by a few words of its name; a test's title carries them behind `faults 2x: `. */
-const rows: Record<string, readonly string[]> = {
-  '2a': [
-    'DNS fails',
-    'refused',
-    'TLS bad cert',
-    'TLS wrong host',
-    'NODE_TLS_REJECT_UNAUTHORIZED',
-    'http:// with a key',
-    'any 3xx',
-    'proxy 407',
-    'proxy refused',
-    'CONNECT fails',
-    'proxy env for loopback',
-    'happy eyeballs',
-    'connect hangs',
-    'headers never come',
-    'slow-loris body',
-    'RST or FIN mid-body',
-    'clean early close',
-    'keep-alive race',
-    'early 413',
-    'malformed',
-    'HTTP/2',
-    'clock skew',
-  ],
-  '2b': [
-    'huge body',
-    'decompression bomb',
-    'giant SSE line',
-    'endless stream',
-    'last event lacks the blank line',
-    'UTF-8 split, BOM',
-    'event: error after 200',
-    'JSON broken',
-    'deep JSON',
-    'Base64',
-    'mime and bytes disagree',
-    'blocked',
-    'MAX_TOKENS',
-    'count differs',
-    'error body holds our key',
-  ],
-  '2c': [
-    'escape injection',
-    'CI log commands',
-    'stdout closed',
-    'stdout full',
-    'slow reader',
-    'ENOSPC',
-    'paid result cannot be saved',
-    'overwrite',
-    'cleanup deletes the wrong file',
-    'server-chosen names',
-    'output dir missing',
-    'SIGINT, SIGTERM, SIGHUP',
-    'SIGKILL',
-    'stdin huge, binary, closed',
-    'stdin is a terminal',
-    'unhandled rejection',
-  ],
-  '2d': [
-    'key on argv',
-    'key with newline',
-    'key in --verbose',
-    'config mode',
-    'project config or .env in cwd',
-    'key bound to an origin',
-    'prototype pollution',
-    'ReDoS',
-    'model or path injection',
-  ],
-};
 
 const root = join(import.meta.dirname, '..');
 const titles = readdirSync(root, { recursive: true, encoding: 'utf8' })

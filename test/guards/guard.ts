@@ -42,7 +42,9 @@ export function guards(table: Table, byRow: Record<string, readonly Guard[]>): v
     expect(read(guard.test)).toContain(`faults ${table}: `);
   });
 
-  describe.runIf(isRemoving)('without its guard', () => removals(all));
+  describe.runIf(isRemoving)('without its guard', () => {
+    removals(all);
+  });
 }
 
 function removals(all: readonly { row: string; guard: Guard }[]): void {

@@ -1,7 +1,32 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { startDeadline } from '../../src/client/deadline.ts';
 import { createPause } from '../helpers/scripted-server.ts';
-import { failureOf, open, post, requestTo, serve } from './post.ts';
+import { failureOf, open, post, requestTo, serve, settled } from './post.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Time that the test moves; turns of the event loop stay real. */
+function holdTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+}
+
+test('faults 2a: headers never come: the deadline ends it, and the outcome is unknown', async () => {
+  holdTime();
+  const server = await serve();
+  server.reply({ raw: [createPause().until] });
+  const deadline = startDeadline(600_000);
+  const ending = post(server.url, { signal: deadline.signal });
+  await server.received(1);
+  vi.advanceTimersByTime(599_999);
+  expect(deadline.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(await settled(ending)).toMatchObject({ error: deadline.signal.reason, sent: true });
+  expect(deadline.explain((await ending).error, 'sent')).toMatchObject({ class: 'no-reply', billed: 'unknown' });
+  await server.requests[0]?.closed;
+});
 
 test("faults 2a: headers never come: the caller's signal ends it with its own reason", async () => {
   const server = await serve();
@@ -33,9 +58,33 @@ test('faults 2a: slow-loris body: bytes that drip do not outlast the signal', as
     for await (const chunk of reply.body) {
       bytes += chunk.byteLength;
       if (bytes > 10) controller.abort(reason);
+      if (bytes > 1000) return;
     }
   })();
   await expect(reading).rejects.toBe(reason);
+  await server.requests[0]?.closed;
+});
+
+test('faults 2a: slow-loris body: a silence of two minutes ends it, each chunk begins them anew', async () => {
+  holdTime();
+  const server = await serve();
+  const pause = createPause();
+  server.reply({ chunks: ['abc', pause.until, 'def', createPause().until] });
+  const { body } = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
+  const chunks = body[Symbol.asyncIterator]();
+  await chunks.next();
+  const second = chunks.next();
+  vi.advanceTimersByTime(119_999);
+  pause.release();
+  expect(Buffer.from((await second).value).toString()).toBe('def');
+  const third = chunks.next();
+  vi.advanceTimersByTime(119_999);
+  expect(await settled(third)).toBe('still pending');
+  vi.advanceTimersByTime(1);
+  expect(await settled(third)).toMatchObject({
+    class: 'incomplete',
+    message: 'the reply was cut: nothing came for 120 s',
+  });
   await server.requests[0]?.closed;
 });
 

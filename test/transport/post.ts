@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { segmentBody } from '../../src/transport/body.ts';
 import { openTransport } from '../../src/transport/transport.ts';
@@ -62,4 +63,13 @@ export async function post(url: string, options: PostOptions = {}): Promise<Endi
 export function failureOf({ error }: Ending): GatewayError {
   if (error instanceof GatewayError) return error;
   throw new Error(`not a GatewayError: ${String(error)}`, { cause: error });
+}
+
+/** What a promise was settled with, or that it is still pending after many turns of the event loop. */
+export async function settled(promise: Promise<unknown>): Promise<unknown> {
+  const turns = async (): Promise<string> => {
+    for (let turn = 0; turn < 500; turn++) await setImmediate();
+    return 'still pending';
+  };
+  return Promise.race([promise.catch((error: unknown) => error), turns()]);
 }

@@ -122,7 +122,18 @@ test('faults 2a: CONNECT fails: a proxy that hangs up is asked once', async () =
   expect(server.connections).toBe(1);
 });
 
-test('faults 2a: a proxy that never answers ends with the connect timeout', async () => {
+test('faults 2a: CONNECT fails: an abort of the user while the proxy is asked stays his own', async () => {
+  const server = await serve();
+  server.always({ raw: [] });
+  const controller = new AbortController();
+  const ending = post(https, { env: { HTTPS_PROXY: server.url }, signal: controller.signal });
+  await server.received(1);
+  const reason = new Error('ctrl-c');
+  controller.abort(reason);
+  expect(await ending).toMatchObject({ error: reason, sent: false });
+});
+
+test('faults 2a: CONNECT fails: a proxy that never answers ends with the connect timeout', async () => {
   const server = await serve();
   server.always({ raw: [] });
   const ending = await post(https, { env: { HTTPS_PROXY: server.url }, connectTimeoutMs: 50 });

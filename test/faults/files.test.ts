@@ -97,13 +97,15 @@ test('faults 2c: cleanup deletes the wrong file: files of the user with names li
 test('faults 2c: server-chosen names: nothing that the reply says of a name is used', async () => {
   const server = await serve();
   const named = imageReply({ mimeType: 'image/png', data: png.toString('base64') });
-  const evil = { ...named, responseId: '../../evil', modelVersion: '/etc/evil', fileName: 'evil.sh' };
+  const evil = { ...named, responseId: '../evil', modelVersion: '/etc/evil', fileName: 'evil.sh' };
   server.always({ headers: { 'content-disposition': 'attachment; filename="/tmp/evil.sh"' }, body: evil });
-  const ran = await bash(`$CLI image gen x && $CLI image gen x -o '{id}-{n}.{ext}'`, server);
+  const around = folder();
+  const cwd = join(around, 'here');
+  mkdirSync(cwd);
+  const ran = await bash(`$CLI image gen x && $CLI image gen x -o '{id}-{n}.{ext}'`, server, { cwd });
   expect(ran.code).toBe(0);
-  const names = namesIn(ran.cwd);
-  expect(names).toHaveLength(2);
-  expect(names.filter((name) => name.includes('/') || name.startsWith('.'))).toEqual([]);
+  expect(namesIn(cwd)).toEqual(['evil-1.png', 'image-1.png']);
+  expect(namesIn(around)).toEqual(['here']);
 });
 
 describe('faults 2c: output dir missing, not writable, read-only, name too long: found before sending', () => {

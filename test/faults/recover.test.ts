@@ -57,7 +57,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(readFileSync(join(disk, 'cat.png'), 'utf8')).toBe('precious');
   });
 
-  test('of several replies, all that came are kept in one file, and no more is paid for', async () => {
+  test('faults 2c: paid result cannot be saved: of several replies, all that came are kept in one file, and no more is paid for', async () => {
     const server = await serve();
     const disk = smallDisk('1300k');
     server.always({ body: imageReply(picture) });
@@ -73,7 +73,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     for (const name of recovered) expect(sha(readFileSync(join(ran.cwd, name)))).toBe(sha(png));
   });
 
-  test('a batch whose disk is full keeps the picture that came, and the job is not called done', async () => {
+  test('faults 2c: paid result cannot be saved: a batch whose disk is full keeps the picture that came, and the job is not called done', async () => {
     const server = await serve();
     const disk = smallDisk('256k');
     server.always({ body: imageReply(picture) });
@@ -86,7 +86,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(readFileSync(join(disk, 'out/journal.jsonl'), 'utf8')).not.toContain('"done"');
   });
 
-  test('where the state folder is full too, the folder for temporary files takes it', async () => {
+  test('faults 2c: paid result cannot be saved: where the state folder is full too, the folder for temporary files takes it', async () => {
     const server = await serve();
     const [disk, state, temp] = [smallDisk('256k'), smallDisk('64k'), folder()];
     server.reply({ body: imageReply(picture) });
@@ -99,7 +99,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(namesIn(temp)).toHaveLength(1);
   });
 
-  test('where nothing takes a second copy, the first one is left and named', async () => {
+  test('faults 2c: paid result cannot be saved: where nothing takes a second copy, the first one is left and named', async () => {
     const server = await serve();
     const [disk, state, temp] = [smallDisk('256k'), smallDisk('64k'), smallDisk('1m')];
     server.reply({ body: imageReply(picture) });
@@ -144,7 +144,7 @@ describe('a reply that stdout cannot take', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('no further turn of a tool loop is paid for', async () => {
+  test('faults 2c: stdout full: no further turn of a tool loop is paid for', async () => {
     const server = await serve();
     const call = { type: 'tool_use', id: 't', name: 'now', input: {} };
     const message = { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hm' }, call] };
@@ -171,7 +171,7 @@ describe('a reply that stdout cannot take', () => {
     });
   });
 
-  test('a path that cannot be printed loses no picture', async () => {
+  test('faults 2c: stdout full: a path that cannot be printed loses no picture', async () => {
     const server = await serve();
     server.reply({ body: imageReply(picture) });
     const ran = await bash('$CLI image gen x > /dev/full', server);
@@ -216,20 +216,23 @@ test.each([
   ['some other JSON', 'other.json', 'it is no recovery file'],
   ['no JSON', 'other.txt', 'it is no recovery file'],
   ['a changed picture', 'changed.json', 'a picture in it is damaged'],
-])('recover of %s is exit 2 and writes nothing', async (_name, file, message) => {
-  const cwd = folder();
-  mkdirSync(join(cwd, 'home'));
-  writeFileSync(join(cwd, 'other.json'), '{"schema":"x"}');
-  writeFileSync(join(cwd, 'other.txt'), 'hello');
-  const image = { candidate: 0, sha256: 'x', data: Buffer.from('picture').toString('base64') };
-  writeFileSync(
-    join(cwd, 'changed.json'),
-    JSON.stringify({ schema: 'gateway-cli/recovery@1', document: ['{}'], images: [image] }),
-  );
-  chmodSync(join(cwd, 'changed.json'), 0o600);
-  const before = namesIn(cwd);
-  const ran = await bash(`$CLI recover ${file}`, { url: 'http://127.0.0.1:1' }, { cwd });
-  expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain(message);
-  expect(namesIn(cwd)).toEqual(before);
-});
+])(
+  'faults 2c: paid result cannot be saved: recover of %s is exit 2 and writes nothing',
+  async (_name, file, message) => {
+    const cwd = folder();
+    mkdirSync(join(cwd, 'home'));
+    writeFileSync(join(cwd, 'other.json'), '{"schema":"x"}');
+    writeFileSync(join(cwd, 'other.txt'), 'hello');
+    const image = { candidate: 0, sha256: 'x', data: Buffer.from('picture').toString('base64') };
+    writeFileSync(
+      join(cwd, 'changed.json'),
+      JSON.stringify({ schema: 'gateway-cli/recovery@1', document: ['{}'], images: [image] }),
+    );
+    chmodSync(join(cwd, 'changed.json'), 0o600);
+    const before = namesIn(cwd);
+    const ran = await bash(`$CLI recover ${file}`, { url: 'http://127.0.0.1:1' }, { cwd });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(message);
+    expect(namesIn(cwd)).toEqual(before);
+  },
+);

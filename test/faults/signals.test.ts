@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ScriptedReply } from '../helpers/scripted-server.ts';
 import { eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
 import { bash, becomes, folder, namesIn, serve, start } from './program.ts';
@@ -92,7 +92,7 @@ describe.skipIf(!posix)('signals', () => {
     ['the first bounds the clean-up', 1, ''],
     // In a process whose own timers never fire, only the second signal can end it.
     ['a second ends it at once', 2, 'globalThis.setTimeout = () => ({ unref() {}, ref() {} });'],
-  ])('where the reader of stdout is stuck: %s', async (_name, count, before) => {
+  ])('faults 2c: SIGINT where the reader of stdout is stuck: %s', async (_name, count, before) => {
     const server = await serve();
     const cwd = folder();
     server.reply({ raw: [never] });
@@ -102,9 +102,19 @@ describe.skipIf(!posix)('signals', () => {
     const running = bash(script, server, { cwd, env });
     await server.received(1);
     const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'));
+    onTestFinished(() => endAnyway(pid));
     process.kill(pid, 'SIGINT');
     await server.requests[0]?.closed;
     if (count === 2) process.kill(pid, 'SIGINT');
     expect((await running).stdout).toBe('code 130\n');
   });
 });
+
+/** A process that no signal but this one ends is not left behind by a test that fails. */
+function endAnyway(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended, as it should.
+  }
+}

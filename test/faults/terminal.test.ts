@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCiGuard } from '../../src/terminal/ci-commands.ts';
@@ -75,7 +75,7 @@ function toolReply(): object {
   return { candidates: [{ content: { parts: [call] }, finishReason: 'STOP' }] };
 }
 
-test('escape injection: text in a pipe is exact, stderr never is', async () => {
+test('faults 2c: escape injection: text in a pipe is exact, stderr never is', async () => {
   const server = await serve();
   server.reply({ body: textReply(hostile) });
   expect((await bash('$CLI text x', server)).stdout).toBe(`${hostile}\n`);
@@ -130,15 +130,19 @@ test('a failure in GitHub Actions is an annotation too, escaped', async () => {
 describe('faults 2c: stdout closed by its reader', () => {
   test('ends with 141 and without a word, and the upstream request is aborted', async () => {
     const server = await serve();
-    const answer = messageEvents('first line\n').map((event) => eventStream(event));
+    const answer = messageEvents(`first line\n${'x'.repeat(32_000)}`).map((event) => eventStream(event));
+    let sent = 0;
     function* lines() {
-      yield answer.slice(0, 3).join('');
-      for (;;) yield answer[2] as string;
+      yield answer.slice(0, 2).join('');
+      for (; sent < 2000; sent++) yield answer[2] as string;
+      yield answer.slice(3).join('');
     }
     server.reply({ chunks: lines() });
     const ran = await bash('set -o pipefail; $CLI chat x | head -1', server);
     expect(ran).toMatchObject({ code: 141, stdout: 'first line\n', stderr: '' });
     await server.requests[0]?.closed;
+    // What nobody reads is not paid for to its end.
+    expect(sent).toBeLessThan(2000);
   });
 
   test.each(['text x', 'text x --json', 'text x --raw', '--help', 'text x --dry-run'])(
@@ -159,17 +163,24 @@ test('faults 2c: slow reader: the server is held back, memory is flat, nothing i
   const server = await serve();
   const delta = eventStream(messageEvents('x'.repeat(32_000))[2] as object);
   const [head, tail] = [messageEvents().slice(0, 2), messageEvents().slice(2)].map((events) => eventStream(...events));
+  const cwd = folder();
+  let sentUnread = 0;
   function* stream() {
     yield head as string;
-    for (let count = 0; count < 1500; count++) yield delta;
+    for (let count = 0; count < 1500; count++) {
+      if (!existsSync(join(cwd, 'reading'))) sentUnread = count;
+      yield delta;
+    }
     yield tail as string;
   }
   server.reply({ chunks: stream() });
   const peak = `import fs from 'node:fs'; process.on('exit', () => fs.writeFileSync('peak', String(process.resourceUsage().maxRSS / 1024)));`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(peak)}` };
-  const ran = await bash('$CLI chat x | { sleep 1; wc -c; }', server, { env });
+  const ran = await bash('$CLI chat x | { sleep 2; touch reading; wc -c; }', server, { cwd, env });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(Number(ran.stdout)).toBe(1500 * 32_000 + 1);
+  // What the kernel's buffers hold on loopback, and a little of our own.
+  expect(sentUnread * 32_000).toBeLessThan(24_000_000);
   expect(Number(readFileSync(join(ran.cwd, 'peak'), 'utf8'))).toBeLessThan(48 + 250);
 }, 180_000);
 
@@ -190,13 +201,16 @@ describe('stdin', () => {
     'faults 2c: stdin is a terminal: no prompt is exit 2, and it does not hang',
     async () => {
       const cwd = folder();
+      // A terminal at which somebody sits: nothing is typed, and it does not end.
       const ran = await bash(
-        `script -qec '$CLI text; echo code $?' shown < /dev/null > /dev/null`,
+        `mkfifo keys; exec 3<> keys; script -qec '$CLI text --stdin-timeout 5s; echo code $?' shown <&3 > /dev/null`,
         { url: 'http://127.0.0.1:1' },
         { cwd },
       );
       expect(ran.code).toBe(0);
-      expect(readFileSync(join(cwd, 'shown'), 'utf8')).toContain('code 2');
+      const shown = readFileSync(join(cwd, 'shown'), 'utf8');
+      expect(shown).toContain('there is no prompt');
+      expect(shown).toContain('code 2');
     },
   );
 });

@@ -50,7 +50,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'faults 2c: a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
+  'faults 2c: ENOSPC, paid result cannot be saved: a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
   async () => {
     const fallback = scratchFolder();
     const store = createFileStore({ folder: small, fallback });
@@ -72,7 +72,28 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'faults 2c: a full disk spares the file that --force would replace (needs a mountable tmpfs)',
+  'faults 2c: ENOSPC: a fallback that fills up too ends it: nobody is told of a second one (needs a mountable tmpfs)',
+  async () => {
+    let told = 0;
+    const store = createFileStore({
+      folder: join(scratchFolder(), 'gone'),
+      fallback: small,
+      onFallback: () => void told++,
+    });
+    const { sink } = store.open();
+    const writing = (async () => {
+      for (let at = 0; at < base64.length; at += 65_536) await sink.write(base64.subarray(at, at + 65_536));
+      await sink.end();
+    })();
+    await expect(writing).rejects.toMatchObject({ class: 'not-written', message: expect.stringContaining('full') });
+    expect(told).toBe(1);
+    await store.discard();
+    expect(namesIn(small)).toEqual([]);
+  },
+);
+
+test.skipIf(isAway)(
+  'faults 2c: ENOSPC: a full disk spares the file that --force would replace (needs a mountable tmpfs)',
   async () => {
     writeFileSync(join(small, 'old.png'), 'precious');
     const data = Buffer.alloc(900_000);

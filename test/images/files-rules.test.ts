@@ -46,7 +46,7 @@ async function handles(): Promise<FileHandle> {
 const given = (path: string): { path: string; given: boolean }[] => [{ path, given: true }];
 
 test.each(['a file', 'memory'])(
-  'faults 2c: a picture in %s is forced to the disk before it has its name, and the name after',
+  'faults 2c: ENOSPC, power cut: a picture in %s is forced to the disk before it has its name, and the name after',
   async (kind) => {
     const folder = scratchFolder();
     const final = join(folder, 'cat.png');
@@ -62,7 +62,7 @@ test.each(['a file', 'memory'])(
   },
 );
 
-test('faults 2c: a picture that cannot be forced to the disk is none', async () => {
+test('faults 2c: ENOSPC, power cut: a picture that cannot be forced to the disk is none', async () => {
   const folder = scratchFolder();
   vi.spyOn(await handles(), 'datasync').mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO' }));
   const store = createFileStore({ folder });
@@ -72,7 +72,7 @@ test('faults 2c: a picture that cannot be forced to the disk is none', async () 
   if (tellsOpenFiles) expect(openFilesIn(folder)).toEqual([]);
 });
 
-test('faults 2c: a recovery file is forced to the disk, and one that cannot be leaves nothing behind', async () => {
+test('faults 2c: paid result cannot be saved: a recovery file is forced to the disk, and one that cannot be leaves nothing behind', async () => {
   const [first, second] = [scratchFolder(), scratchFolder()];
   const sync = vi.spyOn(await handles(), 'datasync');
   sync.mockRejectedValueOnce(Object.assign(new Error('EIO'), { code: 'EIO' }));
@@ -148,7 +148,7 @@ describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
     if (tellsOpenFiles) expect([openFilesIn(folder), openFilesIn(other)]).toEqual([[], []]);
   });
 
-  test('a file whose replacement fails is still there', async () => {
+  test('faults 2c: ENOSPC: a file whose replacement fails is still there', async () => {
     const { temp, final, folder } = parts();
     await expect(placeFile(temp, final, { bytes: 4, replace: true })).rejects.toThrow('shorter');
     expect(readFileSync(final, 'utf8')).toBe('old');

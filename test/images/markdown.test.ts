@@ -39,6 +39,12 @@ test.each<[string, string, string, Split['images']]>([
     '',
     [image(), image('x', 'image/webp', `${data}==`)],
   ],
+  [
+    'several, the first one padded',
+    `![](data:image/png;base64,${data}==) ![x](data:image/webp;base64,${data})`,
+    ' ',
+    [image('', 'image/png', `${data}==`), image('x', 'image/webp')],
+  ],
   ['a bare URL', `see data:image/png;base64,${data} here`, 'see  here', [image()]],
   ['a bare URL at the end', `see data:image/png;base64,${data}`, 'see ', [image()]],
   ['a bare URL before a line', `data:image/png;base64,${data}\nHere`, '\nHere', [image()]],

@@ -77,7 +77,7 @@ test('makes placeholders that are Base64 characters and that no other store know
   expect(other.open().placeholder).not.toBe(placeholder);
 });
 
-test('creates temporary files for their owner only, and removes no others', async () => {
+test('faults 2c: cleanup deletes the wrong file: temporary files are for their owner only, and no others are removed', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
   const blob = await store.resolve(await put(store, sample(300_000)));
@@ -91,7 +91,7 @@ test('creates temporary files for their owner only, and removes no others', asyn
   expect(namesIn(folder)).toEqual(['.gateway-cli-0123.part']);
 });
 
-test('never opens a temporary file that exists', async () => {
+test('faults 2c: cleanup deletes the wrong file: a temporary file that exists is never opened', async () => {
   const folder = scratchFolder();
   writeFileSync(join(folder, '.gateway-cli-x.part'), 'precious');
   const store = createFileStore({ folder, nonce: () => 'x' });

@@ -159,7 +159,7 @@ describe.skipIf(!posix)('stdout', () => {
     expect(JSON.parse(bash('$RUN twice 10 > /dev/full').stderr)).toEqual([message, message]);
   });
 
-  test('says not-written when the disk takes a part only, which Node itself calls a success', () => {
+  test('faults 2c: stdout full: a disk that takes a part only is not-written, which Node itself calls a success', () => {
     const { stderr } = bash('ulimit -f 1; $RUN write 100000 > $OUT');
     expect(JSON.parse(stderr)).toBe('not-written: stdout cannot be written: the file would be too large');
     expect(statSync(join(folder, 'out')).size).toBeLessThan(100_000);

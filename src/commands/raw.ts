@@ -30,6 +30,7 @@ export function checkRaw(flags: RawFlags): void {
 /** `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. */
 export async function sendRaw(session: Session, post: Post, context: Context): Promise<void> {
   const { stdout } = context.io;
+  if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: the terminal obeys what stands in the reply');
   let failedBody: Uint8Array | undefined;
   try {
     const { reply } = await session.send(post, { onFailedBody: (body) => (failedBody = body) });

@@ -52,14 +52,14 @@ function removals(all: readonly { row: string; guard: Guard }[]): void {
   afterAll(() => copy?.remove());
   const minutes = { timeout: 300_000 };
 
-  test.each(all)('$row: "$guard.title" fails without it', minutes, async ({ guard }) => {
+  test.each(all)('$row: $guard.title fails without it', minutes, async ({ guard }) => {
     copy ??= copyProject();
     const without = await copy.run(guard, false);
     expect(without.failed, without.output).toBeGreaterThan(0);
   });
 
   const tests = [...new Map(all.map(({ guard }) => [`${guard.test} ${guard.title}`, guard])).values()];
-  test.each(tests)('"$title" passes with its guard', minutes, async (guard) => {
+  test.each(tests)('$title passes with its guard', minutes, async (guard) => {
     copy ??= copyProject();
     const whole = await copy.run(guard, true);
     expect(whole.failed, whole.output).toBe(0);

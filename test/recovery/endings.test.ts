@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { Context } from '../../src/commands/context.ts';
+import { emptyReport } from '../../src/commands/document.ts';
+import { keepLost } from '../../src/commands/keep-reply.ts';
+import { type ErrorClass, GatewayError } from '../../src/errors.ts';
+
+const failure = new GatewayError('not-written', 'cannot write "cat.png": the disk is full');
+
+/** What a run that lost a reply throws and warns of, where its action ended like this. The reply is kept already. */
+async function endWith(thrown: { value: unknown } | undefined): Promise<{ error: unknown; warnings: string[] }> {
+  const warnings: string[] = [];
+  const context = {
+    io: { stdout: {} },
+    report: { ...emptyReport('text'), kept: '/kept.json' },
+    ui: { warn: async (text: string) => void warnings.push(text) },
+  } as unknown as Context;
+  const error: unknown = await keepLost(failure, thrown, context).catch((reason: unknown) => reason);
+  return { error, warnings };
+}
+
+const told = expect.stringContaining('gateway-cli recover /kept.json');
+
+test.each<ErrorClass>(['incomplete', 'no-result', 'bad-reply'])(
+  'faults 2c: paid result cannot be saved: that counts for more than %s',
+  async (name) => {
+    const { error, warnings } = await endWith({ value: new GatewayError(name, 'not all came') });
+    expect(error).toMatchObject({ class: 'not-written', exitCode: 12, details: { hint: told } });
+    expect(warnings).toEqual([]);
+  },
+);
+
+test('faults 2c: paid result cannot be saved: alone it is what the run ends with', async () => {
+  expect(await endWith(undefined)).toMatchObject({ error: { class: 'not-written', details: { hint: told } } });
+});
+
+test.each([
+  ['a signal', new GatewayError('interrupted', 'ended by SIGINT')],
+  ['a reader that left', new GatewayError('closed', 'stdout was closed by its reader')],
+  ['a bug', new TypeError('oh')],
+])(
+  'faults 2c: paid result cannot be saved: where %s counts for more, a warning names the file',
+  async (_name, value) => {
+    expect(await endWith({ value })).toEqual({ error: undefined, warnings: [told] });
+  },
+);

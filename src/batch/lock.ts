@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
-import { isRunning, ownMark, type ProcessMark } from '../terminal/processes.ts';
+import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
 import { cannotWrite } from './synced-file.ts';
 import { batchFiles } from './types.ts';
 

@@ -3,7 +3,7 @@ import { messageOf, usageError } from '../errors.ts';
 import { removeFile } from '../images/temp-file.ts';
 import { parseObject } from '../json.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
-import { isRunning, ownMark, type ProcessMark } from '../terminal/processes.ts';
+import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
 
 /** A session that only this process writes. */
 export interface SessionLock {

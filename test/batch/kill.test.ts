@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect } from 'vitest';
-import { bootMark } from '../../src/terminal/processes.ts';
+import { bootMark } from '../../src/lock/processes.ts';
 import type { CountingServer } from './counting-server.ts';
 import { type BatchFolder, createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
 

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHolder, takeLock } from '../../src/batch/lock.ts';
-import { isRunning, ownMark } from '../../src/terminal/processes.ts';
+import { isRunning, ownMark } from '../../src/lock/processes.ts';
 
 const folder = () => mkdtempSync(join(tmpdir(), 'gateway-cli-lock-'));
 const lockIn = (path: string) => join(path, 'lock.json');

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockSession } from '../../src/chat/session-lock.ts';
-import { ownMark } from '../../src/terminal/processes.ts';
+import { ownMark } from '../../src/lock/processes.ts';
 
 const place = (): string => join(mkdtempSync(join(tmpdir(), 'gateway-lock-')), 'talk.jsonl');
 

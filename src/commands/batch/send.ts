@@ -8,7 +8,7 @@ import type { ReadyJob } from '../../batch/stage.ts';
 import { countOf } from '../../batch/summary.ts';
 import type { RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
-import { bootMark } from '../../terminal/processes.ts';
+import { bootMark } from '../../lock/processes.ts';
 import { version } from '../../version.ts';
 import { dueJobs, prepareDue } from './due.ts';
 import { createFlight } from './flight.ts';

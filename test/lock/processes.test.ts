@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { isRunning, ownMark } from '../../src/terminal/processes.ts';
+import { isRunning, ownMark } from '../../src/lock/processes.ts';
 
 const host = hostname();
 const isLinux = existsSync('/proc/self/stat');

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { imageReply, textReply } from '../helpers/with-server.ts';
+import { bash, namesIn, serve } from './program.ts';
+
+const png = Buffer.concat([
+  Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex'),
+  // Characters of both alphabets.
+  Buffer.alloc(90, Buffer.from('fbefbeff', 'hex')),
+]);
+const base64 = png.toString('base64');
+
+test.each([
+  ['truncated', base64.slice(0, -3)],
+  ['a foreign character', `${base64.slice(0, 40)}*${base64.slice(40)}`],
+  ['padded in the middle', `${base64.slice(0, 40)}=${base64.slice(41)}`],
+  ['padded and then going on', `${base64}AAAA`],
+  ['padded by one too much', `${base64}=`],
+  ['padded twice over', `${base64}====`],
+  ['empty', ''],
+])('faults 2b: Base64: %s is no picture, and no file is left', async (_name, data) => {
+  const server = await serve();
+  server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
+  const ran = await bash('$CLI image gen x', server);
+  expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([9, '', []]);
+});
+
+test.each([
+  ['spaced', (base64.match(/.{1,76}/g) ?? []).join('\r\n')],
+  ['url-safe', base64.replaceAll('+', '-').replaceAll('/', '_')],
+  ['without padding', base64.replaceAll('=', '')],
+])('faults 2b: Base64: %s is the same picture', async (_name, data) => {
+  const server = await serve();
+  server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
+  const ran = await bash('$CLI image gen x', server);
+  expect([ran.code, ran.stdout]).toEqual([0, 'image-1.png\n']);
+  expect(readFileSync(join(ran.cwd, 'image-1.png')).equals(png)).toBe(true);
+});
+
+const unknown = Buffer.alloc(99, 'what is this? ').toString('base64');
+
+test.each([
+  ['a path', 'image/../../../etc/cron.d/x', base64, 'image-1.png'],
+  ['another type', 'image/jpeg; x=../y', base64, 'image-1.png'],
+  ['SVG', 'image/svg+xml', base64, 'image-1.png'],
+  ['NUL', 'image/png\u0000.sh', base64, 'image-1.png'],
+  ['5 KB', `image/${'p'.repeat(5000)}`, base64, 'image-1.png'],
+  ['SVG of unknown bytes', 'image/svg+xml', unknown, 'image-1.bin'],
+])('faults 2b: mime and bytes disagree: %s: the bytes name the file', async (_name, mimeType, data, file) => {
+  const server = await serve();
+  server.reply({
+    headers: { 'content-disposition': 'attachment; filename="../evil.sh"' },
+    body: imageReply({ mimeType, data }),
+  });
+  const ran = await bash('$CLI image gen x', server);
+  expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([0, `${file}\n`, [file]]);
+  expect(ran.stderr).toMatch(/^gateway-cli: warning: the image (is declared|came as) "image\/.*bytes are .*\n$/);
+});
+
+test.each([
+  ['a text', 'text/html', base64],
+  ['a path, of unknown bytes', 'image/../../x.sh', unknown],
+  ['a program, of unknown bytes', 'application/x-sh', unknown],
+])('faults 2b: mime and bytes disagree: %s is no picture', async (_name, mimeType, data) => {
+  const server = await serve();
+  server.reply({ body: imageReply({ mimeType, data }) });
+  const ran = await bash('$CLI image gen x', server);
+  expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([10, '', []]);
+});
+
+test('faults 2b: count differs: what came is written and named, exit 11', async () => {
+  const server = await serve();
+  const picture = { body: imageReply({ mimeType: 'image/png', data: base64 }) };
+  for (const reply of [picture, picture, picture, { body: textReply('no') }]) server.reply(reply);
+  const ran = await bash('$CLI image gen x -n 4', server);
+  expect(ran.code).toBe(11);
+  expect(ran.stderr).toContain('1 of 4 images are missing');
+  expect(ran.stdout.trim().split('\n')).toEqual(namesIn(ran.cwd));
+  expect(namesIn(ran.cwd)).toHaveLength(3);
+});

@@ -3,7 +3,7 @@ import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
 import { findErrorInReply } from '../formats/error-body.ts';
 import { isObject } from '../json.ts';
-import { divertBase64 } from '../transport/json-scan.ts';
+import { divertLongBase64 } from '../transport/short-body.ts';
 import type { Base64Diversion, HttpReply } from '../transport/types.ts';
 
 /** What a body held, and the error that ended it early. */
@@ -22,7 +22,7 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   let bytes = 0;
   let cut: GatewayError | undefined;
   try {
-    for await (const part of divertBase64(chunks, store)) {
+    for await (const part of divertLongBase64(chunks, store)) {
       bytes += part.byteLength;
       if (bytes > mostBytes)
         throw new GatewayError('bad-reply', `the reply is larger than ${mostBytes} bytes`, { sent: 'yes' });

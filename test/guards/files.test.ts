@@ -1,22 +1,8 @@
-import { type Guard, guards } from './guard.ts';
+import { savingGuards } from './files-saving.ts';
+import { terminalGuards } from './files-terminal.ts';
+import { guards } from './guard.ts';
+import { rows } from './rows.ts';
 
-const none: readonly Guard[] = [];
+const all = { ...terminalGuards, ...savingGuards };
 
-guards('2c', {
-  'escape injection': none,
-  'CI log commands': none,
-  'stdout closed': none,
-  'stdout full': none,
-  'slow reader': none,
-  ENOSPC: none,
-  'paid result cannot be saved': none,
-  overwrite: none,
-  'cleanup deletes the wrong file': none,
-  'server-chosen names': none,
-  'output dir missing': none,
-  'SIGINT, SIGTERM, SIGHUP': none,
-  SIGKILL: none,
-  'stdin huge, binary, closed': none,
-  'stdin is a terminal': none,
-  'unhandled rejection': none,
-});
+guards('2c', Object.fromEntries(rows['2c'].map((row) => [row, all[row]])));

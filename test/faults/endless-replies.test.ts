@@ -86,6 +86,17 @@ test('faults 2b: endless stream: pings for ever end with the deadline', async ()
   await server.requests[0]?.closed;
 });
 
+test('faults 2b: endless stream: words for ever end at their cap, in bounded memory', async () => {
+  const server = await serve();
+  const [start = {}, block = {}, delta = {}] = messageEvents('word '.repeat(13_000));
+  const { pieces } = endless(eventStream(start, block), eventStream(delta), 120 * mebibyte);
+  server.reply({ headers: sse, chunks: pieces });
+  const ran = await runAndWeigh('chat x > /dev/null', server);
+  expect(ran.code).toBe(9);
+  expect(ran.stderr).toContain('the answer is longer than');
+  expect(ran.peak).toBeLessThan(400);
+}, 300_000);
+
 /** Chunks of `data: x` events of which a shortcut counts each as so many. */
 async function readMany({ chunks, bytes, events }: { chunks: number; bytes: number; events: number }): Promise<number> {
   const chunk = Buffer.alloc(bytes, 'x');

@@ -65,5 +65,12 @@ export const endless = {
     ),
     guard('transport/sse.ts', ['maxBytes = 1024 * mebibyte', 'maxBytes = Infinity'], 'endless stream: 1 GiB'),
     guard('transport/sse.ts', ['if (count.bytes > maxBytes) fail', 'if (false) fail'], 'endless stream: 1 GiB'),
+    {
+      file: 'src/formats/messages/events.ts',
+      find: 'if (state.length > mostCharacters) throw',
+      replace: 'if (false) throw',
+      test: 'test/formats/messages/stream-errors.test.ts',
+      title: 'faults 2b: endless stream: the words of an answer have a bound',
+    },
   ],
 };

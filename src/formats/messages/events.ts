@@ -22,7 +22,7 @@ export interface ServerEvent {
 export interface MessageAssembler {
   /**
    * Takes the next event and says what it means to a reader. Throws what an `error` event stands for (class by its type),
-   * and bad-reply for data that is no JSON or a second message; what came before is kept.
+   * and bad-reply for data that is no JSON, a second message, or more than anybody says; what came before is kept.
    */
   feed(event: ServerEvent | TextRun): StreamDelta[];
   /** What a filter still holds back of blocks that never ended: the stream is over. */
@@ -40,8 +40,13 @@ interface State {
   stopSequence: string | undefined;
   stopDetails: JsonValue | undefined;
   counts: MessageCounts;
+  /** Characters of text, thoughts and tool input. */
+  length: number;
   ended: boolean;
 }
+
+/** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes (faults.md 2b). */
+const mostCharacters = 64 * 1024 * 1024;
 
 const handlers: Readonly<Record<string, (state: State, payload: JsonObject) => StreamDelta[]>> = {
   message_start: startMessage,
@@ -62,10 +67,11 @@ export function createMessageAssembler({ filter }: { filter?: TextFilter } = {})
     stopSequence: undefined,
     stopDetails: undefined,
     counts: {},
+    length: 0,
     ended: false,
   };
   return {
-    feed: (event) => feed(state, event),
+    feed: (event) => bounded(state, feed(state, event)),
     flush: () => [...state.blocks.open.values()].flatMap((block) => flushText(state.blocks, block)),
     finish: () => finish(state),
     get complete() {
@@ -87,6 +93,15 @@ function feed(state: State, fed: ServerEvent | TextRun): StreamDelta[] {
   if (handler) return handler(state, payload);
   if (!state.ended) throwError(state, type, payload);
   return [];
+}
+
+function bounded(state: State, deltas: StreamDelta[]): StreamDelta[] {
+  for (const delta of deltas) {
+    if (delta.type === 'text' || delta.type === 'thinking') state.length += delta.text.length;
+    else if (delta.type === 'tool-input') state.length += delta.json.length;
+  }
+  if (state.length > mostCharacters) throw badStream(`the answer is longer than ${mostCharacters} characters`);
+  return deltas;
 }
 
 function parse(text: string): unknown {

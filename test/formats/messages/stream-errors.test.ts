@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createMessageAssembler } from '../../../src/formats/messages/events.ts';
 import { messageText } from '../../../src/formats/messages/reply.ts';
 import { feedAll, sample } from './feeding.ts';
 
@@ -78,4 +79,25 @@ describe('an error event (wire 6 #25)', () => {
       expect(feedAll([...begun, data]).error).toBeUndefined();
     },
   );
+});
+
+describe('faults 2b: endless stream: the words of an answer have a bound, below that of the strings of V8', () => {
+  const mebi = 1024 * 1024;
+  const long = 'x'.repeat(mebi);
+  const blockOf = (type: string) => block({ type, id: 't1', name: 'f' });
+
+  test.each([
+    ['text', 'text', { type: 'text_delta', text: long }],
+    ['thoughts', 'thinking', { type: 'thinking_delta', thinking: long }],
+    ['the input of a tool', 'tool_use', { type: 'input_json_delta', partial_json: long }],
+  ])('%s', (_, type, delta) => {
+    const assembler = createMessageAssembler();
+    const event = { data: JSON.stringify({ type: 'content_block_delta', index: 0, delta }) };
+    for (const data of [start, blockOf(type)]) assembler.feed({ data });
+    for (let n = 0; n < 64; n++) assembler.feed(event);
+    expect(() => assembler.feed(event)).toThrow(
+      expect.objectContaining({ class: 'bad-reply', message: 'the answer is longer than 67108864 characters' }),
+    );
+    expect(JSON.stringify(assembler.finish()).length).toBeGreaterThan(64 * mebi);
+  });
 });

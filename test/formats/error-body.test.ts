@@ -98,7 +98,7 @@ describe('readErrorBody', () => {
     ['blanks', `{${' '.repeat(1_000_000)}`],
     ['digits', `retry in ${'1'.repeat(1_000_000)}`],
     ['event lines', 'data:[\n'.repeat(100_000)],
-  ])('is not held up by a million %s (faults 2d: ReDoS)', (_, body) => {
+  ])('faults 2d: ReDoS: it is not held up by a million %s', (_, body) => {
     expect(readErrorBody(body)?.message.length).toBeLessThanOrEqual(200);
   });
 });

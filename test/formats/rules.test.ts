@@ -42,7 +42,7 @@ test('the first delay that is told counts', () => {
   expect(readDetails([{ retryDelay: '3s' }, { retryDelay: '9s' }, {}])).toMatchObject({ retryDelayMs: 3000 });
 });
 
-test.each(['constructor', 'toString', '__proto__'])('faults 2d: %s names no status', (name) => {
+test.each(['constructor', 'toString', '__proto__'])('faults 2d: prototype pollution: %s names no status', (name) => {
   expect(statusOfName(name)).toBeUndefined();
 });
 

@@ -79,7 +79,7 @@ describe('readConfig', () => {
     [0o620, 1],
     [0o600, 0],
     [0o400, 0],
-  ])('a file of mode %o gets so many warnings: %d (faults 2d: config mode)', async (mode, count) => {
+  ])('faults 2d: config mode: a file of mode %o gets so many warnings: %d', async (mode, count) => {
     writeFileSync(path, '{}');
     chmodSync(path, mode);
     const { warnings } = await readConfig(path);
@@ -104,7 +104,7 @@ describe('writeConfig', () => {
     expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
-  test.skipIf(!posix)('makes folder 0700 and file 0600, whatever the umask (faults 2d: config mode)', async () => {
+  test.skipIf(!posix)('faults 2d: config mode: folder 0700 and file 0600, whatever the umask', async () => {
     const before = process.umask(0);
     try {
       await writeConfig(join(folder, 'new', 'config.json'), config);
@@ -116,7 +116,7 @@ describe('writeConfig', () => {
   });
 
   test.skipIf(!posix)(
-    'closes a file that was open to others, and leaves the mode of a folder it did not make',
+    'faults 2d: config mode: a file that was open to others is closed; the mode of a folder it did not make stays',
     async () => {
       writeFileSync(path, '{}');
       chmodSync(path, 0o644);
@@ -130,7 +130,7 @@ describe('writeConfig', () => {
   test.skipIf(!posix).each([
     ['there', true],
     ['not there yet', false],
-  ])('keeps a link whose target is %s, and writes the target', async (_name, exists) => {
+  ])('faults 2d: config mode: a link whose target is %s stays, and the target is written', async (_name, exists) => {
     const target = join(folder, 'dotfiles', 'gateway.json');
     mkdirSync(join(folder, 'dotfiles'));
     if (exists) writeFileSync(target, '{}');

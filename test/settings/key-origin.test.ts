@@ -28,7 +28,7 @@ function survey(profile: object, place: Place): SettingsSurvey {
   });
 }
 
-describe('a profile keeps its key and headers to its origin (faults 2d: key bound to an origin)', () => {
+describe('faults 2d: key bound to an origin: a profile keeps its key and headers', () => {
   test.each([
     ['its own base URL', 'https://a.example/v1', undefined, true],
     ['the same origin on another path', 'https://a.example/x', 'https://a.example/other', true],

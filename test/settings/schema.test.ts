@@ -110,12 +110,12 @@ describe('parseConfig', () => {
     ['__proto__ as a profile', '{"profiles": {"__proto__": {"polluted": 1}}}'],
     ['__proto__ in a profile', inWork('{"__proto__": {"polluted": 1}}')],
     ['constructor in a profile', inWork('{"constructor": {"prototype": {"polluted": 1}}}')],
-  ])('refuses %s without touching any prototype (faults 2d: prototype pollution)', (_name, source) => {
+  ])('faults 2d: prototype pollution: %s is refused, and touches no prototype', (_name, source) => {
     expect(failureOf(source).message).toMatch(/__proto__|constructor/);
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  test('gives objects without prototypes, so that a profile may be called constructor', () => {
+  test('faults 2d: prototype pollution: objects have no prototypes, so that a profile may be called constructor', () => {
     const { profiles } = parseConfig('{"profiles": {"constructor": {"headers": {"__proto__": "x"}}}}', path);
     expect(Object.getPrototypeOf(profiles)).toBeNull();
     expect(profiles['toString']).toBeUndefined();

@@ -33,7 +33,7 @@ describe('modelSegment', () => {
     ['DEL', 'x\u007Fy'],
     ['a C1 control character', 'x\u0085y'],
     ['half a surrogate pair', 'x\uD800'],
-  ])('refuses %s (faults 2d: model or path injection)', (_, model) => {
+  ])('faults 2d: model or path injection: %s is refused', (_, model) => {
     expect(() => modelSegment(model)).toThrow(expect.objectContaining({ class: 'usage', exitCode: 2 }));
   });
 

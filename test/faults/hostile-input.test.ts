@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { failureOf } from '../../src/formats/failure.ts';
+import { extractDataUrls } from '../../src/images/markdown.ts';
+import { createRedactor } from '../../src/settings/redact.ts';
+import { Secret } from '../../src/settings/secret.ts';
+import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
+import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
+import { bash, serve } from './program.ts';
+
+const nowhere = { url: 'http://127.0.0.1:1' };
+const ok = { body: textReply('Hello') };
+
+describe('faults 2d: prototype pollution', () => {
+  const poison = '{"__proto__":{"polluted":"yes","allowHttp":true},"constructor":{"prototype":{"polluted":"yes"}}}';
+  const watch = `import fs from 'node:fs'; process.on('exit', () => fs.writeFileSync('polluted', String(({}).polluted)));`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watch)}` };
+
+  test.each([
+    ['a config', 2, `echo '{"profiles":${poison}}' > c.json; GATEWAY_CONFIG=c.json $CLI text x`],
+    ['a profile', 2, `echo '{"profiles":{"default":${poison}}}' > c.json; GATEWAY_CONFIG=c.json $CLI text x`],
+    ['--body', 0, `$CLI text x --dry-run --body <(echo '${poison}')`],
+    ['--set', 2, `$CLI text x --dry-run --set __proto__.polluted=yes --set constructor.prototype.polluted=yes`],
+    ['--set below JSON', 2, `$CLI text x --dry-run --set 'a=${poison}' --set a.__proto__.polluted=yes`],
+    [
+      'a recovery file',
+      0,
+      `echo '{"schema":"gateway-cli/recovery@1","__proto__":{"polluted":1},"document":["{\\"__proto__\\":{\\"polluted\\":1}}"]}' > r.json; $CLI recover r.json --json`,
+    ],
+  ])('by %s', async (_name, code, script) => {
+    const ran = await bash(`${script}; code=$?; cat polluted >&2; exit $code`, nowhere, { env });
+    expect([ran.code, ran.stderr.endsWith('undefined')]).toEqual([code, true]);
+  });
+
+  test('--set of JSON sends no key of a prototype', async () => {
+    const ran = await bash(`$CLI text x --dry-run --json --set 'a=${poison}' --set a.b=1`, nowhere);
+    expect((JSON.parse(ran.stdout) as { body: { a: object } }).body.a).toEqual({ b: 1 });
+  });
+
+  test.each(['constructor', 'toString', '__proto__'])('an event of the type %s means nothing', async (type) => {
+    const server = await serve();
+    const [start = {}, ...others] = messageEvents('Hello');
+    server.reply({
+      headers: { 'content-type': 'text/event-stream' },
+      body: eventStream(start, { type }, ...others),
+    });
+    expect(await bash('$CLI chat x', server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
+  });
+
+  test('by a reply', async () => {
+    const server = await serve();
+    const body = JSON.stringify(textReply('Hello')).replace(
+      '{',
+      `{"__proto__":{"polluted":1},"usageMetadata":${poison},`,
+    );
+    server.reply({ body });
+    const ran = await bash('$CLI text x --json; cat polluted >&2', server, { env });
+    expect(ran).toMatchObject({ stderr: 'undefined' });
+  });
+});
+
+/** Work per character must not grow with the text: ten times the text may take at most some twenty times as long. */
+describe('faults 2d: ReDoS: hostile text costs no more than its length', () => {
+  const bodyOf = (body: string) => failureOf({ status: 400, headers: {}, body, format: 'content', authForm: 'bearer' });
+  const targets: [string, (text: string) => unknown][] = [
+    ['escapeForTerminal', escapeForTerminal],
+    ['escapeLine', escapeLine],
+    ['the redactor', createRedactor([new Secret('aaaaaaaaaaaaaaaaab'), new Secret('a.*+b(c')])],
+    ['data URLs in text', extractDataUrls],
+    ['an error body', bodyOf],
+    ['an error body in JSON', (text) => bodyOf(JSON.stringify({ error: { message: text } }))],
+  ];
+  const hostile: [string, (length: number) => string][] = [
+    ['blanks', (length) => ' '.repeat(length)],
+    ['line breaks', (length) => `${'\r\n\t '.repeat(length / 4)}x`],
+    ['nearly the key', (length) => 'a'.repeat(length)],
+    ['open types', (length) => 'data:image/'.repeat(length / 11)],
+    ['open pictures', (length) => '![a](data:image/png;base64,'.repeat(length / 27)],
+    ['brackets', (length) => '!['.repeat(length / 2)],
+    ['controls', (length) => '\u001b\r'.repeat(length / 2)],
+  ];
+  const cases = targets.flatMap(([name, act]) => hostile.map(([what, make]) => [name, what, act, make] as const));
+
+  test.each(cases)('%s on %s', (_name, _what, act, make) => {
+    const took = (length: number) => {
+      const text = make(length);
+      const tries = [0, 1, 2].map(() => {
+        const from = process.cpuUsage();
+        act(text);
+        const { user, system } = process.cpuUsage(from);
+        return (user + system) / 1000;
+      });
+      return Math.min(...tries);
+    };
+    // A text of which each character costs more must not come to the long one: that would take minutes.
+    took(10_000);
+    expect(took(100_000)).toBeLessThan(took(10_000) * 40 + 200);
+    expect(took(1_000_000)).toBeLessThan(took(100_000) * 40 + 200);
+  });
+});
+
+test.each([
+  ['a b', '/v1beta/models/a%20b:generateContent'],
+  ['team/m&key=x', '/v1beta/models/team%2Fm%26key%3Dx:generateContent'],
+  ['x%2e%2e', '/v1beta/models/x%252e%252e:generateContent'],
+  ['%2e%2e', '/v1beta/models/%252e%252e:generateContent'],
+  ['m:streamGenerateContent', '/v1beta/models/m%3AstreamGenerateContent:generateContent'],
+])('faults 2d: model or path injection: %s is one encoded segment', async (model, path) => {
+  const server = await serve();
+  server.reply(ok);
+  expect((await bash(`$CLI text x -m '${model}'`, server)).code).toBe(0);
+  expect(server.requests.map((request) => request.path)).toEqual([path]);
+});
+
+test.each(['..', '.', '../../x', 'a/../b', '../../x?y', 'm?y', 'm#y', 'a\\nb', ''])(
+  'faults 2d: model or path injection: %j is exit 2',
+  async (model) => {
+    const env = { GATEWAY_MODEL: '' };
+    expect((await bash(`$CLI text x -m "$(printf '${model}')"`, nowhere, { env })).code).toBe(2);
+  },
+);
+
+test('a picture named by a hostile model and prompt stays in its folder', async () => {
+  const server = await serve();
+  server.reply({
+    body: imageReply({
+      mimeType: 'image/png',
+      data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    }),
+  });
+  const ran = await bash(`$CLI image gen '../../../etc/passwd' -m 'team/m:1' -o '{slug}-{model}.{ext}'`, server);
+  expect(ran.code).toBe(0);
+  expect(ran.stdout).not.toMatch(/^\.|\//);
+});

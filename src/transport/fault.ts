@@ -50,7 +50,7 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
 function notSent(error: unknown, code: string, host: string): GatewayError {
   const what = `cannot connect to ${host}: ${described(error, code)}`;
   const facts = { sent: 'no', cause: error } as const;
-  if (trustCodes.some((start) => code.startsWith(start))) {
+  if (isTrustCode(code)) {
     return new GatewayError('not-sent', what, { ...facts, hint: trustHint(code), retryable: false });
   }
   if (code === 'ENOTFOUND') {
@@ -62,6 +62,11 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
   }
   const hint = 'check the network, the base URL and the proxy variables';
   return new GatewayError('not-sent', what, { ...facts, hint, retryable: true });
+}
+
+/** A certificate or a handshake that failed, and will fail again. */
+export function isTrustCode(code: string): boolean {
+  return trustCodes.some((start) => code.startsWith(start));
 }
 
 function trustHint(code: string): string {
@@ -82,7 +87,8 @@ function isForeignProtocol(error: unknown, code: string): boolean {
   return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad response' || message === 'bad upgrade';
 }
 
-function described(error: unknown, code: string): string {
+/** The error's message with its code, unless it is there already or undici's own. */
+export function described(error: unknown, code: string): string {
   const message = messageOf(error);
   return code === '' || code.startsWith('UND_ERR_') || message.includes(code) ? message : `${message} (${code})`;
 }

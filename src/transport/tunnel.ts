@@ -1,7 +1,8 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import { GatewayError, messageOf } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors.ts';
+import { described, isTrustCode } from './fault.ts';
 import { proxyAuthorization } from './proxy.ts';
 
 interface TunnelOptions {
@@ -31,6 +32,8 @@ export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOpti
       ...options,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the proxy is told its password (faults.md 2a).
+      rejectUnauthorized: true,
     } as RequestOptions);
     connecting.on('socket', track);
     connecting.on('timeout', () => connecting.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
@@ -52,10 +55,14 @@ function portOf(target: buildConnector.Options): string {
 }
 
 function unreachable(proxy: URL, cause: Error): GatewayError {
-  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${messageOf(cause)}`, {
-    hint: 'check HTTPS_PROXY and HTTP_PROXY, or name the host in NO_PROXY',
+  const code = codeOf(cause) ?? '';
+  const isDistrusted = isTrustCode(code);
+  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${described(cause, code)}`, {
+    hint: isDistrusted
+      ? 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS'
+      : 'check HTTPS_PROXY and HTTP_PROXY, or name the host in NO_PROXY',
     sent: 'no',
-    retryable: true,
+    retryable: !isDistrusted && code !== 'ENOTFOUND',
     cause,
   });
 }

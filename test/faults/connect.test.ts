@@ -83,6 +83,19 @@ test('faults 2a: proxy refused: exit 7, and its password stays hidden', async ()
   expect(ran.stdout + ran.stderr).not.toContain('hunter22');
 });
 
+test.each([
+  ['TLS bad cert', {}],
+  ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
+])('faults 2a: %s: a proxy that nobody vouches for is tried once, and not told its password', async (_name, more) => {
+  const proxy = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
+  const env = { http_proxy: proxy.url.replace('://', '://user:hunter22@'), ...more };
+  const ran = await bash('$CLI text x --json --base-url http://gateway.test --allow-http', nowhere, { env });
+  expect(ran.code).toBe(7);
+  expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'no', retryable: false } });
+  expect(ran.stderr).toMatch(/UNABLE_TO_VERIFY_LEAF_SIGNATURE.*\n.*NODE_EXTRA_CA_CERTS/);
+  expect(proxy.requests).toHaveLength(0);
+});
+
 test('faults 2a: CONNECT fails: what the proxy could not send is tried again', async () => {
   const proxy = await serve();
   proxy.raw('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n', cut);

@@ -18,7 +18,7 @@ const told = (option: string) => ({
   replace: `timeout: connectTimeoutMs, ${option},`,
 });
 
-/** The rows of table 2a up to the connection. */
+/** The rows of table 2a about names, certificates and proxies. */
 export const connectGuards: Record<string, readonly Guard[]> = {
   'DNS fails': [
     {
@@ -52,7 +52,7 @@ export const connectGuards: Record<string, readonly Guard[]> = {
     { ...told('rejectUnauthorized: false'), ...program('TLS bad cert') },
     {
       file: fault,
-      find: 'if (trustCodes.some((start) => code.startsWith(start)))',
+      find: 'if (isTrustCode(code))',
       replace: 'if (false)',
       ...program('TLS bad cert'),
     },
@@ -61,6 +61,12 @@ export const connectGuards: Record<string, readonly Guard[]> = {
       find: 'message.includes(code) ? message : `${message} (${code})`',
       replace: 'message.includes(code) ? message : message',
       ...program('TLS bad cert'),
+    },
+    {
+      file: tunnel,
+      find: 'const isDistrusted = isTrustCode(code);',
+      replace: 'const isDistrusted = false;',
+      ...connecting('TLS bad cert: a proxy'),
     },
   ],
   'TLS wrong host': [
@@ -79,6 +85,12 @@ export const connectGuards: Record<string, readonly Guard[]> = {
       find: ' || isLoopback(url)) return;',
       replace: ') return;',
       ...transport('faults-connect', 'NODE_TLS_REJECT_UNAUTHORIZED'),
+    },
+    {
+      file: tunnel,
+      find: 'rejectUnauthorized: true,',
+      replace: '',
+      ...connecting('NODE_TLS_REJECT_UNAUTHORIZED=0: a proxy'),
     },
   ],
   'http:// with a key': [
@@ -173,20 +185,6 @@ export const connectGuards: Record<string, readonly Guard[]> = {
       find: 'autoSelectFamilyAttemptTimeout: 2000,',
       replace: '',
       ...transport('two-addresses', 'happy eyeballs'),
-    },
-  ],
-  'connect hangs': [
-    {
-      file: 'src/transport/transport.ts',
-      find: 'const defaultConnectTimeoutMs = 10_000;',
-      replace: 'const defaultConnectTimeoutMs = 2 ** 31 - 1;',
-      ...transport('faults-connect', 'connect hangs: ten seconds'),
-    },
-    {
-      file: 'src/client/deadline.ts',
-      find: "if (phase === 'unsent')",
-      replace: 'if (false)',
-      ...connecting('connect hangs'),
     },
   ],
 };

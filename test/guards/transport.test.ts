@@ -11,7 +11,22 @@ const fault = 'src/transport/fault.ts';
 const exchange = 'src/transport/exchange.ts';
 const deadline = 'src/client/deadline.ts';
 
-const replyGuards: Record<string, readonly Guard[]> = {
+const exchangeGuards: Record<string, readonly Guard[]> = {
+  'connect hangs': [
+    {
+      file: 'src/transport/transport.ts',
+      find: 'const defaultConnectTimeoutMs = 10_000;',
+      replace: 'const defaultConnectTimeoutMs = 2 ** 31 - 1;',
+      ...transport('faults-connect', 'connect hangs: ten seconds'),
+    },
+    {
+      file: deadline,
+      find: "if (phase === 'unsent')",
+      replace: 'if (false)',
+      test: 'test/faults/connect.test.ts',
+      title: 'faults 2a: connect hangs',
+    },
+  ],
   'headers never come': [
     {
       file: deadline,
@@ -129,4 +144,4 @@ const replyGuards: Record<string, readonly Guard[]> = {
   ],
 };
 
-guards('2a', { ...connectGuards, ...replyGuards });
+guards('2a', { ...connectGuards, ...exchangeGuards });

@@ -114,6 +114,12 @@ test('faults 2a: proxy refused: a port where nothing listens', async () => {
   expect(error.message).toBe('the proxy 127.0.0.1:1 does not work: connect ECONNREFUSED 127.0.0.1:1');
 });
 
+test('faults 2a: DNS fails: a proxy whose name is not known', async () => {
+  const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@nope.invalid:1' } }));
+  expect(error.message).toMatch(/^the proxy nope\.invalid:1 does not work: getaddrinfo (?:ENOTFOUND|EAI_AGAIN)/);
+  expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
+});
+
 test('faults 2a: CONNECT fails: a proxy that hangs up is asked once', async () => {
   const server = await serve();
   server.dropNextConnection();

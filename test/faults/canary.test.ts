@@ -20,8 +20,18 @@ const forms = [
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const picture = imageReply({ mimeType: 'image/png', data: dot });
+const [start = {}] = messageEvents();
+const call = { type: 'tool_use', id: 't1', name: 'show', input: {} };
 const stream = eventStream(...messageEvents('Hello'));
 const text = { body: textReply('Hello') };
+const calls = {
+  body: eventStream(
+    start,
+    { type: 'content_block_start', index: 0, content_block: call },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+    { type: 'message_stop' },
+  ),
+};
 const chat = { headers: { 'content-type': 'text/event-stream' }, body: stream };
 
 /** A failure in which the gateway gives back all that it got: header, body, request id, address. */
@@ -45,6 +55,10 @@ const cases: [string, Answer[]][] = [
   ['$CLI text x --dry-run; $CLI text x --dry-run --json; $CLI text x --curl; $CLI chat x --curl', []],
   ['$CLI chat x -v --session talk; $CLI sessions show talk; $CLI sessions export talk', [chat]],
   ['$CLI chat x --jsonl', [chat]],
+  [
+    `echo '[{"name":"show","input_schema":{"type":"object"}}]' > tools.json; $CLI chat x -v --tools tools.json --tool-exec show=env`,
+    [calls, chat],
+  ],
   ['$CLI image gen x -v --sidecar', [{ body: picture }]],
   ['$CLI image gen x --auth api-key -v', [{ body: picture }]],
   [`printf %s '${dot}' | base64 -d > in.png; $CLI image edit x -i in.png -v --sidecar`, [{ body: picture }]],

@@ -21,6 +21,13 @@ describe('faults 2d: key on argv', () => {
     expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
   });
 
+  test('config set takes no key from there', async () => {
+    const cwd = folder();
+    const ran = await bash(`$CLI config set apiKey ${canaryKey}`, nowhere, { cwd, env: { GATEWAY_CONFIG: 'c.json' } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect([ran.stderr.includes(canaryKey), readdirSync(cwd)]).toEqual([false, []]);
+  });
+
   test.skipIf(process.platform !== 'linux')('no process shows the key in its arguments while it runs', async () => {
     const server = await serve();
     const cwd = folder();

@@ -36,6 +36,12 @@ guards('2d', {
       secrets,
       'key on argv --api-key=KEY',
     ),
+    guard(
+      'commands/config/write.ts',
+      ["if (isSecretKey(key) && word !== '-') {", 'if (false) {'],
+      secrets,
+      'key on argv config set',
+    ),
   ],
   'key with newline': [
     guard(
@@ -89,6 +95,19 @@ guards('2d', {
       `${places} $CLI image gen x --record tape --retries 0`,
     ),
     guard('batch/recorder.ts', ['results.append(redact(', 'results.append(('], canary, `${places} echo`),
+    guard(
+      'cassettes/masked-chunks.ts',
+      ['const hidden = hide(text);', 'const hidden = text;'],
+      canary,
+      `${places} $CLI image gen x --record tape --retries 0`,
+    ),
+    guard(
+      'commands/config/survey.ts',
+      ["value: '(redacted)', from: source.from", 'value: source.secret.reveal(), from: source.from'],
+      canary,
+      `${places} $CLI config list`,
+    ),
+    guard('chat/tool-run.ts', ['{ GATEWAY_API_KEY: _, ...env }', 'env'], canary, `${places} echo '[{"name":"show"`),
   ],
   'config mode': [
     guard(

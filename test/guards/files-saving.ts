@@ -113,7 +113,7 @@ export const savingGuards = {
     ]),
     ...noticedBy(
       files,
-      'output dir missing, not writable, read-only, name too long: found before sending not writable (needs',
+      'output dir missing, not writable, read-only, name too long: found before sending a read-only file',
       ['images/output-check.ts', 'await newFileMode(folder, passingName);', ''],
     ),
     ...noticedBy(

@@ -12,6 +12,7 @@ import {
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { readInputImage } from '../../src/images/input.ts';
@@ -53,7 +54,11 @@ test.each(['a file', 'memory'])(
     const order: string[] = [];
     const shared = await handles();
     for (const name of ['datasync', 'sync'] as const) {
-      vi.spyOn(shared, name).mockImplementation(async () => void order.push(`${name}, named: ${existsSync(final)}`));
+      vi.spyOn(shared, name).mockImplementation(async () => {
+        // A disk is slow: who does not wait for it has given the name meanwhile.
+        for (let turn = 0; turn < 1000 && !existsSync(final); turn++) await setImmediate();
+        order.push(`${name}, named: ${existsSync(final)}`);
+      });
     }
     const store = kind === 'memory' ? createMemoryStore() : createFileStore({ folder });
     const blob = await store.resolve(base64);

@@ -36,6 +36,13 @@ test.each([
   ],
   ['a small k', ['image', 'gen', 'x', '--size', '2k'], '--size takes', '--size 2K'],
   ['a flag for a value', ['text', 'x', '-m', '--quiet'], '--model needs a value', '--model=./--quiet'],
+  ['a short flag for a value', ['image', 'gen', 'x', '-o', '-f'], '--output needs a value, and -f is', '--output=./-f'],
+  [
+    'a flag for a file of prompts',
+    ['batch', '--prompts', '-o', 'out'],
+    '--prompts needs a value, and -o is a flag',
+    'for example: gateway-cli batch --prompts prompts.txt -o out',
+  ],
   [
     'a bad number',
     ['text', 'x', '--max-tokens', 'many'],

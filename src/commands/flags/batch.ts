@@ -7,7 +7,11 @@ import { whole } from './values.ts';
 /** `batch run` alone. */
 export const batchFlags = {
   output: { flags: '-o, --output <dir>', text: 'folder for results, images and journal', parse: notAFlag('--output') },
-  prompts: { flags: '--prompts <path|->', text: 'instead of jobs: a file with one prompt a line' },
+  prompts: {
+    flags: '--prompts <path|->',
+    text: 'instead of jobs: a file with one prompt a line',
+    parse: notAFlag('--prompts', 'gateway-cli batch --prompts prompts.txt -o out'),
+  },
   defaults: { flags: '--defaults <json|path>', text: 'keys of jobs that do not say otherwise' },
   concurrency: {
     flags: '--concurrency <n>',

@@ -40,13 +40,13 @@ function keep(word: string): string {
   return word;
 }
 
-/** For flags whose value is easily forgotten: `-o --force` is a missing value, not a file of that name. */
-export function notAFlag(name: string): (word: string) => string {
+/** For flags whose value is easily forgotten: `-o --force` and `-o -f` are missing values, not files of that name. */
+export function notAFlag(name: string, example?: string): (word: string) => string {
   return (word) => {
-    if (!word.startsWith('--')) return word;
+    if (!/^(--|-[a-z]$)/i.test(word)) return word;
     throw usageError(
       `${name} needs a value, and ${word.split('=')[0]} is a flag`,
-      `for a value that begins so: ${name}=./${word}`,
+      example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`,
     );
   };
 }

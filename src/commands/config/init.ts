@@ -3,6 +3,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { requireProfileName } from '../../settings/schema.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
+import { warnOfAddress } from './address.ts';
 import { configDocument, openConfig, saveConfig } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../context.ts';
@@ -43,6 +44,7 @@ export function configInitCommand(command: Command): Action {
     }
     await saveConfig(opened, { ...config, profile: opened.profile });
     context.report.own = configDocument(opened, { exists: true });
+    await warnOfAddress(config, opened.profile, context);
     await ui.note(`written: ${opened.loaded.path}\ncheck it: gateway-cli doctor`);
   };
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
 import { namesIn, requireProfileName } from '../../settings/schema.ts';
+import { warnOfAddress } from './address.ts';
 import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
 import { configKeys, isSecretKey, keyGroups, requireKey, withoutKey, withValue } from './keys.ts';
 import type { Action, Context } from '../context.ts';
@@ -32,8 +33,10 @@ export function configSetCommand(command: Command): Action {
     requireProfileName(opened.profile);
     const value = word === '-' ? await readValue(key, context) : word;
     if (value === '') throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${key}`);
-    await saveConfig(opened, withValue(opened.loaded, opened.profile, { key, word: value }));
+    const config = withValue(opened.loaded, opened.profile, { key, word: value });
+    await saveConfig(opened, config);
     await tell(`${key} is set in profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });
+    if (key === 'baseUrl') await warnOfAddress(config, opened.profile, context);
     if (opened.loaded.config.profile === undefined && opened.profile !== 'default')
       await context.ui.note(`to use it without --profile: gateway-cli config use ${opened.profile}`);
   };

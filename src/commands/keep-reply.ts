@@ -86,7 +86,7 @@ function keptReply(report: Report, io: Io): KeptReply {
 }
 
 /** The user's state folder, then the one for temporary files (faults.md 2c). */
-async function recoveryFolders(): Promise<string[]> {
+export async function recoveryFolders(): Promise<string[]> {
   const state = await userFolders().then(
     (folders) => [join(folders.state, 'recovered')],
     () => [],

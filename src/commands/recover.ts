@@ -34,8 +34,10 @@ export function recoverCommand(command: Command): Action {
 }
 
 async function runRecover([file, ...more]: readonly string[], flags: Flags, context: Context): Promise<void> {
-  if (file === undefined || more.length > 0)
-    throw usageError('recover takes one file', 'name the one that exit code 12 named: gateway-cli recover <file>');
+  if (file === undefined || more.length > 0) {
+    const { recoverCommands } = await import('./kept-files.ts');
+    throw usageError('recover takes one file', await recoverCommands());
+  }
   const { io, report } = context;
   const path = resolve(io.cwd, file);
   // The reply stands there already: when it cannot be written again, no second copy is made.

@@ -1,0 +1,42 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { run } from '../helpers/run.ts';
+
+let folder: string;
+let temp: string;
+beforeEach(() => {
+  const state = mkdtempSync(join(tmpdir(), 'gateway-state-'));
+  temp = mkdtempSync(join(tmpdir(), 'gateway-temp-'));
+  vi.stubEnv('XDG_STATE_HOME', state);
+  vi.stubEnv('TMPDIR', temp);
+  folder = join(state, 'gateway-cli', 'recovered');
+});
+
+/** The commands that the hint of `recover` names. */
+async function named(): Promise<{ commands: string[]; stderr: string }> {
+  const { code, stdout, stderr } = await run(['recover']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  return { commands: [...stderr.matchAll(/^ {2}(gateway-cli recover .*)$/gm)].map(([, line = '']) => line), stderr };
+}
+
+test('without a file, recover names the replies that are kept, the newest first', async () => {
+  mkdirSync(folder, { recursive: true });
+  const names = [1, 2, 3, 4, 5].map((day) => `gateway-cli-2026110${day}T120000-0000000${day}.json`);
+  for (const name of names) writeFileSync(join(folder, name), '{}');
+  writeFileSync(join(folder, 'mine.json'), '{}');
+  const other = join(temp, 'gateway-cli-20261103T235959-00000000.json');
+  writeFileSync(other, '{}');
+  const { commands, stderr } = await named();
+  const [first = '', second = '', third = '', fourth = '', fifth = ''] = names.map((name) => join(folder, name));
+  expect(commands).toEqual([fifth, fourth, other, third, second].map((path) => `gateway-cli recover ${path}`));
+  expect(stderr).not.toContain(first);
+  expect(stderr).toContain('\n  and 1 more\n');
+});
+
+test('where no reply is kept it says which exit code names one', async () => {
+  const { commands, stderr } = await named();
+  expect(commands).toEqual([]);
+  expect(stderr).toContain('no reply is kept; exit code 12 names one: gateway-cli recover <file>');
+});

@@ -5,6 +5,7 @@ import { batchFiles, type Counts } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
+import { nextStep } from './next-step.ts';
 import type { Batch } from './types.ts';
 import { writeSummary } from './folder.ts';
 
@@ -63,10 +64,8 @@ function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch)
   return new GatewayError('batch-failed', message, { hint: hintFor(counts), sent: 'yes', retryable: true });
 }
 
-function hintFor({ failed: failures, unknown, pending }: Counts): string {
-  if (pending > 0) return 'run the same command again: it goes on where it stopped';
-  const flags = [failures > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean);
-  return `why stands in ${batchFiles.summary}; to send them again: the same command with ${flags.join(' ')}`;
+function hintFor(counts: Counts): string {
+  return counts.pending > 0 ? nextStep(counts) : `why stands in ${batchFiles.summary}; ${nextStep(counts)}`;
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */

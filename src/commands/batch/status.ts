@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { findHolder } from '../../batch/lock.ts';
-import { countJobs, countOf, describeCounts, summaryDocument } from '../../batch/summary.ts';
+import { countJobs, countOf, describeCounts, exitCodeOf, summaryDocument } from '../../batch/summary.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
+import { nextStep } from './next-step.ts';
 import { readBatchFolder } from './read.ts';
 import type { Action, Context } from '../context.ts';
 import { setExamples } from '../help.ts';
@@ -32,6 +33,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const failures = [...state.failures].map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
   lines.push(...failures.slice(0, mostShown));
   if (failures.length > mostShown) lines.push(`and ${failures.length - mostShown} more; results.jsonl has them all`);
+  if (!running && exitCodeOf(counts) !== outcomes.ok.code) lines.push(nextStep(counts));
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
 }

@@ -4,6 +4,7 @@ import type { Action, Configure } from './commands/context.ts';
 import { addFlags } from './commands/flags/flag.ts';
 import { rootFlags } from './commands/flags/shared.ts';
 import { formatHelp, setExamples, setNotes } from './commands/help.ts';
+import { hintingAtReply } from './commands/reply-hint.ts';
 import { version } from './version.ts';
 
 interface Entry {
@@ -198,7 +199,7 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
       await addTree(command, entry.commands, { words: rest, hooks: at.hooks });
     }
     if (!entry.load) continue;
-    const action = (await entry.load())(command);
+    const action = hintingAtReply((await entry.load())(command));
     addFlags(command, 'Everywhere', rootFlags);
     command.action(() => at.hooks.act(action, command));
   }

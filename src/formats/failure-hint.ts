@@ -27,7 +27,9 @@ export function hintFor({ errorClass, status, error, authForm }: HintFacts): str
   if (errorClass === 'gateway') return morePatience;
   if (status === 404) return 'check --model and --base-url';
   if (status === 413) return 'send smaller or fewer images and files';
-  return fieldHint(error);
+  return (
+    fieldHint(error) ?? (errorClass === 'rejected' ? 'add --dry-run to see the request that it refuses' : undefined)
+  );
 }
 
 function authHint(form: AuthForm | undefined): string {
@@ -44,8 +46,40 @@ function saysNoModel(status: number | undefined, { code, type, message }: ErrorB
 
 function fieldHint(error: ErrorBody): string | undefined {
   const name = unknownField(error);
-  return name === undefined ? undefined : `the gateway refuses the field '${quote(name, 60)}': leave out what sends it`;
+  if (name === undefined) return undefined;
+  const flag = flagOf(name);
+  const next = flag === undefined ? 'leave out what sends it' : `change ${flag}, or leave it out`;
+  return `the gateway refuses the field '${quote(name, 60)}': ${next}`;
 }
+
+/** The flag behind a field (`generation_config.stop_sequences[0]`), in the spelling of either format. */
+function flagOf(field: string): string | undefined {
+  const names = field.split(/[.[\]]/).map((name) => name.replaceAll('_', '').toLowerCase());
+  return names.map((name) => flags.get(name)).findLast((flag) => flag !== undefined);
+}
+
+const flags = new Map([
+  ['aspectratio', '--aspect'],
+  ['cachedcontent', '--cached-content'],
+  ['candidatecount', '--candidates'],
+  ['imagesize', '--size'],
+  ['maxoutputtokens', '--max-tokens'],
+  ['maxtokens', '--max-tokens'],
+  ['metadata', '--metadata'],
+  ['responsejsonschema', '--schema'],
+  ['responsemimetype', '--response-mime'],
+  ['safetysettings', '--safety'],
+  ['seed', '--seed'],
+  ['stopsequences', '--stop'],
+  ['system', '--system'],
+  ['systeminstruction', '--system'],
+  ['temperature', '--temperature'],
+  ['toolchoice', '--tool-choice'],
+  ['toolconfig', '--tool-config'],
+  ['tools', '--tools'],
+  ['topk', '--top-k'],
+  ['topp', '--top-p'],
+]);
 
 /** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (wire.md 1). */
 function unknownField({ message, fields }: ErrorBody): string | undefined {

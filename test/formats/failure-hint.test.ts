@@ -49,18 +49,25 @@ describe('the hint of a failure', () => {
     [
       'a field violation',
       { body: error({ details: [{ fieldViolations: [{ field: 'contents[0].role' }] }] }) },
-      "the field 'contents[0].role'",
+      "the field 'contents[0].role': leave out what sends it",
     ],
+    [
+      'a field that a flag sets',
+      { body: error({ details: [{ fieldViolations: [{ field: 'generation_config.stop_sequences[0]' }] }] }) },
+      'change --stop, or leave it out',
+    ],
+    [
+      'a field of the content format that a flag sets',
+      { body: error({ message: `Unknown name "imageSize" at 'generation_config.image_config': Cannot find field.` }) },
+      'change --size, or leave it out',
+    ],
+    ['a request that is refused for a reason of its own', { body: error({}) }, 'add --dry-run to see the request'],
   ])('after %s says what to type next', (_, reply, expected) => {
     expect(hintOf(reply)).toContain(expected);
   });
 
   test('names one form only where the other was tried', () => {
     expect(hintOf({ status: 401, authForm: 'api-key' })).not.toContain('--auth api-key');
-  });
-
-  test('is absent where nothing is known', () => {
-    expect(hintOf({ status: 400, body: error({}) })).toBeUndefined();
   });
 
   test('stays short however long the name of a field is', () => {

@@ -43,6 +43,7 @@ test.each([
     '--prompts needs a value, and -o is a flag',
     'for example: gateway-cli batch --prompts prompts.txt -o out',
   ],
+  ['a stop sequence that is empty', ['text', 'x', '--stop', ''], '--stop is empty', 'for example: --stop END'],
   [
     'a bad number',
     ['text', 'x', '--max-tokens', 'many'],

@@ -2,7 +2,7 @@ import { parseDuration } from '../../settings/duration.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { decimal, notNegative, oneOf, whole } from './values.ts';
+import { decimal, notEmpty, notNegative, oneOf, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -64,7 +64,7 @@ export const bodyFlags = {
   temperature: { flags: '--temperature <x>', text: 'sampling temperature', parse: decimal('--temperature') },
   topP: { flags: '--top-p <x>', text: 'nucleus sampling', parse: decimal('--top-p') },
   topK: { flags: '--top-k <n>', text: 'top-k sampling', parse: whole('--top-k', 0) },
-  stop: { flags: '--stop <text>', text: 'stop sequence', repeat: true },
+  stop: { flags: '--stop <text>', text: 'stop sequence', parse: notEmpty('--stop', 'END'), repeat: true },
   tools: { flags: '--tools <path|->', text: 'tool definitions, a JSON array' },
   set: {
     flags: '--set <path=value>',

@@ -33,6 +33,14 @@ export function notNegative(name: string): (word: string) => number {
   };
 }
 
+/** Any text but none: what is empty is a variable that was not set. */
+export function notEmpty(name: string, example: string): (word: string) => string {
+  return (word) => {
+    if (word !== '') return word;
+    throw usageError(`${name} is empty`, `for example: ${name} ${example}; without one leave ${name} out`);
+  };
+}
+
 /** One of a few words. */
 export function oneOf(name: string, words: readonly string[]): (word: string) => string {
   return (word) => {

@@ -5,6 +5,7 @@ import { addFlags } from './commands/flags/flag.ts';
 import { rootFlags } from './commands/flags/shared.ts';
 import { formatHelp, setExamples, setNotes } from './commands/help.ts';
 import { hintingAtReply } from './commands/reply-hint.ts';
+import { throwFound } from './commands/usage-error.ts';
 import { version } from './version.ts';
 
 interface Entry {
@@ -200,6 +201,7 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
     }
     if (!entry.load) continue;
     const action = hintingAtReply((await entry.load())(command));
+    command.exitOverride((error) => throwFound(error, command));
     addFlags(command, 'Everywhere', rootFlags);
     command.action(() => at.hooks.act(action, command));
   }

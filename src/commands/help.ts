@@ -16,6 +16,11 @@ export function setExamples(command: Command, lines: readonly string[]): void {
   examples.set(command, lines);
 }
 
+/** The first of them, without its remark. */
+export function firstExample(command: Command): string | undefined {
+  return examples.get(command)?.[0]?.replace(/ +# .*$/, '');
+}
+
 /** Gives a command the lines that its help ends with. */
 export function setNotes(command: Command, lines: readonly string[]): void {
   notes.set(command, lines);
@@ -49,7 +54,8 @@ function orDefault(command: Command): Command {
   return command.commands.find((sub) => sub.name() === name) ?? command;
 }
 
-function namesOf(command: Command): string {
+/** `gateway-cli config set` */
+export function namesOf(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at; at = at.parent) names.unshift(at.name());
   return names.join(' ');

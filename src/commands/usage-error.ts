@@ -1,7 +1,8 @@
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { type GatewayError, usageError } from '../errors.ts';
 import { commandBehind } from './argv.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
+import { firstExample, namesOf } from './help.ts';
 
 /** Whether commander only showed help or the version, as it was asked to. */
 export function isShown({ exitCode }: CommanderError): boolean {
@@ -28,6 +29,14 @@ export function explainMisplacedFlag(
   const command = known.includes(flag) ? commandBehind(flag, argv, names) : undefined;
   if (command === undefined) return undefined;
   return usageError(`unknown flag ${flag} before the command`, `put it behind: gateway-cli ${command} ${flag}`, error);
+}
+
+/** Throws what commander found; for a word that is missing, how the command looks with it. */
+export function throwFound(error: CommanderError, command: Command): never {
+  const example = error.code === 'commander.missingArgument' ? firstExample(command) : undefined;
+  if (example === undefined) throw error;
+  const hint = `for example: ${example}\nsee: ${namesOf(command)} --help`;
+  throw usageError(error.message.replace(/^error: /, ''), hint, error);
 }
 
 /**

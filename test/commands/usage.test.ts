@@ -44,6 +44,10 @@ test.each([
     'for example: gateway-cli batch --prompts prompts.txt -o out',
   ],
   ['a stop sequence that is empty', ['text', 'x', '--stop', ''], '--stop is empty', 'for example: --stop END'],
+  ['a folder that is missing', ['batch', 'status'], "argument 'outdir'", 'for example: gateway-cli batch status out\n'],
+  ['its help', ['batch', 'status'], 'missing', 'see: gateway-cli batch status --help'],
+  ['a name that is missing', ['sessions', 'show'], 'missing', 'for example: gateway-cli sessions show trip\n'],
+  ['a shell that is missing', ['completion'], 'missing', 'for example: eval "$(gateway-cli completion bash)"'],
   [
     'a bad number',
     ['text', 'x', '--max-tokens', 'many'],

@@ -12,6 +12,8 @@ export interface Recorder {
   unsent(group: readonly Noted[]): Promise<void>;
   /** The result first, then the journal's word that there is one. Resolves when the disk has both. */
   ended(noted: Noted, performed: Performed): Promise<void>;
+  /** No more jobs begin: what has ended goes to the disk without waiting for others. */
+  hurry(): void;
   close(): Promise<void>;
 }
 
@@ -32,44 +34,45 @@ export interface RecorderOptions {
   step?: Step | undefined;
 }
 
-/** Nobody waits for the end of a job to be on the disk, so that many of them share one sync. */
-const gatherMs = 10;
+/**
+ * Nobody waits for the end of a job to be on the disk, so that many of them share one sync. Each sync holds up who writes
+ * meanwhile, and with it every job.
+ */
+const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
 export async function openRecorder({ folder, run, lostEnds, now, redact, step }: RecorderOptions): Promise<Recorder> {
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   // The ends first: the run's own record says that earlier results are no ends any more.
-  for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(redact(JSON.stringify(record)));
+  for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(lineOf(record));
   await journal.sync();
 
-  function append(record: JobRecord): void {
-    journal.append(redact(JSON.stringify(record)));
+  function lineOf(record: object): string {
+    return redact(JSON.stringify(record));
   }
 
-  function appendAll(type: JobRecord['type'], group: readonly Noted[]): void {
+  function note(type: JobRecord['type'], group: readonly Noted[]): void {
     const at = now();
-    journal.append(
-      group.map(({ job: { id }, request }) => redact(JSON.stringify({ type, id, request, at }))).join('\n'),
-    );
+    journal.append(group.map(({ job: { id }, request }) => lineOf({ type, id, request, at })).join('\n'));
   }
 
   async function unsent(group: readonly Noted[]): Promise<void> {
     if (group.length === 0) return;
-    appendAll('unsent', group);
+    note('unsent', group);
     await journal.sync();
   }
 
   return {
     async ready(group) {
       if (run.boot === undefined) return;
-      appendAll('ready', group);
+      note('ready', group);
       for (const { job } of group) step?.('ready-written', job.id);
       await journal.sync();
       for (const { job } of group) step?.('ready-synced', job.id);
     },
     async sent(noted) {
-      appendAll('sent', [noted]);
+      note('sent', [noted]);
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', noted.job.id);
     },
@@ -79,14 +82,18 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
-      results.append(redact(JSON.stringify({ id, request, ...document })));
+      results.append(lineOf({ id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
-      append({ type: state, id, request, at: now(), usage, error });
+      journal.append(lineOf({ type: state, id, request, at: now(), usage, error }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);
+    },
+    hurry() {
+      results.hurry();
+      journal.hurry();
     },
     async close() {
       await journal.close();

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { setImmediate as turn } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { BatchGate } from './gate.ts';
@@ -72,6 +71,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
   const grace = startGrace(running);
   try {
     await Promise.all(Array.from({ length: options.concurrency }, () => work(running)));
+    options.recorder.hurry();
     await Promise.all(running.recording);
     await running.stage.leave().catch((error: unknown) => fail(running, error));
   } finally {
@@ -118,8 +118,6 @@ async function work(running: Running): Promise<void> {
       if (!staged) return;
       await waitForTurn(staged, running);
       await runOne(staged, running);
-      // Only then the connection is free again: whoever is faster opens one more.
-      await turn();
     }
   } catch (error) {
     if (!taking.signal.aborted) fail(running, error);

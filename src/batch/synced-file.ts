@@ -12,6 +12,7 @@ export class SyncedFile {
   #size: number;
   #running: Promise<void> | undefined;
   #next: { done: Promise<void>; begin: () => void } | undefined;
+  #hurried = false;
 
   private constructor(path: string, handle: FileHandle, size: number) {
     this.#path = path;
@@ -56,8 +57,14 @@ export class SyncedFile {
    */
   sync(withinMs = 0): Promise<void> {
     this.#next ??= this.#planSync(withinMs);
-    if (withinMs === 0) this.#next.begin();
+    if (withinMs === 0 || this.#hurried) this.#next.begin();
     return this.#next.done;
+  }
+
+  /** From now on no sync waits for further lines. */
+  hurry(): void {
+    this.#hurried = true;
+    this.#next?.begin();
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
-import type AgentPart from 'undici/lib/dispatcher/agent.js';
 import type { GatewayError } from '../errors.ts';
 import { ChunkQueue } from './chunk-queue.ts';
+import type { Connections, Lane } from './connections.ts';
 import { faultOf, type Phase } from './fault.ts';
 import { checkHead } from './reply-head.ts';
 import { plainBody, streamBody } from './upload-stream.ts';
@@ -16,17 +16,21 @@ interface Limits {
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** Sends one request on an agent: see `Exchange` in types.ts. */
-export function startExchange(
-  agent: AgentPart,
+/** Sends one request on a connection that is free: see `Exchange` in types.ts. */
+export async function startExchange(
+  connections: Connections,
   request: HttpRequest,
   options: ExchangeOptions & Limits,
 ): Promise<HttpReply> {
-  if (options.signal.aborted) return Promise.reject(options.signal.reason as Error);
+  const { url, headers, body } = request;
+  const lane = await connections.take(url.origin);
+  if (options.signal.aborted) {
+    lane.keep();
+    throw options.signal.reason;
+  }
   return new Promise((resolve, reject) => {
-    const { url, headers, body } = request;
     const plain = plainBody(body);
-    agent.dispatch(
+    lane.client.dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
@@ -37,12 +41,13 @@ export function startExchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      new Running(request, options, { resolve, reject }),
+      new Running(request, options, { resolve, reject, lane }),
     );
   });
 }
 
 interface Settle {
+  lane: Lane;
   resolve: (reply: HttpReply) => void;
   reject: (error: unknown) => void;
 }
@@ -99,11 +104,13 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#settle.lane.keep();
     this.#queue?.end();
     this.#release();
   }
 
   onResponseError(_controller: Controller, error: Error): void {
+    this.#settle.lane.drop();
     this.#stop(error);
   }
 

@@ -1,18 +1,18 @@
-import AgentPart from 'undici/lib/dispatcher/agent.js';
 import { usageError } from '../errors.ts';
+import { type Connections, openConnections } from './connections.ts';
 import { type Connector, createConnector } from './connector.ts';
 import { startExchange } from './exchange.ts';
 import { openTrust } from './trust.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { checkUploads } from './upload-stream.ts';
 import { isLoopback } from './url.ts';
-import { stopWasmTierUp } from './wasm-tiering.ts';
+import { tuneV8 } from './v8-tuning.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
 
-interface Connections {
-  agent: AgentPart;
+interface Opened {
+  connections: Connections;
   connector: Connector;
 }
 
@@ -23,29 +23,28 @@ interface Connections {
 export function openTransport(options: TransportOptions): Transport {
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
-  if (options.ownProcess === true) stopWasmTierUp();
-  let connections: Promise<Connections> | undefined;
+  if (options.ownProcess === true) tuneV8();
+  let opened: Promise<Opened> | undefined;
 
-  async function openConnections(): Promise<Connections> {
+  async function open(): Promise<Opened> {
     const secureContext = await openTrust(options);
     const connector = createConnector({ env: options.env, secureContext, connectTimeoutMs });
-    const agent = new AgentPart({ connect: connector.connect });
-    return { agent, connector };
+    return { connections: openConnections(connector.connect), connector };
   }
 
   return {
     async exchange(request, exchangeOptions) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
-      connections ??= openConnections();
-      const { agent } = await connections;
-      return await startExchange(agent, request, { ...exchangeOptions, connectTimeoutMs, idleTimeoutMs });
+      opened ??= open();
+      const { connections } = await opened;
+      return await startExchange(connections, request, { ...exchangeOptions, connectTimeoutMs, idleTimeoutMs });
     },
     async close() {
       // Settings that did not work were told by the exchange: there is nothing to close then.
-      const opened = await connections?.catch(() => undefined);
-      opened?.connector.destroy();
-      await opened?.agent.destroy();
+      const ways = await opened?.catch(() => undefined);
+      ways?.connector.destroy();
+      await ways?.connections.destroy();
     },
   };
 }

@@ -122,6 +122,7 @@ test('a journal that cannot be written stops before the next request (faults 2e:
           if (++sent === 3) throw full;
         },
         ended: async () => undefined,
+        hurry: () => undefined,
         close: async () => undefined,
       },
     },
@@ -141,6 +142,7 @@ test('an end that cannot be written down ends the run too', async () => {
         sent: async () => undefined,
         unsent: async () => undefined,
         ended: () => Promise.reject(full),
+        hurry: () => undefined,
         close: async () => undefined,
       },
     },
@@ -175,6 +177,7 @@ test('a job that could not be written down as sent is dropped', async () => {
         sent: () => Promise.reject(full),
         unsent: async () => undefined,
         ended: async () => undefined,
+        hurry: () => undefined,
         close: async () => undefined,
       },
     },

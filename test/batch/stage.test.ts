@@ -25,6 +25,7 @@ test('what is left takes no further job', async () => {
       sent: async () => undefined,
       unsent: async (group) => void unsent.push(...group.map(({ job }) => job.id)),
       ended: async () => undefined,
+      hurry: () => undefined,
       close: async () => undefined,
     },
     ahead: 2,

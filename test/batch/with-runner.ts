@@ -35,6 +35,7 @@ export async function start({ jobs = 10, perform = async () => done, options = {
       sent: async ({ job }) => void log.push(`sent ${job.id}`),
       unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
       ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
+      hurry: () => undefined,
       close: async () => undefined,
     },
     concurrency: 2,

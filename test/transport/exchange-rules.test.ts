@@ -29,12 +29,14 @@ test('faults 2b: no encoding is asked for, whatever a header of the user says', 
   expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
 });
 
-test("faults 2a: headers never come, slow-loris body: undici's own five minutes do not end a longer wait", () => {
+test("faults 2a: headers never come, slow-loris body: undici's own five minutes do not end a longer wait", async () => {
   let dispatched: object | undefined;
-  const agent = { dispatch: (options: object) => void (dispatched = options) };
+  const client = { dispatch: (options: object) => void (dispatched = options) };
+  const connections = { take: async () => ({ client, keep: () => {}, drop: () => {} }) };
   const controller = new AbortController();
   const options = { signal: controller.signal, connectTimeoutMs: 1000, idleTimeoutMs: 1000 };
-  void startExchange(agent as never, requestTo('http://127.0.0.1:1/'), options).catch(() => {});
+  void startExchange(connections as never, requestTo('http://127.0.0.1:1/'), options).catch(() => {});
+  await turns();
   controller.abort();
   expect(dispatched).toMatchObject({ headersTimeout: 0, bodyTimeout: 0 });
 });

@@ -1,0 +1,79 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import ClientPart from 'undici/lib/dispatcher/client.js';
+import type { Connector } from './connector.ts';
+
+/** A connection, for one exchange. */
+export interface Lane {
+  client: ClientPart;
+  /** The exchange ended well, or did not begin: the next one may have the connection. */
+  keep(): void;
+  /** The exchange failed, and its connection with it. */
+  drop(): void;
+}
+
+/** Kept connections of a transport, by origin. */
+export interface Connections {
+  /** The free connection that was used last, else a new one. */
+  take(origin: string): Promise<Lane>;
+  destroy(): Promise<void>;
+}
+
+interface Lanes {
+  /** All of them: free, resting and in use. */
+  clients: Set<ClientPart>;
+  free: ClientPart[];
+  /** Those whose reply has just ended. */
+  resting: number;
+  /** Exchanges under way, and the most there were at once. */
+  busy: number;
+  most: number;
+}
+
+/**
+ * After a reply a connection rests for a turn of the event loop: some gateways close it right then, though they said they
+ * would not, and a request on it would be lost.
+ */
+export function openConnections(connect: Connector['connect']): Connections {
+  const origins = new Map<string, Lanes>();
+  return {
+    async take(origin) {
+      const lanes = origins.get(origin) ?? { clients: new Set(), free: [], resting: 0, busy: 0, most: 0 };
+      origins.set(origin, lanes);
+      lanes.most = Math.max(lanes.most, ++lanes.busy);
+      while (mustWait(lanes)) await turn();
+      const client = lanes.free.pop() ?? new ClientPart(origin, { connect });
+      lanes.clients.add(client);
+      return laneOn(client, lanes);
+    },
+    async destroy() {
+      const all = Array.from(origins.values(), ({ clients }) => [...clients]).flat();
+      await Promise.all(all.map((client) => client.destroy()));
+    },
+  };
+}
+
+/**
+ * Nothing is free, but soon will be, and there are enough. From eight at once on a quarter more may be open: else all replies
+ * of a turn wait for each other and leave together, wave after wave.
+ */
+function mustWait({ clients, free, resting, most }: Lanes): boolean {
+  return free.length === 0 && resting > 0 && clients.size >= most + 2 * Math.floor(most / 8);
+}
+
+function laneOn(client: ClientPart, lanes: Lanes): Lane {
+  return {
+    client,
+    keep() {
+      lanes.busy--;
+      lanes.resting++;
+      setImmediate(() => {
+        lanes.resting--;
+        lanes.free.push(client);
+      });
+    },
+    drop() {
+      lanes.busy--;
+      lanes.clients.delete(client);
+    },
+  };
+}

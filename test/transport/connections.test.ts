@@ -1,0 +1,115 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Lane, openConnections } from '../../src/transport/connections.ts';
+import { reset } from '../helpers/scripted-server.ts';
+import { failureOf, open, post, serve } from './post.ts';
+
+const origin = 'http://127.0.0.1:1';
+
+function connections() {
+  const opened = openConnections(() => expect.unreachable());
+  onTestFinished(() => opened.destroy());
+  return opened;
+}
+
+/** Whether a lane is there before the next turn of the event loop. */
+async function isAtHand(taking: Promise<Lane>): Promise<boolean> {
+  let taken = false;
+  void taking.then(() => (taken = true));
+  for (let step = 0; step < 10; step++) await Promise.resolve();
+  return taken;
+}
+
+test('a connection rests for a turn before it is used again', async () => {
+  const { take } = connections();
+  const first = await take(origin);
+  first.keep();
+  const second = take(origin);
+  expect(await isAtHand(second)).toBe(false);
+  expect((await second).client).toBe(first.client);
+});
+
+test('of eight at once a quarter more may be open, so that not every reply waits', async () => {
+  const { take } = connections();
+  const lanes = await Promise.all(Array.from({ length: 8 }, () => take(origin)));
+  const used = new Set(lanes.map(({ client }) => client));
+  for (const spare of [0, 1]) {
+    lanes[spare]?.keep();
+    const more = take(origin);
+    expect(await isAtHand(more)).toBe(true);
+    expect(used.has((await more).client)).toBe(false);
+  }
+  lanes[2]?.keep();
+  const next = take(origin);
+  expect(await isAtHand(next)).toBe(false);
+  expect(used.has((await next).client)).toBe(true);
+});
+
+test('of four at once none is open beyond them', async () => {
+  const { take } = connections();
+  const lanes = await Promise.all(Array.from({ length: 4 }, () => take(origin)));
+  lanes[0]?.keep();
+  const next = take(origin);
+  expect(await isAtHand(next)).toBe(false);
+  expect((await next).client).toBe(lanes[0]?.client);
+});
+
+test('the connection that was used last is taken first: those that nobody needs grow old and are closed', async () => {
+  const { take } = connections();
+  const lanes = await Promise.all([take(origin), take(origin), take(origin)]);
+  for (const lane of lanes) {
+    lane.keep();
+    await turn();
+  }
+  expect((await take(origin)).client).toBe(lanes[2]?.client);
+});
+
+test('each origin has connections of its own', async () => {
+  const { take } = connections();
+  const first = await take(origin);
+  first.keep();
+  await turn();
+  expect((await take('http://127.0.0.1:2')).client).not.toBe(first.client);
+});
+
+test('requests one after the other, and eight at a time, open no more than they need', async () => {
+  const server = await serve();
+  const transport = open();
+  for (let index = 0; index < 10; index++) {
+    server.reply({ body: 'x' });
+    expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
+  }
+  expect(server.connections).toBe(1);
+  const worker = async () => {
+    for (let index = 0; index < 10; index++) {
+      server.reply({ body: 'x' });
+      expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, worker));
+  expect(server.connections).toBeLessThanOrEqual(10);
+});
+
+test('after a failure the next request has another connection', async () => {
+  const server = await serve();
+  const transport = open();
+  server.reply({ raw: [reset] });
+  server.reply({ body: 'second' });
+  expect(failureOf(await post(server.url, { transport })).class).toBe('no-reply');
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'second' });
+  expect(server.connections).toBe(2);
+});
+
+test('who gives up while a connection rests has sent nothing, and leaves it to the next', async () => {
+  const server = await serve();
+  const transport = open();
+  for (const body of ['first', 'second']) server.reply({ body });
+  await post(server.url, { transport });
+  const controller = new AbortController();
+  const given = post(server.url, { transport, signal: controller.signal });
+  controller.abort(new Error('enough'));
+  expect(await given).toMatchObject({ sent: false });
+  expect(server.requests).toHaveLength(1);
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'second' });
+  expect(server.connections).toBe(1);
+});

@@ -29,11 +29,15 @@ export function createPacer(
   };
 }
 
+/** What one job has to do with the gate. */
+type JobGate = Pick<BatchGate, 'enter' | 'close' | 'allowRetry'>;
+
 /** The gate of one job, through which every attempt goes: the first one had its turn before it was written down as sent. */
-export function paceRetries<Gate extends Pick<BatchGate, 'enter'>>(gate: Gate, pace: Pacer): Gate {
+export function paceRetries(gate: JobGate, pace: Pacer): JobGate {
   let isFirst = true;
   return {
-    ...gate,
+    close: gate.close,
+    allowRetry: gate.allowRetry,
     async enter(signal) {
       if (!isFirst) await pace(signal);
       isFirst = false;

@@ -35,6 +35,11 @@ export function camelCase(key: string): string {
   return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** Names are our own, few, and asked for with every reply. */
+const snakeCased = new Map<string, string>();
+
 function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const known = snakeCased.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeCased.set(name, known);
+  return known;
 }

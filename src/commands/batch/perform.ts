@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { keyOf, keyToHex } from '../../batch/digest.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
+import type { BatchGate } from '../../batch/gate.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
 import { type Answer, readContent } from '../../client/content.ts';
@@ -32,7 +33,7 @@ export interface Performing {
   /** Takes pictures that find no room there. */
   fallback: string;
   policy: CallOptions['policy'];
-  gate: NonNullable<CallOptions['gate']>;
+  gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
   strict: boolean;

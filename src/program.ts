@@ -1,11 +1,14 @@
 import { GatewayError, type ErrorClass } from './errors.ts';
 import { type Ending, runProgram } from './run.ts';
 import { createProcessIo } from './terminal/process-io.ts';
+import { tuneV8 } from './terminal/v8-tuning.ts';
 
 const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
   Record<NodeJS.Signals, ErrorClass>
 >;
 type Signal = keyof typeof classes;
+
+tuneV8();
 
 const abort = new AbortController();
 const ending: Ending = { signal: abort.signal, patience: { ms: 2000 } };

@@ -136,7 +136,6 @@ export async function transportOptions(flags: ConnectionFlags, { io }: Context):
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
     env: io.env,
-    ownProcess: true,
     ca: await read('--cacert', flags.cacert),
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),

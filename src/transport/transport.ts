@@ -6,7 +6,6 @@ import { openTrust } from './trust.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { checkUploads } from './upload-stream.ts';
 import { isLoopback } from './url.ts';
-import { tuneV8 } from './v8-tuning.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
@@ -23,7 +22,6 @@ interface Opened {
 export function openTransport(options: TransportOptions): Transport {
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
-  if (options.ownProcess === true) tuneV8();
   let opened: Promise<Opened> | undefined;
 
   async function open(): Promise<Opened> {

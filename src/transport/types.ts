@@ -55,8 +55,6 @@ export interface TransportOptions {
   connectTimeoutMs?: number | undefined;
   /** Longest silence inside a body in ms (default 120 s). */
   idleTimeoutMs?: number | undefined;
-  /** The process is a command's own: settings of V8 may be changed to make it shorter (design.md section 7). A library leaves it out. */
-  ownProcess?: boolean | undefined;
 }
 
 /** Connections to gateways; close it when the last reply is read. */

@@ -94,7 +94,12 @@ guards('2d', {
       canary,
       `${places} $CLI image gen x --record tape --retries 0`,
     ),
-    guard('batch/recorder.ts', ['results.append(redact(', 'results.append(('], canary, `${places} echo`),
+    guard(
+      'batch/recorder.ts',
+      ['return redact(JSON.stringify(record));', 'return JSON.stringify(record);'],
+      canary,
+      `${places} echo`,
+    ),
     guard(
       'cassettes/masked-chunks.ts',
       ['const hidden = hide(text);', 'const hidden = text;'],

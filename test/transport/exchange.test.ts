@@ -42,9 +42,3 @@ test('gives the first chunk before the server sends the last', async () => {
   }
   expect(seen).toEqual(['one', 'two']);
 });
-
-test('works with the settings for a process of its own', async () => {
-  const server = await serve();
-  server.reply({ body: 'hello' });
-  expect(await post(server.url, { ownProcess: true })).toMatchObject({ text: 'hello' });
-});

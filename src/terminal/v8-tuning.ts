@@ -15,7 +15,7 @@ const flags = [
   '--no-parallel-scavenge',
 ];
 
-/** Makes V8 leave that. Works for the whole process, for the parser only before the first request. */
+/** Makes V8 leave that, in the whole process: for a program of its own, never for a library. Before the first request. */
 export function tuneV8(): void {
   // `Error.isError` came with Node 24, whose V8 does not need this.
   if ('isError' in Error) return;

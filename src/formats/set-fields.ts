@@ -6,7 +6,7 @@ import type { Body, BodyValue } from '../upload.ts';
 /** Lays fields over a body; a field that is undefined is not set and leaves the body as it is. */
 export function setFields(body: Body, fields: Record<string, BodyValue | undefined>): Body {
   const set = { ...body };
-  for (const [key, value] of Object.entries(fields)) if (value !== undefined) set[key] = value;
+  for (const key of Object.keys(fields)) if (fields[key] !== undefined) set[key] = fields[key];
   return set;
 }
 

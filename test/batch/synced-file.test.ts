@@ -26,11 +26,12 @@ test('a sync that may wait for further lines waits, and shares the next one that
 });
 
 test('who hurries ends the wait of those that wait, and of those that come', async () => {
-  const { file } = await openFile();
+  const { file, text } = await openFile();
   file.append('a');
   const waiting = file.sync(hour);
   file.hurry();
   await waiting;
   file.append('b');
   await file.sync(hour);
+  expect(text()).toBe('a\nb\n');
 });

@@ -19,13 +19,8 @@ export function contentPath(model: string): string {
 }
 
 function problemOf(name: string): string | undefined {
-  if (Array.from(name).some(isControl)) return 'hold control characters';
+  if (/\p{Cc}/u.test(name)) return 'hold control characters';
   if (name.includes('?') || name.includes('#')) return "hold '?' or '#'";
   if (name.split(/[/\\]/).some((piece) => piece === '.' || piece === '..')) return "hold '.' or '..' as a path segment";
   return undefined;
-}
-
-function isControl(character: string): boolean {
-  const code = character.codePointAt(0) ?? 0;
-  return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }

@@ -1,5 +1,6 @@
 import { GatewayError, messageOf, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { closest } from '../settings/closest.ts';
 import { type KeyTable, readValue } from './job-values.ts';
 import { type Job, type JobCommand, jobCommands } from './types.ts';
 
@@ -56,7 +57,7 @@ export function readDefaults(object: JsonObject, tables: JobRules['tables']): De
   const { command, ...values } = object;
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(tables[name], key)).find((found) => found !== undefined);
-    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint);
+    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(tables)));
     readValue(key, values[key] as JsonValue, rule);
   }
   return { command: command === undefined ? 'text' : readCommand(command), values };
@@ -69,7 +70,7 @@ function readJob(object: JsonObject, line: number, { tables, defaults }: JobRule
   const values: Record<string, unknown> = {};
   for (const key of Object.keys(given)) {
     const rule = own(table, key);
-    if (!rule) throw usageError(`${unknownKey(key)} of ${chosen}`, keysHint);
+    if (!rule) throw usageError(`${unknownKey(key)} of ${chosen}`, keysHint(key, table));
     values[key] = readValue(key, given[key] as JsonValue, rule);
   }
   for (const key of Object.keys(defaults.values)) {
@@ -133,5 +134,8 @@ function unknownKey(key: string): string {
   return `"${key.slice(0, 60)}" is no key of a job`;
 }
 
-const keysHint =
-  'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
+function keysHint(key: string, ...tables: readonly KeyTable[]): string {
+  const near = closest(key, ['id', 'command', 'name', ...tables.flatMap((table) => Object.keys(table))]);
+  if (near !== undefined) return `did you mean: "${near}"`;
+  return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
+}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../src/batch/job-line.ts';
+import type { GatewayError } from '../../src/errors.ts';
 import { jobKeys } from '../../src/commands/batch/keys.ts';
 
 const rules: JobRules = { tables: jobKeys, defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
@@ -94,6 +95,22 @@ describe('a mistake names file and line', () => {
     expect(() => readJobLine(text, 3, rules)).toThrow(message);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
+});
+
+test('a key nearly right is answered with the right one', () => {
+  const said = (act: () => unknown): unknown => {
+    try {
+      return act();
+    } catch (error) {
+      return (error as GatewayError).details.hint;
+    }
+  };
+  expect(said(() => readJobLine('{"promt":"x"}', 3, rules))).toBe('did you mean: "prompt"');
+  expect(said(() => readJobLine('{"prompt":"x","max_tokens":5}', 3, rules))).toBe('did you mean: "maxTokens"');
+  expect(said(() => readDefaults({ aspct: '1:1' }, jobKeys))).toBe('did you mean: "aspect"');
+  expect(said(() => readJobLine('{"prompt":"x","baseUrl":"http://x"}', 3, rules))).toContain(
+    'flags of the whole batch',
+  );
 });
 
 describe('--defaults', () => {

@@ -33,6 +33,8 @@ export interface Digest {
   request: string;
   /** Whether files stand in its body. */
   hasFiles: boolean;
+  /** Length of what was hashed: that of the body without its files. */
+  characters: number;
 }
 
 /**
@@ -42,8 +44,8 @@ export interface Digest {
 export async function digestRequest({ path, body }: { path: string; body: Body }): Promise<Digest> {
   const hashes = new Map<Upload, string>();
   for (const upload of uploadsIn(body)) hashes.set(upload, await hashUpload(upload));
-  const request = hash('sha256', `${path}\n${canonical(body, hashes)}`, 'hex').slice(0, 16);
-  return { request, hasFiles: hashes.size > 0 };
+  const text = `${path}\n${canonical(body, hashes)}`;
+  return { request: hash('sha256', text, 'hex').slice(0, 16), hasFiles: hashes.size > 0, characters: text.length };
 }
 
 function uploadsIn(value: BodyValue, found: Upload[] = []): Upload[] {

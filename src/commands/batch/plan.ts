@@ -129,7 +129,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
 function keepReady(job: Job, prepared: PreparedJob, planning: Planning): boolean {
   const { ready } = planning.plan;
   const isPlain = !prepared.own.hasCleanups() && !prepared.hasFiles;
-  planning.readyCharacters += isPlain ? JSON.stringify(prepared.built.post.body).length : Number.POSITIVE_INFINITY;
+  planning.readyCharacters += isPlain ? prepared.characters : Number.POSITIVE_INFINITY;
   if (ready.size >= mostReady.jobs || planning.readyCharacters > mostReady.characters) {
     planning.readyCharacters = Number.POSITIVE_INFINITY;
     return false;

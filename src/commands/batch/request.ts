@@ -1,4 +1,4 @@
-import { digestRequest } from '../../batch/digest.ts';
+import { type Digest, digestRequest } from '../../batch/digest.ts';
 import { located } from '../../batch/job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
 import { codeOf, messageOf, usageError } from '../../errors.ts';
@@ -15,13 +15,9 @@ import { type ConnectionFlags, readSettings } from '../settings.ts';
 import { buildTextRequest } from '../text-request.ts';
 
 /** A job as the request that its command would send. */
-export interface PreparedJob {
+export interface PreparedJob extends Digest {
   built: BuiltRequest;
   settings: Settings;
-  /** Hash of the canonical request. */
-  request: string;
-  /** Files are read while it is sent. */
-  hasFiles: boolean;
   /** Its report holds what reading the inputs warned of. To be ended. */
   own: JobContext;
 }

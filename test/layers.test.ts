@@ -14,6 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   'version.ts': [],
   'errors.ts': [],
   'json.ts': [],
+  'make-folder.ts': [],
   'shell-word.ts': [],
   'upload.ts': [],
   completion: [],
@@ -47,7 +48,7 @@ const allowed: Record<string, readonly string[]> = {
   terminal: [],
   gateway: [],
 };
-const open = new Set(['errors.ts', 'json.ts', 'shell-word.ts', 'upload.ts']);
+const open = new Set(['make-folder.ts', 'errors.ts', 'json.ts', 'shell-word.ts', 'upload.ts']);
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 

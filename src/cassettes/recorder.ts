@@ -1,5 +1,6 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { codeOf, usageError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { newFileMode } from '../images/place-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
 import { readCassetteName, shownHash } from './file-name.ts';
@@ -51,7 +52,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
 
 /** Numbers equal requests in the order in which they were sent, behind those that are in the folder already. */
 async function openCounter(folder: string): Promise<(hash: string) => number> {
-  const names = await makeFolder(folder);
+  const names = await openFolder(folder);
   const last = new Map<string, number>();
   for (const name of names.map(readCassetteName)) {
     if (name) last.set(name.shownHash, Math.max(name.number, last.get(name.shownHash) ?? 0));
@@ -63,9 +64,9 @@ async function openCounter(folder: string): Promise<(hash: string) => number> {
   };
 }
 
-async function makeFolder(folder: string): Promise<string[]> {
+async function openFolder(folder: string): Promise<string[]> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolder(folder);
     // A file that comes and goes: whether one can be kept is known before anything is sent.
     await newFileMode(folder);
     const names = await readdir(folder);

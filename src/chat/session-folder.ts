@@ -1,6 +1,7 @@
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { codeOf, messageOf, usageError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { shellWord } from '../shell-word.ts';
 import { userFolders } from '../settings/folders.ts';
 
@@ -28,7 +29,7 @@ export async function sessionsFolder(): Promise<string> {
 /** Makes a folder that only its owner may enter. Throws GatewayError usage. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
   } catch (error) {
     throw usageError(
       `the folder ${JSON.stringify(folder)} cannot be made: ${messageOf(error)}`,

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import { createTempFile, removeFile, writeFully } from '../images/temp-file.ts';
 import type { StoredBlob } from '../images/types.ts';
 import { type KeptReply, recoverySchema } from './types.ts';
@@ -21,7 +22,7 @@ export async function writeRecovery(
   let last: unknown = new Error('there is no folder for it');
   for (const folder of folders) {
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
       return await writeInto(folder, reply, id);
     } catch (error) {
       last = error;

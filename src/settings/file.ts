@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readlink, rename, rm } from 'node:fs/promises';
+import { lstat, open, readlink, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { parseConfig } from './schema.ts';
 import type { Config, LoadedConfig } from './types.ts';
 
@@ -40,7 +41,7 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
 export async function writeConfig(path: string, config: Config): Promise<void> {
   try {
     const target = await followLinks(path);
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(target), 0o700);
     await replaceFile(target, `${JSON.stringify(config, null, 2)}\n`);
   } catch (error) {
     if (error instanceof GatewayError) throw error;

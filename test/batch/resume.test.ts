@@ -173,6 +173,7 @@ describe('failures (faults 2e: some items fail)', () => {
     const { code, stderr } = await batch(argv);
     expect(code).toBe(13);
     expect(stderr).toContain('stopped after 15 of 15 tokens: 3 done, 7 not sent yet');
+    expect(stderr).toContain('to go on: the same command with a greater --max-tokens-total');
     await batch(argv);
     expect(server.bodies).toHaveLength(3);
   });

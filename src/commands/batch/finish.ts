@@ -61,7 +61,8 @@ function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch)
     signal: '',
   };
   const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
-  return new GatewayError('batch-failed', message, { hint: hintFor(counts), sent: 'yes', retryable: true });
+  const hint = stop === 'tokens' ? 'to go on: the same command with a greater --max-tokens-total' : hintFor(counts);
+  return new GatewayError('batch-failed', message, { hint, sent: 'yes', retryable: true });
 }
 
 function hintFor(counts: Counts): string {

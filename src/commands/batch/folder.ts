@@ -1,9 +1,10 @@
-import { mkdir, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../batch/lock.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, GatewayError, messageOf, usageError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 import type { Context } from '../context.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage: none given, no folder, or no place to make one. */
@@ -24,7 +25,7 @@ export async function findOutdir(
 /** Makes the folder where it is not there, and takes its lock until the end of the run. Throws usage or batch-locked. */
 export async function enterOutdir(path: string, context: Context): Promise<void> {
   try {
-    await mkdir(join(path, batchFiles.images), { recursive: true });
+    await makeFolder(join(path, batchFiles.images));
   } catch (error) {
     throw usageError(`-o: cannot make ${path}: ${messageOf(error)}`, 'name another folder', error);
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, link, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Command } from 'commander';
 import { arrangeResults } from '../../batch/arrange-results.ts';
@@ -14,6 +14,7 @@ import { cannotWrite, SyncedFile } from '../../batch/synced-file.ts';
 import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
 import { addUsage } from '../../batch/usage.ts';
 import { codeOf, GatewayError, outcomes, usageError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import { findOutdir, writeSummary } from './folder.ts';
 import { linesOf } from './lines.ts';
@@ -46,7 +47,7 @@ async function runMerge(words: readonly string[], { output }: { output?: string 
   // All or nothing: a merge that was killed leaves a folder that nobody takes for a batch.
   const building = join(dirname(outdir.path), `.gateway-cli-${randomBytes(8).toString('hex')}.part`);
   try {
-    await mkdir(join(building, batchFiles.images), { recursive: true });
+    await makeFolder(join(building, batchFiles.images));
     await copyShards(shards, { whole, building, context });
     await finishMerge(shards, { whole, building, context, outdir: output as string });
     if (outdir.exists) await rm(outdir.path, { recursive: true });

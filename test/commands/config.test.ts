@@ -141,13 +141,13 @@ test('path prints the path, also of a file that is not there yet', async () => {
 });
 
 test('init asks until an answer is right, keeps what stands there, and puts the profile in use', async () => {
-  const { cli, config } = place({ profiles: { old: { baseUrl: example, timeout: 5 } } });
+  const { cli, config, file } = place({ profiles: { old: { baseUrl: example, timeout: 5 } } });
   const answers = ['nonsense', '', 'https://new.example', canaryKey, 'text-model', '', 'image-model', ''];
   const ran = await cli(['config', 'init', '--profile', 'new'], { answers });
   expect(ran).toMatchObject({ code: 0, stdout: '' });
   expect(ran.stderr).toContain('baseUrl must be a URL');
   expect(ran.stderr).toContain('baseUrl is needed');
-  expect(ran.stderr).toContain('gateway-cli doctor');
+  expect(ran.stderr).toContain(`\nwritten: ${file}\ncheck it: gateway-cli doctor\n`);
   expect(ran.stderr).not.toContain(canaryKey);
   const made = {
     baseUrl: 'https://new.example',

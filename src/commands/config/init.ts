@@ -45,7 +45,8 @@ export function configInitCommand(command: Command): Action {
     await saveConfig(opened, { ...config, profile: opened.profile });
     context.report.own = configDocument(opened, { exists: true });
     await warnOfAddress(config, opened.profile, context);
-    await ui.note(`written: ${opened.loaded.path}\ncheck it: gateway-cli doctor`);
+    await ui.note(`written: ${opened.loaded.path}`);
+    await ui.note('check it: gateway-cli doctor');
   };
 }
 

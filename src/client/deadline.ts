@@ -17,6 +17,9 @@ export interface Deadline {
 
 const longestTimer = 2 ** 31 - 1;
 
+/** What is recommended for images (spec.md 8): a hint that named less would be answered with a warning. */
+const leastHintMinutes = 2;
+
 /** Starts the time now. The timer never keeps the process alive. */
 export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   const controller = new AbortController();
@@ -46,7 +49,7 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
 }
 
 function timeoutError(ms: number, phase: Phase): GatewayError {
-  const hint = `give it more time: --timeout ${Math.ceil((2 * ms) / 60_000)}m`;
+  const hint = `give it more time: --timeout ${Math.max(leastHintMinutes, Math.ceil((2 * ms) / 60_000))}m`;
   const within = `within ${ms / 1000} s`;
   if (phase === 'unsent')
     return new GatewayError('not-sent', `not sent ${within}`, { hint, sent: 'no', retryable: true });

@@ -38,6 +38,22 @@ describe('what a batch says', () => {
     expect(folder.ls('.')).toEqual(['jobs.jsonl']);
   });
 
+  test('a file without jobs or prompts is answered with what a line of it is', async ({ folder, batch }) => {
+    folder.write('empty', '\n');
+    const prompts = await batch(['run', '--prompts', 'empty', '-o', 'out']);
+    expect([prompts.code, prompts.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^.*empty holds no jobs\n {2}one prompt a line\n$/),
+    ]);
+    const jobs = await batch(['run', 'empty', '-o', 'out']);
+    expect([jobs.code, jobs.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^.*empty holds no jobs\n {2}one JSON object a line\n$/),
+    ]);
+    const asFolder = await batch(['run', '--prompts', '.', '-o', 'out']);
+    expect(asFolder.stderr).toContain("--prompts '.' is a folder\n  name a file with one prompt a line\n");
+  });
+
   test('a mistyped command is not taken for a job file', async ({ folder, batch }) => {
     const { code, stderr } = await batch(['staus', 'out']);
     expect(code).toBe(2);

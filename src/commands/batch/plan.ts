@@ -84,7 +84,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     await planJob(job, planning).catch(faults.add);
   }
   faults.settle();
-  if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, 'one JSON object a line');
+  if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
   plan.list = keyToHex(planning.sum);
   await checkFirst(planning);
   for (const slot of state.table.slots()) if (!state.table.isSeen(slot)) plan.removed++;

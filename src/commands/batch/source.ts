@@ -16,6 +16,8 @@ import { readObjectFlag, unreadable } from '../input-files.ts';
 export interface JobSource {
   /** As the user named it. */
   name: string;
+  /** What the file holds, in a word for hints: `one prompt a line`. */
+  lineForm: string;
   /** The folder against which the jobs' files are read. */
   folder: string;
   /**
@@ -41,6 +43,7 @@ export async function openJobs(
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
   return {
     name: rules.file,
+    lineForm: flags.prompts === undefined ? 'one JSON object a line' : 'one prompt a line',
     folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
     async *jobs(onFault = rethrow) {
       for await (const { text, number } of readLines(handle)) {
@@ -105,7 +108,10 @@ async function openLines(path: string, label: string, context: Context): Promise
   if (stats.isFile()) return handle;
   if (stats.isDirectory()) {
     await handle.close();
-    throw usageError(`${label} '${path}' is a folder`, 'name a file of JSON Lines');
+    throw usageError(
+      `${label} '${path}' is a folder`,
+      label === 'jobs' ? 'name a file of JSON Lines' : 'name a file with one prompt a line',
+    );
   }
   return openSpooled(handle.createReadStream(), context);
 }

@@ -7,13 +7,8 @@ const longestMs = 2 ** 31 - 1;
 
 /**
  * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed.
- * Throws usage for zero, negative, too long or anything else.
+ * Throws usage for zero, negative, too long or anything else; the message says what it was for: `flag --timeout`.
  */
-export function parseDuration(text: string): number {
-  return parseDurationOf('the duration', text);
-}
-
-/** `parseDuration` whose message says what the duration was for: `flag --timeout`. */
 export function parseDurationOf(name: string, text: string): number {
   const match = /^(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?$/.exec(text.trim());
   if (match === null) throw usageError(`${name} is not a duration: ${JSON.stringify(text.slice(0, 40))}`, forms);
@@ -26,7 +21,7 @@ export function parseDurationOf(name: string, text: string): number {
 
 const forms = 'write 90 (seconds), 500ms, 90s, 2m or 1h';
 
-/** A duration as `parseDuration` reads it, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
+/** A duration as it is typed, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
 export function formatDuration(ms: number): string {
   const whole = Math.round(ms);
   for (const unit of ['h', 'm', 's'] as const) {

@@ -55,6 +55,13 @@ test.each([
     '--max-tokens 1',
   ],
   ['a bad duration', ['text', 'x', '--timeout', '0'], 'timeout', ''],
+  [
+    'a word for it',
+    ['text', 'x', '--retry-max-time', '5x'],
+    '--retry-max-time is not a duration: "5x"',
+    'write 90 (sec',
+  ],
+  ['none for it', ['text', 'x', '--stdin-timeout', '0'], '--stdin-timeout must be more than 0', 'write 90 (seconds)'],
   ['a key in argv', ['text', 'x', '--api-key', canaryKey], '--api-key would show the key', 'GATEWAY_API_KEY'],
   ['a credential header', ['text', 'x', '--header', `Authorization: ${canaryKey}`], '--header authorization', '@file'],
   ['two owners of stdout', ['text', 'x', '--raw', '--curl'], '--curl and --raw both want stdout', 'keep one'],

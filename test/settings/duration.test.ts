@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { formatDuration, parseDuration, parseDurationOf } from '../../src/settings/duration.ts';
+import { formatDuration, parseDurationOf } from '../../src/settings/duration.ts';
 
-describe('parseDuration', () => {
+describe('parseDurationOf', () => {
   test.each([
     ['bare seconds', '90', 90_000],
     ['ms', '500ms', 500],
@@ -16,7 +16,7 @@ describe('parseDuration', () => {
     ['less than a millisecond', '0.2ms', 1],
     ['the longest a timer can hold', '596h', 2_145_600_000],
   ])('reads %s', (_name, text, ms) => {
-    expect(parseDuration(text)).toBe(ms);
+    expect(parseDurationOf('it', text)).toBe(ms);
   });
 
   test.each([
@@ -34,8 +34,8 @@ describe('parseDuration', () => {
     ['longer than a timer can hold', '597h'],
     ['a very long number', '9'.repeat(100_000)],
   ])('refuses %s', (_name, text) => {
-    expect(() => parseDuration(text)).toThrow(GatewayError);
-    expect(() => parseDuration(text)).toThrow(expect.objectContaining({ class: 'usage' }));
+    expect(() => parseDurationOf('it', text)).toThrow(GatewayError);
+    expect(() => parseDurationOf('it', text)).toThrow(expect.objectContaining({ class: 'usage' }));
   });
 
   test('says in the message what the duration was for', () => {

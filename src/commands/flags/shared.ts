@@ -1,8 +1,7 @@
-import { parseDuration } from '../../settings/duration.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { decimal, notEmpty, notNegative, oneOf, whole } from './values.ts';
+import { decimal, duration, notEmpty, notNegative, oneOf, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -34,7 +33,7 @@ export const connectionFlags = {
   allowHttp: { flags: '--allow-http', text: 'send the key over plain http' },
   timeout: { flags: '--timeout <time>', text: 'whole command, waits included (10m)' },
   retries: { flags: '--retries <n>', text: 'further attempts (2)', parse: whole('--retries', 0, 100) },
-  retryMaxTime: { flags: '--retry-max-time <time>', text: 'waiting in all (60s)', parse: parseDuration },
+  retryMaxTime: { flags: '--retry-max-time <time>', text: 'waiting in all (60s)', parse: duration('--retry-max-time') },
   retrySafeOnly: { flags: '--retry-safe-only', text: 'repeat only what was surely not billed' },
   offline: { flags: '--offline', text: 'answer from the local gateway: no account, no network' },
   record: {
@@ -82,5 +81,9 @@ export const outputFlags = {
   raw: { flags: '--raw', text: 'print the reply body as it came' },
   requireComplete: { flags: '--require-complete', text: 'an answer cut by the token limit is exit 11' },
   stdin: { flags: '--no-stdin', text: 'never read stdin (for while-read loops)' },
-  stdinTimeout: { flags: '--stdin-timeout <time>', text: 'wait for its first byte (60s)', parse: parseDuration },
+  stdinTimeout: {
+    flags: '--stdin-timeout <time>',
+    text: 'wait for its first byte (60s)',
+    parse: duration('--stdin-timeout'),
+  },
 } satisfies FlagTable;

@@ -1,5 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { parseDurationOf } from '../../settings/duration.ts';
 
 /** A whole number within bounds. */
 export function whole(name: string, least: number, most = Number.MAX_SAFE_INTEGER): (word: string) => number {
@@ -31,6 +32,11 @@ export function notNegative(name: string): (word: string) => number {
     if (value >= 0) return value;
     throw usageError(`${name} takes a number from 0, not ${quote(word)}`, `for example: ${name} 2`);
   };
+}
+
+/** A time such as `90s`, in milliseconds. */
+export function duration(name: string): (word: string) => number {
+  return (word) => parseDurationOf(name, word);
 }
 
 /** Any text but none: what is empty is a variable that was not set. */

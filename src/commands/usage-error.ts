@@ -31,12 +31,24 @@ export function explainMisplacedFlag(
   return usageError(`unknown flag ${flag} before the command`, `put it behind: gateway-cli ${command} ${flag}`, error);
 }
 
-/** Throws what commander found; for a word that is missing, how the command looks with it. */
+/** Throws what commander found; for a word that is missing or a flag nearly right, how the command looks with it. */
 export function throwFound(error: CommanderError, command: Command): never {
+  if (error.code === 'commander.unknownOption') throw explainNearFlag(error, command) ?? error;
   const example = error.code === 'commander.missingArgument' ? firstExample(command) : undefined;
   if (example === undefined) throw error;
   const hint = `for example: ${example}\nsee: ${namesOf(command)} --help`;
   throw usageError(error.message.replace(/^error: /, ''), hint, error);
+}
+
+/** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens is meant, and no key. */
+const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
+
+/** What is wrong with a flag that only this command can tell. What stands behind `=` is never repeated: it may be a key. */
+function explainNearFlag(error: CommanderError, { options }: Command): GatewayError | undefined {
+  const name = /^error: unknown option '(--[a-z_-]+)[=']/i.exec(error.message)?.[1] ?? '';
+  const meant = /total/i.test(name) ? '--max-tokens-total' : '--max-tokens';
+  if (!tokenLimit.test(name) || !options.some(({ long }) => long === meant)) return undefined;
+  return usageError(`unknown flag ${name}`, `did you mean: ${meant}`);
 }
 
 /**
@@ -76,7 +88,7 @@ function unknownFlag(
   }
   const name = flag.startsWith('--') ? (flag.split('=')[0] ?? '') : flag.slice(0, 2);
   const known = name.split(' ')[0] ?? name;
-  if (/key|token|secret/i.test(known))
+  if (/key|token|secret/i.test(known) && !tokenLimit.test(known))
     return usageError(`unknown flag ${known}`, 'a key is set by GATEWAY_API_KEY or --api-key-file <path>');
   return usageError(`unknown flag ${known}`, suggestion ? `did you mean: ${suggestion}` : help);
 }

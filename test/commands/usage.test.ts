@@ -27,6 +27,23 @@ test.each([
   ['a prompt for a command', ['three cats'], "unknown command 'three cats'", 'see: gateway-cli --help'],
   ['a file that is not there', ['text', 'x', '--schema', 'no/s.json'], 'there is no such file', 'ls '],
   ['a secret behind =', ['text', 'hi', `--apikey=${canaryKey}`], 'unknown flag --apikey', '--api-key'],
+  [
+    'most tokens in camel case',
+    ['text', 'x', '--maxTokens', '5'],
+    'unknown flag --maxTokens',
+    'did you mean: --max-tokens',
+  ],
+  ['with _', ['chat', 'x', '--max_tokens=5'], 'unknown flag --max_tokens', 'did you mean: --max-tokens'],
+  ['without s', ['image', 'gen', 'x', '--max-token', '5'], 'unknown flag --max-token', 'did you mean: --max-tokens'],
+  ['tokens alone', ['text', 'x', `--tokens=${canaryKey}`], 'unknown flag --tokens', 'did you mean: --max-tokens'],
+  [
+    'most tokens where none are made',
+    ['doctor', '--maxTokens', '5'],
+    'unknown flag --maxTokens',
+    'see: gateway-cli doctor',
+  ],
+  ['of a batch', ['batch', '--maxTokensTotal', '5'], 'flag --maxTokensTotal', 'did you mean: --max-tokens-total'],
+  ['a token', ['text', 'x', '--token', canaryKey], 'unknown flag --token', 'a key is set by GATEWAY_API_KEY'],
   ['a prompt like a list', ['text', '- item one'], "begins with '-'", "gateway-cli text -- '- item one'"],
   [
     'a bad aspect',

@@ -160,11 +160,11 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
     .usage('<command> [words…] [flags]')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .exitOverride()
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .configureOutput({ writeOut: hooks.out, writeErr: hooks.err, outputError: () => undefined })
     .configureHelp({ formatHelp: (command) => formatHelp(command, { full }) });
+  program.exitOverride((error) => throwFound(error, program));
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);
   addFlags(program, 'Everywhere', rootFlags);
@@ -194,6 +194,7 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
       .enablePositionalOptions();
     command.helpOption('-h, --help', 'print this help');
     if (name !== word && !entry.isDefault) continue;
+    command.exitOverride((error) => throwFound(error, command));
     if (entry.commands) {
       addFlags(command, 'Everywhere', rootFlags);
       command.usage('<command> [words…] [flags]');
@@ -201,7 +202,6 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
     }
     if (!entry.load) continue;
     const action = hintingAtReply((await entry.load())(command));
-    command.exitOverride((error) => throwFound(error, command));
     addFlags(command, 'Everywhere', rootFlags);
     command.action(() => at.hooks.act(action, command));
   }

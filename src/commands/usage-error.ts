@@ -45,7 +45,10 @@ const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
 
 /** What is wrong with a flag that only this command can tell. What stands behind `=` is never repeated: it may be a key. */
 function explainNearFlag(error: CommanderError, { options }: Command): GatewayError | undefined {
-  const name = /^error: unknown option '(--[a-z_-]+)[=']/i.exec(error.message)?.[1] ?? '';
+  const [, name = '', end] = /^error: unknown option '(--[a-z_-]+)(=|')/i.exec(error.message) ?? [];
+  const known = options.find(({ long }) => long === name);
+  const isSwitch = name === '--help' || (known && !known.required && !known.optional);
+  if (end === '=' && isSwitch) return usageError(`${name} takes no value`, `write ${name}, or leave it out`);
   const meant = /total/i.test(name) ? '--max-tokens-total' : '--max-tokens';
   if (!tokenLimit.test(name) || !options.some(({ long }) => long === meant)) return undefined;
   return usageError(`unknown flag ${name}`, `did you mean: ${meant}`);

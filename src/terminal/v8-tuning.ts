@@ -8,16 +8,15 @@ import { setFlagsFromString } from 'node:v8';
  *   hot fifteen times as long is optimized still;
  * - collecting young garbage on several threads: the main one waits until the others had a processor.
  */
-const flags = [
-  '--no-wasm-dynamic-tiering',
-  '--no-wasm-tier-up',
-  '--interrupt-budget=1000000',
-  '--no-parallel-scavenge',
-];
+const flags = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up', '--no-parallel-scavenge'];
+
+/** Later versions do not know it and say so on stderr. */
+const flagsOfNode20 = ['--interrupt-budget=1000000'];
 
 /** Makes V8 leave that, in the whole process: for a program of its own, never for a library. Before the first request. */
 export function tuneV8(): void {
   // `Error.isError` came with Node 24, whose V8 does not need this.
   if ('isError' in Error) return;
-  for (const flag of flags) setFlagsFromString(flag);
+  const isNode20 = process.versions.v8.startsWith('11.3.');
+  for (const flag of isNode20 ? [...flags, ...flagsOfNode20] : flags) setFlagsFromString(flag);
 }

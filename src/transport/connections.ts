@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import ClientPart from 'undici/lib/dispatcher/client.js';
+import { GatewayError } from '../errors.ts';
 import type { Connector } from './connector.ts';
 
 /** A connection, for one exchange. */
@@ -35,21 +36,29 @@ interface Lanes {
  */
 export function openConnections(connect: Connector['connect']): Connections {
   const origins = new Map<string, Lanes>();
+  let isOpen = true;
   return {
     async take(origin) {
       const lanes = origins.get(origin) ?? { clients: new Set(), free: [], resting: 0, busy: 0, most: 0 };
       origins.set(origin, lanes);
       lanes.most = Math.max(lanes.most, ++lanes.busy);
-      while (mustWait(lanes)) await turn();
+      while (isOpen && mustWait(lanes)) await turn();
+      if (!isOpen) throw closed();
       const client = lanes.free.pop() ?? new ClientPart(origin, { connect });
       lanes.clients.add(client);
       return laneOn(client, lanes);
     },
     async destroy() {
+      isOpen = false;
       const all = Array.from(origins.values(), ({ clients }) => [...clients]).flat();
       await Promise.all(all.map((client) => client.destroy()));
     },
   };
+}
+
+/** Whoever waited for a retry meanwhile sends nothing that nobody reads. */
+function closed(): GatewayError {
+  return new GatewayError('not-sent', 'the client was closed', { sent: 'no', retryable: false });
 }
 
 /**
@@ -74,6 +83,8 @@ function laneOn(client: ClientPart, lanes: Lanes): Lane {
     drop() {
       lanes.busy--;
       lanes.clients.delete(client);
+      // Left alone, undici connects again for the request that was given up. Not at once: it is in the middle of telling.
+      queueMicrotask(() => void client.destroy());
     },
   };
 }

@@ -35,7 +35,10 @@ export function copyProject(): Copy {
     async run(guard, whole) {
       const restore = whole ? () => {} : takeOut(folder, guard);
       try {
-        if (!whole || !isBuiltWhole) await build(folder);
+        const isBuilt = whole && isBuiltWhole;
+        // A build that fails half-way leaves no whole program either.
+        isBuiltWhole = false;
+        if (!isBuilt) await build(folder);
         isBuiltWhole = whole;
         return await test(folder, guard);
       } finally {

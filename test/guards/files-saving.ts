@@ -37,7 +37,7 @@ export const savingGuards = {
       ['commands/image/output.ts', planned, 'createFileStore({ folder, onFallback })'],
       ['commands/image/output.ts', 'lost.images.push(image);', ''],
       ['images/temp-file.ts', 'mode = 0o600', 'mode = 0o644'],
-      ['recovery/write-recovery.ts', 'mode: 0o700', 'mode: 0o755'],
+      ['recovery/write-recovery.ts', '0o700', '0o755'],
     ),
     ...noticedBy(recover, 'paid result cannot be saved: where the state folder is full too', [
       'commands/keep-reply.ts',

@@ -38,7 +38,14 @@ guards('2b', {
     ),
   ],
   'UTF-8 split, BOM': [
-    guard('transport/sse.ts', ['decoder.decode(chunk, { stream: true })', 'decoder.decode(chunk)'], 'UTF-8 split, BOM'),
+    {
+      file: 'src/transport/sse.ts',
+      find: 'decoder.decode(chunk, { stream: true })',
+      replace: 'decoder.decode(chunk)',
+      // Bytes that a server writes one by one may be joined on their way.
+      test: 'test/transport/sse.test.ts',
+      title: 'faults 2b: UTF-8 split, BOM: at every byte offset',
+    },
     guard(
       'transport/sse.ts',
       ['new TextDecoder()', "new TextDecoder('utf-8', { ignoreBOM: true })"],
@@ -92,7 +99,7 @@ guards('2b', {
       'formats/messages/events.ts',
       [
         'throw badStream(`an event of the stream is no JSON',
-        'if (state === undefined) throw badStream(`an event of the stream is no JSON',
+        'return {}; throw badStream(`an event of the stream is no JSON',
       ],
       'JSON broken: of an event too',
     ),

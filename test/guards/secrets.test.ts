@@ -123,7 +123,7 @@ guards('2d', {
     ),
     guard(
       'settings/file.ts',
-      ['{ recursive: true, mode: 0o700 }', '{ recursive: true }'],
+      ['makeFolder(dirname(target), 0o700)', 'makeFolder(dirname(target))'],
       inFile,
       'config mode: folder 0700 and file 0600',
     ),

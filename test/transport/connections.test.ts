@@ -90,6 +90,18 @@ test('requests one after the other, and eight at a time, open no more than they 
   expect(server.connections).toBeLessThanOrEqual(10);
 });
 
+test('nothing is sent any more once the transport is closed', async () => {
+  const server = await serve();
+  const transport = open();
+  server.reply({ body: 'first' });
+  await post(server.url, { transport });
+  const waiting = post(server.url, { transport });
+  await transport.close();
+  expect(failureOf(await waiting)).toMatchObject({ class: 'not-sent', billed: 'no' });
+  expect(failureOf(await post(server.url, { transport }))).toMatchObject({ class: 'not-sent', billed: 'no' });
+  expect(server.requests).toHaveLength(1);
+});
+
 test('after a failure the next request has another connection', async () => {
   const server = await serve();
   const transport = open();
@@ -98,6 +110,24 @@ test('after a failure the next request has another connection', async () => {
   expect(failureOf(await post(server.url, { transport })).class).toBe('no-reply');
   expect(await post(server.url, { transport })).toMatchObject({ text: 'second' });
   expect(server.connections).toBe(2);
+});
+
+test('what is refused or given up is not connected for once more', async () => {
+  const server = await serve();
+  const transport = open();
+  server.reply({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
+  expect(failureOf(await post(server.url, { transport })).class).toBe('bad-reply');
+  const controller = new AbortController();
+  server.reply({ chunks: ['abc', new Promise(() => {})] });
+  const reading = post(server.url, { transport, signal: controller.signal });
+  while (server.requests.length < 2) await turn();
+  controller.abort(new Error('enough'));
+  await reading;
+  await Promise.all(server.requests.map(({ closed }) => closed));
+  // Whoever connects again does so by now: a new connection behind theirs is the third.
+  server.reply({ body: 'third' });
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'third' });
+  expect(server.connections).toBe(3);
 });
 
 test('who gives up while a connection rests has sent nothing, and leaves it to the next', async () => {

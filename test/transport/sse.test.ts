@@ -39,7 +39,7 @@ const streams: [string, string, ServerEvent[]][] = [
   ['nothing', '', []],
 ];
 
-describe('at every byte offset', () => {
+describe('faults 2b: UTF-8 split, BOM: at every byte offset', () => {
   test.each(streams)('reads %s', async (_name, text, expected) => {
     const bytes = Buffer.from(text);
     expect(await read(chunksOf(bytes))).toEqual(expected);

@@ -40,7 +40,7 @@ interface State {
   stopSequence: string | undefined;
   stopDetails: JsonValue | undefined;
   counts: MessageCounts;
-  /** Characters of text, thoughts and tool input. */
+  /** Characters of what is kept: text, thoughts, tool input, and whole events where nothing of them is told. */
   length: number;
   ended: boolean;
 }
@@ -71,7 +71,7 @@ export function createMessageAssembler({ filter }: { filter?: TextFilter } = {})
     ended: false,
   };
   return {
-    feed: (event) => bounded(state, feed(state, event)),
+    feed: (event) => feed(state, event),
     flush: () => [...state.blocks.open.values()].flatMap((block) => flushText(state.blocks, block)),
     finish: () => finish(state),
     get complete() {
@@ -81,7 +81,7 @@ export function createMessageAssembler({ filter }: { filter?: TextFilter } = {})
 }
 
 function feed(state: State, fed: ServerEvent | TextRun): StreamDelta[] {
-  if ('index' in fed) return addText(state.blocks, fed.index, { type: 'text', text: fed.text });
+  if ('index' in fed) return bounded(state, addText(state.blocks, fed.index, { type: 'text', text: fed.text }));
   const { event, data } = fed;
   const text = data.trim();
   if (text.startsWith(':')) return [];
@@ -90,12 +90,17 @@ function feed(state: State, fed: ServerEvent | TextRun): StreamDelta[] {
   if (!isObject(payload)) return [];
   const type = typeof payload['type'] === 'string' ? payload['type'] : (event ?? '');
   const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
-  if (handler) return handler(state, payload);
+  if (handler) {
+    const deltas = handler(state, payload);
+    // Of a delta only what it tells is kept; of a block's start, a signature or a citation all of it.
+    return bounded(state, deltas, type === 'content_block_delta' && deltas.length > 0 ? 0 : data.length);
+  }
   if (!state.ended) throwError(state, type, payload);
   return [];
 }
 
-function bounded(state: State, deltas: StreamDelta[]): StreamDelta[] {
+function bounded(state: State, deltas: StreamDelta[], silent = 0): StreamDelta[] {
+  state.length += silent;
   for (const delta of deltas) {
     if (delta.type === 'text' || delta.type === 'thinking') state.length += delta.text.length;
     else if (delta.type === 'tool-input') state.length += delta.json.length;

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { codeOf } from '../errors.ts';
 
 /** A lock file whose process has gone, and what shall stand in its place. */
@@ -48,21 +48,29 @@ async function acquireRight({ path, dead, own, isDead }: Takeover): Promise<stri
   return undefined;
 }
 
-/** Writes a file that was not there; false where it was. */
+/**
+ * Writes a file that was not there; false where it was. It is there whole or not at all: an empty one, of a process that was
+ * killed meanwhile, would name nobody, and lock for ever.
+ */
 export async function createFile(path: string, text: string): Promise<boolean> {
+  const whole = `${path}.${randomBytes(6).toString('hex')}.new`;
   try {
-    const handle = await open(path, 'wx', 0o600);
-    try {
-      await handle.writeFile(text);
-    } finally {
-      await handle.close();
-    }
+    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
+    await link(whole, path).catch((error: unknown) => {
+      if (!withoutLinks.has(codeOf(error) ?? '')) throw error;
+      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
+    });
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;
     throw error;
+  } finally {
+    await unlink(whole).catch(() => undefined);
   }
 }
+
+/** What file systems say that know no hard links. */
+const withoutLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /** A file's text; undefined where it is gone. */
 export async function readText(path: string): Promise<string | undefined> {

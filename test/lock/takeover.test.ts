@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { takeOver } from '../../src/lock/takeover.ts';
+import { createFile, takeOver } from '../../src/lock/takeover.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -62,4 +63,23 @@ test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
   writeFileSync(path, 'dead 0');
   await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead });
   expect(openFilesIn(folder)).toEqual([]);
+});
+
+test('a lock is there whole or not at all: who dies while writing it leaves none', async () => {
+  const folder = scratchFolder();
+  const seen = new Set<string>();
+  for (let round = 0; round < 50; round++) {
+    const path = join(folder, `lock-${round}`);
+    let isMaking = true;
+    const making = createFile(path, 'whole').finally(() => (isMaking = false));
+    while (isMaking) {
+      if (existsSync(path)) seen.add(readFileSync(path, 'utf8'));
+      await turn();
+    }
+    expect(await making).toBe(true);
+    expect(await createFile(path, 'another')).toBe(false);
+    seen.add(readFileSync(path, 'utf8'));
+  }
+  expect([...seen]).toEqual(['whole']);
+  expect(readdirSync(folder)).toHaveLength(50);
 });

@@ -84,7 +84,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   context.atEnd(() => gateway.close(drainMs));
   context.patience.ms = drainMs + 1000;
   const models = source?.models ?? { GATEWAY_MODEL: 'local-text', GATEWAY_IMAGE_MODEL: 'local-image' };
-  const variables = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key, ...models };
+  const variables = { GATEWAY_BASE_URL: gateway.localUrl, GATEWAY_API_KEY: key, ...models };
   if (words.length > 0) return runServed(words, { variables, context });
   await announce(gateway, variables, { context, name: source?.name });
   await untilAborted(context.signal);

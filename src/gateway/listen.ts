@@ -7,6 +7,8 @@ import { codeOf, GatewayError } from '../errors.ts';
 export interface Listening {
   /** `http://127.0.0.1:port`, without a trailing slash. */
   url: string;
+  /** The same for callers on this machine: where it listens on every address (`0.0.0.0`), the loopback one. */
+  localUrl: string;
   port: number;
   /** Takes no new connections, lets running exchanges finish for `drainMs` (default 5 s), then ends them. */
   close(drainMs?: number): Promise<void>;
@@ -43,9 +45,27 @@ export async function listen(
   } catch (error) {
     throw cannotListen(error, `${host}:${port}`);
   }
-  const { port: actual } = server.address() as AddressInfo;
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
-  return { url, port: actual, close: (drainMs = 5000) => close(server, drainMs) };
+  const { port: actual, address } = server.address() as AddressInfo;
+  return {
+    url: `http://${inUrl(host)}:${actual}`,
+    localUrl: `http://${reachableHost(host, address)}:${actual}`,
+    port: actual,
+    close: (drainMs = 5000) => close(server, drainMs),
+  };
+}
+
+const loopbacks = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
+/** The host of a URL that leads to the server; "every address", to which the system resolved it, is none to connect to. */
+export function reachableHost(host: string, address: string): string {
+  return inUrl(loopbacks.get(address) ?? host);
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 async function close(server: Server, drainMs: number): Promise<void> {
@@ -57,14 +77,27 @@ async function close(server: Server, drainMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
+const reasons: Record<string, string> = {
+  EADDRINUSE: 'it is in use',
+  EACCES: 'permission denied',
+  ENOTFOUND: 'there is no such host',
+};
+const hints: Record<string, string> = {
+  EADDRINUSE: '--port 0 picks a free port',
+  // Ports below 1024 are the administrator's.
+  EACCES: 'take a --port above 1023, or --port 0 for a free one',
+  EADDRNOTAVAIL: '--host 127.0.0.1 is this machine',
+};
+
 function cannotListen(error: unknown, address: string): GatewayError {
   const code = codeOf(error);
-  const reasons: Record<string, string> = { EADDRINUSE: 'it is in use', EACCES: 'permission denied' };
-  const reason = reasons[code ?? ''] ?? code ?? 'unknown reason';
-  const hint = code === 'EADDRNOTAVAIL' ? '--host 127.0.0.1 is this machine' : '--port 0 picks a free port';
-  return new GatewayError('not-sent', `cannot listen on ${address}: ${reason}`, {
-    hint,
-    cause: error,
-    retryable: false,
-  });
+  return new GatewayError(
+    'not-sent',
+    `cannot listen on ${address}: ${reasons[code ?? ''] ?? code ?? 'unknown reason'}`,
+    {
+      hint: hints[code ?? ''] ?? 'check --host: it takes an address of this machine, such as 127.0.0.1',
+      cause: error,
+      retryable: false,
+    },
+  );
 }

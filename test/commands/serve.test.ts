@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -58,6 +58,24 @@ test('serve -- command that is not there is exit 2', async () => {
   const ran = await run(['serve', '--', 'no-such-command-here']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain("cannot run 'no-such-command-here'");
+});
+
+test('serve --host 0.0.0.0 tells its command an address that the program takes', async () => {
+  const served = 'printf %s "$GATEWAY_BASE_URL" > url';
+  const ran = await run(['serve', '--host', '0.0.0.0', '--', '/bin/sh', '-c', served]);
+  expect(ran.code, ran.stderr).toBe(0);
+  const url = readFileSync(join(ran.cwd, 'url'), 'utf8');
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+});
+
+test('serve --host 0.0.0.0 tells people where it listens, and gives them what to paste', async () => {
+  const stop = new AbortController();
+  const ran = await run(['serve', '--host', '0.0.0.0', '--port', '0'], {
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  expect(ran.stdout).toContain('export GATEWAY_BASE_URL=http://127.0.0.1:');
+  expect(ran.stderr).toContain('listens on http://0.0.0.0:');
 });
 
 test('serve prints an export line, serves, and dies by the signal that ends it', async () => {

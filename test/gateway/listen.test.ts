@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
-import { listen } from '../../src/gateway/listen.ts';
+import { listen, reachableHost } from '../../src/gateway/listen.ts';
 import { startOffline } from '../../src/gateway/offline.ts';
 import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
 import { startGateway, textPath, turn } from './gateway-under-test.ts';
@@ -27,8 +27,38 @@ describe('listen', () => {
       class: 'not-sent',
       message: `cannot listen on 127.0.0.1:${port}: it is in use`,
       exitCode: 7,
+      details: { hint: '--port 0 picks a free port' },
     });
     taken.close();
+  });
+
+  it('names --host where the host is what is wrong', async () => {
+    // Too long for a name of DNS: nobody is asked.
+    const host = `${'x'.repeat(70)}.invalid`;
+    const failed = await listen(createApp(), { host }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({
+      class: 'not-sent',
+      message: `cannot listen on ${host}:0: there is no such host`,
+      details: { hint: 'check --host: it takes an address of this machine, such as 127.0.0.1' },
+    });
+  });
+
+  it.each([
+    ['127.0.0.1', 'http://127.0.0.1', 'http://127.0.0.1'],
+    ['localhost', 'http://localhost', 'http://localhost'],
+    ['0.0.0.0', 'http://0.0.0.0', 'http://127.0.0.1'],
+  ])('on %s listens at %s, and this machine reaches it at %s', async (host, url, localUrl) => {
+    const gateway = await listen(createApp(), { host });
+    expect(gateway).toMatchObject({ url: `${url}:${gateway.port}`, localUrl: `${localUrl}:${gateway.port}` });
+    expect((await fetch(`${gateway.localUrl}/healthz`)).status).toBe(200);
+    await gateway.close(0);
+  });
+
+  it('on every address is reached at the loopback of the same family', () => {
+    expect(reachableHost('::', '::')).toBe('[::1]');
+    expect(reachableHost('0:0:0:0:0:0:0:0', '::')).toBe('[::1]');
+    expect(reachableHost('::1', '::1')).toBe('[::1]');
+    expect(reachableHost('0', '0.0.0.0')).toBe('127.0.0.1');
   });
 
   it('lets a running exchange finish when it closes', async () => {

@@ -19,10 +19,10 @@ const refusals = new Set(['refusal', 'content_filter']);
  * A tool call alone is an answer; an image request that got words only is not.
  */
 export function judge(result: Result, wanted: Wanted): GatewayError | undefined {
-  if (wanted.images > 0 && result.images.length === 0) return missing('no image came', result);
+  if (wanted.images > 0 && result.images.length === 0) return missing('no image came', result, wanted);
   if (refusals.has(result.stopReason ?? '') && result.toolCalls.length === 0)
-    return missing('the model refused', result);
-  if (isEmpty(result)) return missing('the answer is empty', result);
+    return missing('the model refused', result, wanted);
+  if (isEmpty(result)) return missing('the answer is empty', result, wanted);
   if (result.images.length < wanted.images) return fewer(result, wanted.images);
   if (wanted.requireComplete && !result.complete) {
     return new GatewayError('incomplete', `cut by the token limit (${result.stopReason ?? 'no reason given'})`, {
@@ -53,21 +53,26 @@ function isEmpty(result: Result): boolean {
   return !texts && result.text === '' && result.images.length === 0 && result.toolCalls.length === 0;
 }
 
-function missing(what: string, result: Result): GatewayError {
+function missing(what: string, result: Result, wanted: Wanted): GatewayError {
   const facts = feedback(result);
   const message = facts.length > 0 ? `${what}: ${facts.join(', ')}` : what;
-  return new GatewayError('no-result', message, { hint: hintFor(result), sent: 'yes', retryable: false });
+  return new GatewayError('no-result', message, { hint: hintFor(result, wanted), sent: 'yes', retryable: false });
 }
 
-function hintFor(result: Result): string {
+function hintFor(result: Result, wanted: Wanted): string {
   if (isCutByLimit(result)) return 'the token limit ended it before anything came: --max-tokens <n>';
-  const link = linkedPicture(result.text);
-  if (link !== undefined) return `the answer links to a picture, which is not fetched: curl -O '${link}'`;
-  if (result.text !== '')
-    return 'the model answered in words; say in the prompt that a picture is wanted, or try another --model';
+  if (wanted.images > 0 && result.text !== '') return hintAtWords(result.text);
   // The messages format has no such settings.
   if (result.content !== undefined) return 'change the prompt, or try another --model';
   return 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD';
+}
+
+/** Words came where a picture was asked for. */
+function hintAtWords(words: string): string {
+  const link = linkedPicture(words);
+  return link === undefined
+    ? 'the model answered in words; say in the prompt that a picture is wanted, or try another --model'
+    : `the answer links to a picture, which is not fetched: curl -O '${link}'`;
 }
 
 /** The address of a hosted picture that stands in the text instead of one (wire.md 6 #3). */
@@ -90,7 +95,9 @@ function feedback(result: Result): string[] {
   }
   facts.push(...ratings(promptFeedback?.['safetyRatings'] ?? promptFeedback?.['safety_ratings']));
   if (result.candidates.length === 0 && result.stopReason && !block) facts.push(`stopped with ${result.stopReason}`);
-  if (isObject(result.stopDetails)) facts.push(...Object.values(result.stopDetails).filter(isText));
+  // Their type says the stop reason again.
+  const details = isObject(result.stopDetails) ? Object.values(result.stopDetails) : [];
+  facts.push(...details.filter(isText).filter((detail) => detail !== result.stopReason));
   return [...new Set(facts)].map((fact) => (fact.length > 200 ? `${fact.slice(0, 200)}…` : fact));
 }
 

@@ -45,5 +45,15 @@ test('what is said of an empty answer is short, and names what to do', () => {
   expect(hintOf({ stopReason: 'MAX_TOKENS' })).toContain('--max-tokens');
   expect(hintOf({ text: '![a](https://cdn.test/a.png)' })).toContain("curl -O 'https://cdn.test/a.png'");
   expect(hintOf({ text: "![a](https://cdn.test/a'$(x).png)" })).not.toContain('curl');
-  expect(hintOf({ text: 'words' })).toContain('--model');
+  expect(hintOf({ text: 'words' })).toContain('say in the prompt that a picture is wanted');
+});
+
+test.each([
+  ['the messages format', { content: [] }, 'change the prompt, or try another --model'],
+  ['the content format', {}, 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD'],
+])('a refusal in %s where no picture was asked for says nothing of pictures', (_, more, hint) => {
+  for (const text of ['no', '![a](https://cdn.test/a.png)']) {
+    const refused = result({ ...more, text, stopReason: 'refusal' });
+    expect(judge(refused, { images: 0, requireComplete: false })?.details.hint).toBe(hint);
+  }
 });

@@ -11,20 +11,22 @@ export interface HintFacts {
   status: number | undefined;
   error: ErrorBody;
   authForm: AuthForm | undefined;
+  /** It came inside a reply that had begun well: such a one is not retried. */
+  isInside: boolean;
 }
 
 const morePatience = 'wait, or allow more: --retries 5 --retry-max-time 5m';
+const laterAgain = 'run the same command again later: a reply that has begun is not retried';
 
 /** What to type next after a failure that the gateway reported. */
-export function hintFor({ errorClass, status, error, authForm }: HintFacts): string | undefined {
+export function hintFor({ errorClass, status, error, authForm, isInside }: HintFacts): string | undefined {
+  const patience = isInside ? laterAgain : morePatience;
   if (errorClass === 'auth') return authHint(authForm);
   if (errorClass === 'quota') {
-    return error.quotaSpent || status === 402
-      ? "the quota or credit is spent: look at the account's plan"
-      : morePatience;
+    return error.quotaSpent || status === 402 ? "the quota or credit is spent: look at the account's plan" : patience;
   }
   if (saysNoModel(status, error)) return 'check --model: the gateway does not offer it';
-  if (errorClass === 'gateway') return morePatience;
+  if (errorClass === 'gateway') return patience;
   if (status === 404) return 'check --model and --base-url';
   if (status === 413) return 'send smaller or fewer images and files';
   return (

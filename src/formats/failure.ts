@@ -33,13 +33,15 @@ export function failureOf(reply: FailedReply): GatewayError {
 
 /** The failure of an error that came in an event or a reply of status 200. Unknown names are a failing gateway. */
 export function failureOfError(error: ErrorBody, known: { billed?: Certainty | undefined } = {}): GatewayError {
-  return build(error, { ...known, status: statusOf(error), told: 'the gateway reported an error' });
+  return build(error, { ...known, status: statusOf(error), told: 'the gateway reported an error', isInside: true });
 }
 
 interface Known {
   status: number | undefined;
   /** How the message begins. */
   told: string;
+  /** The HTTP status promised a reply, and the error stood in it. */
+  isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
   authForm?: AuthForm | undefined;
@@ -53,7 +55,7 @@ function build(error: ErrorBody, known: Known): GatewayError {
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   return new GatewayError(errorClass, `${told}${label}${said}`, {
-    hint: hintFor({ errorClass, status, error, authForm: known.authForm }),
+    hint: hintFor({ errorClass, status, error, authForm: known.authForm, isInside: known.isInside === true }),
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
@@ -115,7 +117,7 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
   const error = findErrorInReply(parse(body));
   if (error) {
     const told = `the gateway answered ${status} with an error`;
-    return build(error, { status: statusOf(error), told, requestId, authForm });
+    return build(error, { status: statusOf(error), told, requestId, authForm, isInside: true });
   }
   const said =
     body.trim() === '' ? ' without a body' : ` with what is no reply: ${quote(readErrorBody(body)?.message ?? '')}`;

@@ -30,6 +30,17 @@ describe('the hint of a failure', () => {
       { status: 503, body: error({ message: '模型 X 无可用渠道' }) },
       'check --model',
     ],
+    [
+      'an overload inside a 200, which is not retried',
+      { status: 200, body: error({ code: 503, status: 'UNAVAILABLE' }) },
+      'run the same command again later',
+    ],
+    [
+      'a rate limit inside a 200',
+      { status: 200, body: error({ code: 429, status: 'RESOURCE_EXHAUSTED' }) },
+      'run the same command again later',
+    ],
+    ['a spent quota inside a 200', { status: 200, body: error({ type: 'insufficient_quota' }) }, "the account's plan"],
     ['a redirect', { status: 302 }, "set --base-url to the gateway's own address"],
     ['a body that is no reply', { status: 200, body: '<html>' }, 'check --base-url; --raw'],
     [

@@ -1,10 +1,10 @@
 import { type ErrorClass, GatewayError } from '../errors.ts';
-import type { Action } from './context.ts';
+import type { Action, Context } from './context.ts';
 
 /** What to type after a reply that broke, where those who read it had no word on it. */
 const hints: Partial<Record<ErrorClass, string>> = {
   'bad-reply': 'to see what comes: add --raw, or --verbose for its headers; asking again may be billed again',
-  incomplete: 'what came is kept; the same command asks again, which may be billed again',
+  incomplete: 'the same command asks again, which may be billed again',
 };
 
 /** The same action; where a request was made, a failure that has no hint gets that of its class. */
@@ -14,8 +14,23 @@ export function hintingAtReply(action: Action): Action {
       await action(context, words, flags);
     } catch (error) {
       throw error instanceof GatewayError && context.report.attempts > 0
-        ? error.with({ hint: hints[error.class] })
+        ? error.with({ hint: hintFor(error.class, { context, isRaw: flags['raw'] === true }) })
         : error;
     }
   };
+}
+
+function hintFor(errorClass: ErrorClass, at: { context: Context; isRaw: boolean }): string | undefined {
+  const hint = hints[errorClass];
+  return errorClass === 'incomplete' && isAnythingKept(at) ? `what came is kept; ${hint}` : hint;
+}
+
+/** Whether something of the reply was written or printed; the text beside a picture stands in the JSON document alone. */
+function isAnythingKept({ context, isRaw }: { context: Context; isRaw: boolean }): boolean {
+  const { report, root } = context;
+  if (isRaw || report.kept !== undefined || report.images.length > 0 || report.turns !== undefined) return true;
+  const { candidates = [], text = '', toolCalls = [] } = report.result ?? {};
+  if (root.json && toolCalls.length > 0) return true;
+  const isText = text !== '' || candidates.some((candidate) => candidate.text !== '');
+  return isText && (root.json === true || !report.command.startsWith('image'));
 }

@@ -42,7 +42,7 @@ export function openConnections(connect: Connector['connect']): Connections {
       const lanes = origins.get(origin) ?? { clients: new Set(), free: [], resting: 0, busy: 0, most: 0 };
       origins.set(origin, lanes);
       lanes.most = Math.max(lanes.most, ++lanes.busy);
-      while (isOpen && mustWait(lanes)) await turn();
+      while (mustWait(lanes)) await turn();
       if (!isOpen) throw closed();
       const client = lanes.free.pop() ?? new ClientPart(origin, { connect });
       lanes.clients.add(client);

@@ -70,9 +70,9 @@ test('a lock is there whole or not at all: who dies while writing it leaves none
   const seen = new Set<string>();
   for (let round = 0; round < 50; round++) {
     const path = join(folder, `lock-${round}`);
-    let isMaking = true;
-    const making = createFile(path, 'whole').finally(() => (isMaking = false));
-    while (isMaking) {
+    const state = { isMade: false };
+    const making = createFile(path, 'whole').finally(() => (state.isMade = true));
+    while (!state.isMade) {
       if (existsSync(path)) seen.add(readFileSync(path, 'utf8'));
       await turn();
     }

@@ -13,3 +13,8 @@ export function noticedBy(test: string, title: string, ...cuts: readonly Cut[]):
     title: `faults 2c: ${title}`,
   }));
 }
+
+/** A guard of table 2d, and what stands there without it. */
+export function secretGuard(file: string, [find, replace]: [string, string], test: string, title: string): Guard {
+  return { file: `src/${file}`, find, replace, test, title: `faults 2d: ${title}` };
+}

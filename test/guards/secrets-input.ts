@@ -1,15 +1,6 @@
-import type { Guard } from './guard.ts';
+import { secretGuard as guard } from './noticed.ts';
 
 const hostile = 'test/faults/hostile-input.test.ts';
-
-/** A guard, and what stands there without it. */
-const guard = (file: string, [find, replace]: [string, string], test: string, title: string): Guard => ({
-  file: `src/${file}`,
-  find,
-  replace,
-  test,
-  title: `faults 2d: ${title}`,
-});
 
 /** The rows of 2d that are of what is put in. */
 export const input = {

@@ -1,18 +1,10 @@
-import { type Guard, guards } from './guard.ts';
+import { guards } from './guard.ts';
+import { secretGuard as guard } from './noticed.ts';
 import { input } from './secrets-input.ts';
 
 const secrets = 'test/faults/secrets.test.ts';
 const canary = 'test/faults/canary.test.ts';
 const inFile = 'test/settings/file.test.ts';
-
-/** A guard, and what stands there without it. */
-const guard = (file: string, [find, replace]: [string, string], test: string, title: string): Guard => ({
-  file: `src/${file}`,
-  find,
-  replace,
-  test,
-  title: `faults 2d: ${title}`,
-});
 
 const places = 'key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL';
 

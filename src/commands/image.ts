@@ -12,7 +12,7 @@ import { checkRaw } from './raw.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
 import { settle } from './settle.ts';
 import { checkStdoutOwner, type StdoutFlags } from './show-request.ts';
-import { keepYoungHeapSmall } from './young-heap.ts';
+import { keepYoungHeapSmall } from '../terminal/v8-tuning.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
 export type ImageFlags = ConnectionFlags &

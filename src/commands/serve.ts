@@ -14,7 +14,7 @@ import { runServed } from './serve/run.ts';
 import { openSource } from './serve/source.ts';
 import { announce, logLine } from './serve/tell.ts';
 import type { SourceFlags } from './serve/upstream.ts';
-import { keepHeapSmall } from './young-heap.ts';
+import { keepHeapSmall } from '../terminal/v8-tuning.ts';
 
 /** Flags of `serve`, as they were typed. */
 interface ServeFlags extends SourceFlags {

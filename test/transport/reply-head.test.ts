@@ -35,6 +35,11 @@ test.each([
   expect(checkHead(200, headers, url)?.message).toBe(message);
 });
 
+test('a coding that nobody asked for is hinted at where it is made', () => {
+  const error = checkHead(200, { 'content-encoding': 'gzip' }, url);
+  expect(error?.details.hint).toContain('Accept-Encoding: identity');
+});
+
 test.each([200, 299, 400, 503])('%i is read on', (status) => {
   expect(checkHead(status, {}, url)).toBeUndefined();
 });

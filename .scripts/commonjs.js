@@ -7,7 +7,8 @@ const ready = new Set(['buffer', 'events', 'fs', 'module', 'path', 'process', 't
 
 /** A builtin that answers like itself, but is loaded at the first question. */
 const later = `const __later = (name) => {
-  const load = () => require(name);
+  let loaded;
+  const load = () => (loaded ??= require(name));
   return new Proxy(() => {}, {
     get: (_, key) => load()[key],
     has: (_, key) => key in load(),

@@ -22,7 +22,7 @@ export interface Connections {
 interface Lanes {
   /** All of them: free, resting and in use. */
   clients: Set<ClientPart>;
-  free: ClientPart[];
+  free: { client: ClientPart; since: number }[];
   /** Those whose reply has just ended. */
   resting: number;
   /** Exchanges under way, and the most there were at once. */
@@ -30,9 +30,14 @@ interface Lanes {
   most: number;
 }
 
+/** A connection that was free for longer, in ms, is listened to once more. */
+const freshMs = 100;
+
 /**
- * After a reply a connection rests for a turn of the event loop: some gateways close it right then, though they said they
- * would not, and a request on it would be lost.
+ * A request on a connection that is being closed would be lost, and might have been billed. So a connection rests after a
+ * reply until the system was asked once more: some gateways close it right then, though they said they would not. And who
+ * takes one that lay idle hears first what came in the same turn as the wish. undici itself listens before every request,
+ * which holds up the busiest ones most; that is left out of the build (.scripts/lean-undici.js).
  */
 export function openConnections(connect: Connector['connect']): Connections {
   const origins = new Map<string, Lanes>();
@@ -43,8 +48,10 @@ export function openConnections(connect: Connector['connect']): Connections {
       origins.set(origin, lanes);
       lanes.most = Math.max(lanes.most, ++lanes.busy);
       while (mustWait(lanes)) await turn();
+      const free = lanes.free.pop();
+      if (free !== undefined && performance.now() - free.since > freshMs) await turn();
       if (!isOpen) throw closed();
-      const client = lanes.free.pop() ?? new ClientPart(origin, { connect });
+      const client = free?.client ?? new ClientPart(origin, { connect });
       lanes.clients.add(client);
       return laneOn(client, lanes);
     },
@@ -75,9 +82,9 @@ function laneOn(client: ClientPart, lanes: Lanes): Lane {
     keep() {
       lanes.busy--;
       lanes.resting++;
-      setImmediate(() => {
+      afterPoll(() => {
         lanes.resting--;
-        lanes.free.push(client);
+        lanes.free.push({ client, since: performance.now() });
       });
     },
     drop() {
@@ -87,4 +94,9 @@ function laneOn(client: ClientPart, lanes: Lanes): Lane {
       queueMicrotask(() => void client.destroy());
     },
   };
+}
+
+/** What is asked for in a turn comes at its end; only in the next one is the system asked for what arrived. */
+function afterPoll(act: () => void): void {
+  setImmediate(() => setImmediate(act));
 }

@@ -1,5 +1,6 @@
+import { stat } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Lane, openConnections } from '../../src/transport/connections.ts';
 import { reset } from '../helpers/scripted-server.ts';
 import { failureOf, open, post, serve } from './post.ts';
@@ -20,13 +21,40 @@ async function isAtHand(taking: Promise<Lane>): Promise<boolean> {
   return taken;
 }
 
-test('a connection rests for a turn before it is used again', async () => {
+/** Until a connection that was kept just now is free. */
+async function rested(): Promise<void> {
+  await turn();
+  await turn();
+}
+
+test('a connection rests until the system was asked whether it still stands', async () => {
   const { take } = connections();
   const first = await take(origin);
+  // A reply is news of the system, like this: at the end of the same turn nobody has asked for more.
+  await stat('.');
   first.keep();
+  await turn();
   const second = take(origin);
   expect(await isAtHand(second)).toBe(false);
   expect((await second).client).toBe(first.client);
+});
+
+test('one that has just rested is at hand, one that lay idle is listened to for a turn', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { take } = connections();
+  const first = await take(origin);
+  for (const [ms, atHand] of [
+    [100, true],
+    [101, false],
+  ] as const) {
+    first.keep();
+    await rested();
+    vi.advanceTimersByTime(ms);
+    const next = take(origin);
+    expect(await isAtHand(next)).toBe(atHand);
+    expect((await next).client).toBe(first.client);
+  }
 });
 
 test('of eight at once a quarter more may be open, so that not every reply waits', async () => {
@@ -59,7 +87,7 @@ test('the connection that was used last is taken first: those that nobody needs 
   const lanes = await Promise.all([take(origin), take(origin), take(origin)]);
   for (const lane of lanes) {
     lane.keep();
-    await turn();
+    await rested();
   }
   expect((await take(origin)).client).toBe(lanes[2]?.client);
 });
@@ -68,7 +96,7 @@ test('each origin has connections of its own', async () => {
   const { take } = connections();
   const first = await take(origin);
   first.keep();
-  await turn();
+  await rested();
   expect((await take('http://127.0.0.1:2')).client).not.toBe(first.client);
 });
 

@@ -1,6 +1,7 @@
 import { GatewayError, messageOf, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { closest } from '../settings/closest.ts';
+import { keyOf } from './digest.ts';
 import { type KeyTable, readValue } from './job-values.ts';
 import { type Job, type JobCommand, jobCommands } from './types.ts';
 
@@ -77,7 +78,8 @@ function readJob(object: JsonObject, line: number, { tables, defaults }: JobRule
     const rule = own(table, key);
     if (rule && !overrides(key, values)) values[key] = readValue(key, defaults.values[key] as JsonValue, rule);
   }
-  return { id: readId(id, line), line, command: chosen, name: readName(name), values };
+  const known = readId(id, line);
+  return { id: known, key: keyOf(known), line, command: chosen, name: readName(name), values };
 }
 
 /** A job that has a prompt of its own, from wherever, does not want the default one. */

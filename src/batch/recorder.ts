@@ -86,7 +86,7 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
-      journal.append(lineOf({ type: state, id, request, at: now(), usage, error }));
+      await journal.appendSoon(lineOf({ type: state, id, request, at: now(), usage, error }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);

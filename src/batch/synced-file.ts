@@ -13,6 +13,7 @@ export class SyncedFile {
   #running: Promise<void> | undefined;
   #next: { done: Promise<void>; begin: () => void } | undefined;
   #hurried = false;
+  #soon: { lines: string[]; done: Promise<void> } | undefined;
 
   private constructor(path: string, handle: FileHandle, size: number) {
     this.#path = path;
@@ -51,6 +52,13 @@ export class SyncedFile {
     }
   }
 
+  /** Appends one line, in one write with those of the same moment: who waited for one sync goes on together. Throws GatewayError not-written, where none of them is appended. */
+  appendSoon(line: string): Promise<void> {
+    this.#soon ??= { lines: [], done: Promise.resolve().then(() => this.#appendHeld()) };
+    this.#soon.lines.push(line);
+    return this.#soon.done;
+  }
+
   /**
    * Resolves when every line appended so far is on the disk; with `withinMs` it may wait so long for further lines before it
    * bothers the disk. Throws GatewayError not-written.
@@ -70,6 +78,12 @@ export class SyncedFile {
   async close(): Promise<void> {
     await this.#running?.catch(() => undefined);
     await this.#handle.close();
+  }
+
+  #appendHeld(): void {
+    const { lines } = this.#soon ?? { lines: [] };
+    this.#soon = undefined;
+    this.append(lines.join('\n'));
   }
 
   #planSync(withinMs: number): { done: Promise<void>; begin: () => void } {

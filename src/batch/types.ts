@@ -1,5 +1,6 @@
 import type { Certainty } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
+import type { Key } from './digest.ts';
 
 /** The commands that a job can name. */
 export const jobCommands = ['text', 'image gen', 'image edit', 'chat'] as const;
@@ -9,6 +10,8 @@ export type JobCommand = (typeof jobCommands)[number];
 export interface Job {
   /** Unique in its file; the line's number where the line has none. */
   id: string;
+  /** The id's hash: its place in the table. */
+  key: Key;
   /** From 1. */
   line: number;
   command: JobCommand;

@@ -73,10 +73,17 @@ export async function sendPost(
   }
 }
 
-async function* explained(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
+/** No generator: every chunk of every reply passes here. */
+function explained(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncIterableIterator<Uint8Array> {
+  const source = body[Symbol.asyncIterator]();
+  const explain = (error: unknown): never => {
     throw deadline.explain(error, 'reading');
-  }
+  };
+  return {
+    next: () => source.next().catch(explain),
+    return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }

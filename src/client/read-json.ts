@@ -3,7 +3,7 @@ import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
 import { findErrorInReply } from '../formats/error-body.ts';
 import { isObject } from '../json.ts';
-import { divertLongBase64 } from '../transport/short-body.ts';
+import { readDivertedBody } from '../transport/short-body.ts';
 import type { Base64Diversion, HttpReply } from '../transport/types.ts';
 
 /** What a body held, and the error that ended it early. */
@@ -22,12 +22,12 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   let bytes = 0;
   let cut: GatewayError | undefined;
   try {
-    for await (const part of divertLongBase64(chunks, store)) {
+    await readDivertedBody(chunks, store, (part) => {
       bytes += part.byteLength;
       if (bytes > mostBytes)
         throw new GatewayError('bad-reply', `the reply is larger than ${mostBytes} bytes`, { sent: 'yes' });
-      parts.push(Uint8Array.from(part));
-    }
+      parts.push(new Uint8Array(part));
+    });
   } catch (error) {
     if (!(error instanceof GatewayError) || error.class !== 'incomplete') throw error;
     cut = error;

@@ -44,6 +44,7 @@ export function tellRetry(notice: RetryNotice, { ui }: Context): void {
 
 /** Token counts, for `--verbose`. */
 export async function tellUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
+  if (!ui.isVerbose) return;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
 }

@@ -7,20 +7,16 @@ import type { RequestBody } from './types.ts';
  * There are no placeholders: no string of the user can be taken for one.
  */
 export function segmentBody(body: Body): RequestBody {
-  const pieces: (string | Upload)[] = [];
-  writeValue(body, pieces);
-  const segments: (Uint8Array | Upload)[] = [];
-  let text = '';
-  for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      text += piece;
-      continue;
-    }
-    segments.push(Buffer.from(text), piece);
-    text = '';
-  }
-  segments.push(Buffer.from(text));
+  const out: Written = { segments: [], text: '' };
+  writeValue(body, out);
+  const segments = [...out.segments, Buffer.from(out.text)];
   return { segments, bytes: segments.reduce((sum, segment) => sum + lengthOf(segment), 0) };
+}
+
+/** What is written so far, and the text behind the last upload. */
+interface Written {
+  segments: (Uint8Array | Upload)[];
+  text: string;
 }
 
 /** The body as `--dry-run` shows it: an upload becomes `<Base64, N characters>`. */
@@ -32,31 +28,38 @@ function lengthOf(segment: Uint8Array | Upload): number {
   return isUpload(segment) ? base64Length(segment.bytes) : segment.byteLength;
 }
 
-function writeValue(value: BodyValue, out: (string | Upload)[]): void {
-  if (isUpload(value)) out.push('"', value, '"');
+function writeValue(value: BodyValue, out: Written): void {
+  if (typeof value !== 'object' || value === null) out.text += JSON.stringify(value ?? null);
+  else if (isUpload(value)) writeUpload(value, out);
   else if (Array.isArray(value)) writeList(value, out);
-  else if (typeof value === 'object' && value !== null) writeObject(value, out);
-  else out.push(JSON.stringify(value ?? null));
+  else writeObject(value as Body, out);
 }
 
-function writeList(list: readonly BodyValue[], out: (string | Upload)[]): void {
-  out.push('[');
-  for (const [index, item] of list.entries()) {
-    if (index > 0) out.push(',');
+function writeUpload(upload: Upload, out: Written): void {
+  out.segments.push(Buffer.from(`${out.text}"`), upload);
+  out.text = '"';
+}
+
+function writeList(list: readonly BodyValue[], out: Written): void {
+  let separator = '[';
+  for (const item of list) {
+    out.text += separator;
     writeValue(item, out);
+    separator = ',';
   }
-  out.push(']');
+  out.text += separator === '[' ? '[]' : ']';
 }
 
-function writeObject(object: Readonly<Record<string, BodyValue>>, out: (string | Upload)[]): void {
+function writeObject(object: Body, out: Written): void {
   let separator = '{';
-  for (const [key, value] of Object.entries(object)) {
+  for (const key of Object.keys(object)) {
+    const value = object[key];
     if (value === undefined) continue;
-    out.push(separator, JSON.stringify(key), ':');
+    out.text += `${separator}${JSON.stringify(key)}:`;
     writeValue(value, out);
     separator = ',';
   }
-  out.push(separator === '{' ? '{}' : '}');
+  out.text += separator === '{' ? '{}' : '}';
 }
 
 function describe(value: BodyValue): JsonValue {

@@ -17,7 +17,7 @@ interface ChunkQueueOptions {
 /** Chunks between a socket that pushes and a reader that pulls. What came before a failure is still read. */
 export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
   readonly #options: ChunkQueueOptions;
-  readonly #idle: NodeJS.Timeout;
+  #idle: NodeJS.Timeout | undefined;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #over = false;
@@ -26,8 +26,6 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
 
   constructor(options: ChunkQueueOptions) {
     this.#options = options;
-    this.#idle = setTimeout(() => this.#checkIdle(), options.idleMs);
-    this.#idle.unref();
   }
 
   /** Takes a chunk; false when the sender should pause. */
@@ -65,7 +63,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
       return Promise.resolve({ done: false, value });
     }
     if (!this.#over) {
-      this.#idle.refresh();
+      this.#watch();
       return new Promise((resolve, reject) => (this.#waiting = { resolve, reject }));
     }
     const error = this.#error;
@@ -92,6 +90,12 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  /** The time begins anew. A reply that came whole never waits. */
+  #watch(): void {
+    if (this.#idle === undefined) this.#idle = setTimeout(() => this.#checkIdle(), this.#options.idleMs).unref();
+    else this.#idle.refresh();
   }
 
   #settle(): PromiseWithFunctions | undefined {

@@ -30,6 +30,7 @@ export async function startExchange(
   }
   return new Promise((resolve, reject) => {
     const plain = plainBody(body);
+    const running = new Running(request, options, { resolve, reject, lane });
     lane.client.dispatch(
       {
         origin: url.origin,
@@ -41,8 +42,9 @@ export async function startExchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      new Running(request, options, { resolve, reject, lane }),
+      running,
     );
+    running.boundConnecting();
   });
 }
 
@@ -57,7 +59,7 @@ class Running implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
   readonly #options: ExchangeOptions & Limits;
   readonly #settle: Settle;
-  readonly #connectTimer: NodeJS.Timeout;
+  #connectTimer: NodeJS.Timeout | undefined;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
   #phase: Phase = 'connecting';
   #over = false;
@@ -68,10 +70,15 @@ class Running implements Dispatcher.DispatchHandler {
     this.#request = request;
     this.#options = options;
     this.#settle = settle;
-    this.#connectTimer = setTimeout(() => this.#checkConnected(), options.connectTimeoutMs);
     // A batch has one signal and many requests: Node would warn of a leak from the eleventh on.
     setMaxListeners(0, options.signal);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Where no connection was at hand, one must be there in time. */
+  boundConnecting(): void {
+    if (this.#over || this.#phase !== 'connecting') return;
+    this.#connectTimer = setTimeout(() => this.#checkConnected(), this.#options.connectTimeoutMs);
   }
 
   onRequestStart(controller: Controller): void {
@@ -144,8 +151,10 @@ class Running implements Dispatcher.DispatchHandler {
 }
 
 function joinHeaders(headers: Headers): Record<string, string> {
-  const entries = Object.entries(headers).filter(
-    (entry): entry is [string, string | string[]] => entry[1] !== undefined,
-  );
-  return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]));
+  const joined: Record<string, string> = {};
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (value !== undefined) joined[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return joined;
 }

@@ -4,26 +4,30 @@ import type { Base64Diversion } from './types.ts';
 /** So few bytes hold neither Base64 long enough for a sink nor too many levels: nobody need look at each of them. */
 const shortBytes = 8 * 1024;
 
-/** Like `divertBase64`, for a body that is read whole anyway: a short one passes as it is. */
-export async function* divertLongBase64(
+/**
+ * Reads a body to its end and hands over what is left of it without Base64, like `divertBase64`; a short one passes as it is.
+ * `take` may keep nothing of what it is given. Throws what reading throws, behind what came before it.
+ */
+export async function readDivertedBody(
   chunks: AsyncIterable<Uint8Array>,
   diversion: Base64Diversion,
-): AsyncGenerator<Uint8Array, void> {
+  take: (part: Uint8Array) => void,
+): Promise<void> {
   const source = chunks[Symbol.asyncIterator]();
   const held: Uint8Array[] = [];
   let bytes = 0;
   try {
     while (bytes <= shortBytes) {
       const { value, done } = await source.next();
-      if (done) return yield* held;
+      if (done) return held.forEach(take);
       bytes += value.byteLength;
-      held.push(Uint8Array.from(value));
+      held.push(new Uint8Array(value));
     }
   } catch (error) {
-    yield* held;
+    held.forEach(take);
     throw error;
   }
-  yield* divertBase64(joined(held, source), diversion);
+  for await (const part of divertBase64(joined(held, source), diversion)) take(part);
 }
 
 async function* joined(head: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

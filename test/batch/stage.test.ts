@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { openStage } from '../../src/batch/stage.ts';
 import type { Job } from '../../src/batch/types.ts';
+import { jobOf } from './with-runner.ts';
 
 test('what is left takes no further job', async () => {
   async function* jobs(): AsyncGenerator<Job, void> {
-    for (let line = 1; ; line++) yield { id: String(line), line, command: 'text', name: undefined, values: {} };
+    for (let line = 1; ; line++) yield jobOf(line);
   }
   const built: string[] = [];
   const unsent: string[] = [];

@@ -35,3 +35,22 @@ test('who hurries ends the wait of those that wait, and of those that come', asy
   await file.sync(hour);
   expect(text()).toBe('a\nb\n');
 });
+
+test('lines of the same moment are appended together', async () => {
+  const { file, text } = await openFile();
+  const first = file.appendSoon('a');
+  void file.appendSoon('b');
+  expect(text()).toBe('');
+  await first;
+  expect(text()).toBe('a\nb\n');
+  await file.appendSoon('c');
+  expect(text()).toBe('a\nb\nc\n');
+});
+
+test('none of them is appended where one of them cannot be', async () => {
+  const file = await SyncedFile.open('/dev/full');
+  onTestFinished(() => file.close());
+  const results = await Promise.allSettled([file.appendSoon('a'), file.appendSoon('b')]);
+  const refused = { status: 'rejected', reason: expect.objectContaining({ class: 'not-written' }) };
+  expect(results).toEqual([refused, refused]);
+});

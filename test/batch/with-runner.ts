@@ -1,3 +1,4 @@
+import { keyOf } from '../../src/batch/digest.ts';
 import { runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
 import type { ReadyJob } from '../../src/batch/stage.ts';
 import type { Job, Performed } from '../../src/batch/types.ts';
@@ -11,13 +12,18 @@ interface Setup {
   options?: Partial<RunnerOptions>;
 }
 
+/** The job of a line without an id. */
+export function jobOf(line: number): Job {
+  const id = String(line);
+  return { id, key: keyOf(id), line, command: 'text', name: undefined, values: {} };
+}
+
 /** A run whose jobs do what the test says, with the order in which everything happened. */
 export async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
   const log: string[] = [];
   const state = { running: 0, most: 0 };
   async function* source(): AsyncGenerator<Job, void> {
-    for (let line = 1; line <= jobs; line++)
-      yield { id: String(line), line, command: 'text', name: undefined, values: {} };
+    for (let line = 1; line <= jobs; line++) yield jobOf(line);
   }
   const ended = runJobs({
     jobs: source(),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { divertLongBase64 } from '../../src/transport/short-body.ts';
+import { readDivertedBody } from '../../src/transport/short-body.ts';
 
 const picture = Buffer.alloc(30_000, 'QUJD').toString();
 
@@ -24,7 +24,7 @@ async function read(body: string, size: number, end?: Error) {
   let json = '';
   let failure: unknown;
   try {
-    for await (const part of divertLongBase64(chunks(), { open })) json += Buffer.from(part).toString();
+    await readDivertedBody(chunks(), { open }, (part) => (json += Buffer.from(part).toString()));
   } catch (error) {
     failure = error;
   }
@@ -62,6 +62,10 @@ test('the source is closed when the reader of a long body stops', async () => {
       closed = true;
     }
   }
-  for await (const _ of divertLongBase64(endless(), { open: () => expect.unreachable() })) break;
+  const enough = new Error('enough');
+  const stop = () => {
+    throw enough;
+  };
+  await expect(readDivertedBody(endless(), { open: () => expect.unreachable() }, stop)).rejects.toBe(enough);
   expect(closed).toBe(true);
 });

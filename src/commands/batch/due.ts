@@ -1,4 +1,3 @@
-import { keyOf } from '../../batch/digest.ts';
 import type { Job } from '../../batch/types.ts';
 import { GatewayError } from '../../errors.ts';
 import type { PreparedJob } from './request.ts';
@@ -11,7 +10,7 @@ export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<J
   for (const { job } of plan.ready.values()) yield job;
   if (known === plan.due) return;
   for await (const job of source.jobs()) {
-    const slot = state.table.find(keyOf(job.id));
+    const slot = state.table.find(job.key);
     if (slot >= 0 && state.table.isDue(slot) && known-- <= 0) yield job;
   }
 }
@@ -24,7 +23,7 @@ export async function prepareDue(job: Job, { plan, builder, state, source }: Bat
     return ready.prepared;
   }
   const prepared = await builder.prepare(job);
-  if (state.table.requestOf(state.table.find(keyOf(job.id))) === prepared.request) return prepared;
+  if (state.table.requestOf(state.table.find(job.key)) === prepared.request) return prepared;
   await prepared.own.end();
   throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {
     hint: 'run the same command again',

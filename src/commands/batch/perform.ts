@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { keyOf, keyToHex } from '../../batch/digest.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
@@ -28,8 +27,8 @@ import { settle } from '../settle.ts';
 export interface Performing {
   context: Context;
   session: Session;
-  /** Absolute path of the batch's folder. */
-  outdir: string;
+  /** Absolute path of the folder for pictures. */
+  images: string;
   /** Takes pictures that find no room there. */
   fallback: string;
   policy: CallOptions['policy'];
@@ -116,7 +115,7 @@ async function answerJob(job: Job, { built }: PreparedJob, performing: Performin
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(job, built, performing) : undefined;
-  const store = createFileStore({ folder: join(performing.outdir, batchFiles.images), fallback: performing.fallback });
+  const store = createFileStore({ folder: performing.images, fallback: performing.fallback });
   context.atEnd(() => store.discard());
   let doubtful = false;
   const { reply } = await session.send(built.post, {

@@ -1,4 +1,4 @@
-import { type Key, keyOf, keyToHex } from '../../batch/digest.ts';
+import { type Key, keyToHex } from '../../batch/digest.ts';
 import { collectFaults, type Faults } from '../../batch/faults.ts';
 import type { JournalState } from '../../batch/journal.ts';
 import { changedError, decide, otherJobs, requireMatch, type ResumeFlags } from '../../batch/plan.ts';
@@ -97,7 +97,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
 async function planJob(job: Job, planning: Planning): Promise<void> {
   const { plan, state, shard, builder, resume } = planning;
   const { table } = state;
-  const key = keyOf(job.id);
+  const { key } = job;
   const slot = table.add(key);
   if (table.isSeen(slot))
     throw planning.faults.isFull ? planning.faults.another : await duplicate(job, planning.source);

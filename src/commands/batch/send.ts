@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BatchGate, createGate, type Sleep } from '../../batch/gate.ts';
 import { createPacer, type Pacer } from '../../batch/rate.ts';
@@ -6,7 +7,7 @@ import { openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/stage.ts';
 import { countOf } from '../../batch/summary.ts';
-import type { RunRecord } from '../../batch/types.ts';
+import { batchFiles, type RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
 import { bootMark } from '../../lock/processes.ts';
 import { version } from '../../version.ts';
@@ -92,7 +93,7 @@ function performingOf(
   return {
     context,
     session,
-    outdir,
+    images: join(outdir, batchFiles.images),
     fallback: tmpdir(),
     policy: {
       retries: flags.retries ?? 2,

@@ -1,4 +1,3 @@
-import { keyOf } from '../../batch/digest.ts';
 import type { BatchGate } from '../../batch/gate.ts';
 import { mostFailures } from '../../batch/journal.ts';
 import type { Job, Performed } from '../../batch/types.ts';
@@ -22,8 +21,8 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
   return {
     stop: () => shown.stop(),
     /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
-    lose({ id }: Job, error: unknown) {
-      state.table.setState(state.table.find(keyOf(id)), 'unknown');
+    lose({ id, key }: Job, error: unknown) {
+      state.table.setState(state.table.find(key), 'unknown');
       const {
         class: name,
         message,
@@ -32,10 +31,10 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
       state.failures.set(id, { class: name, message: ui.redact(message), billed: 'unknown' });
       if (lost++ > 0) void ui.warn([`${id}: ${message}`, details.hint].filter(Boolean).join('; '));
     },
-    count({ id }: Job, performed: Performed) {
+    count({ id, key }: Job, performed: Performed) {
       // It is what it was.
       if (performed.state === 'unsent') return;
-      state.table.setState(state.table.find(keyOf(id)), performed.state);
+      state.table.setState(state.table.find(key), performed.state);
       state.usage = addUsage(state.usage, performed.usage);
       counts.ended++;
       if (performed.state === 'done') {

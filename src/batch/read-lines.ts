@@ -20,6 +20,11 @@ const mostLineBytes = 256 * 1024 * 1024;
 
 /** The lines of an open file from its beginning; may be run through several times. Throws GatewayError usage: a line that is too long. */
 export async function* readLines(handle: FileHandle): AsyncGenerator<Line, void> {
+  for await (const lines of readLineBlocks(handle)) for (const line of lines) yield line;
+}
+
+/** The same, as many at a time as one read of the file brings: for who has thousands and waits for none of them. */
+export async function* readLineBlocks(handle: FileHandle): AsyncGenerator<readonly Line[], void> {
   const block = Buffer.allocUnsafe(blockBytes);
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -39,17 +44,19 @@ export async function* readLines(handle: FileHandle): AsyncGenerator<Line, void>
     const { bytesRead } = await handle.read(block, 0, blockBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
+    const lines: Line[] = [];
     let from = 0;
     for (let end = block.indexOf(10, from); end >= 0 && end < bytesRead; end = block.indexOf(10, from)) {
-      yield take(block.subarray(from, end), true);
+      lines.push(take(block.subarray(from, end), true));
       from = end + 1;
     }
+    yield lines;
     if (from === bytesRead) continue;
     heldBytes += bytesRead - from;
     if (heldBytes > mostLineBytes) throw new GatewayError('usage', `line ${number} is longer than 256 MiB`);
     held.push(Buffer.from(block.subarray(from, bytesRead)));
   }
-  if (heldBytes > 0) yield take(Buffer.alloc(0), false);
+  if (heldBytes > 0) yield [take(Buffer.alloc(0), false)];
 }
 
 function textOf(bytes: Buffer, whole: boolean): string {

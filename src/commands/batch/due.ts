@@ -20,9 +20,9 @@ export async function prepareDue(job: Job, { plan, builder, state, source }: Bat
   const ready = plan.ready.get(job.id);
   if (ready) {
     plan.ready.delete(job.id);
-    return ready.prepared;
+    return builder.open(job, ready.checked);
   }
-  const prepared = await builder.prepare(job);
+  const prepared = builder.open(job, builder.checkNow(job) ?? (await builder.check(job)));
   if (state.table.requestOf(state.table.find(job.key)) === prepared.request) return prepared;
   await prepared.own.end();
   throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {

@@ -7,7 +7,7 @@ import type { Job, Shard } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { PreparedJob, RequestBuilder } from './request.ts';
+import type { CheckedJob, RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../context.ts';
 import { type AuthForms, readTarget } from '../session.ts';
@@ -29,7 +29,7 @@ export interface BatchPlan {
   settings: Settings;
   forms: AuthForms;
   /** The first due jobs, by id, as many as fit into little memory: these are not read and built again. */
-  ready: Map<string, { job: Job; prepared: PreparedJob }>;
+  ready: Map<string, { job: Job; checked: CheckedJob }>;
 }
 
 export interface PlanOptions {
@@ -79,9 +79,9 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { plan } = planning;
   plan.forms = {};
   plan.ready = new Map();
-  for await (const job of source.jobs(faults.add)) {
+  for await (const jobs of source.blocks(faults.add)) {
     context.signal.throwIfAborted();
-    await planJob(job, planning).catch(faults.add);
+    await planJobs(jobs, planning);
   }
   faults.settle();
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
@@ -94,20 +94,39 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   return plan;
 }
 
-async function planJob(job: Job, planning: Planning): Promise<void> {
-  const { plan, state, shard, builder, resume } = planning;
-  const { table } = state;
-  const { key } = job;
+async function planJobs(jobs: readonly Job[], planning: Planning): Promise<void> {
+  const { faults, builder } = planning;
+  for (const job of jobs) {
+    try {
+      const slot = enter(job, planning);
+      if (slot === undefined) throw faults.isFull ? faults.another : await duplicate(job, planning.source);
+      if (!isInShard(job.key, planning.shard)) continue;
+      // Most jobs name no file, and nobody waits for them.
+      const checked = builder.checkNow(job) ?? (await builder.check(job));
+      if (!isKept({ job, slot, checked }, planning)) await checked.own?.end();
+    } catch (error) {
+      faults.add(error);
+    }
+  }
+}
+
+/** Its slot in the table; undefined when the id is there already. */
+function enter({ key }: Job, planning: Planning): number | undefined {
+  const { table } = planning.state;
   const slot = table.add(key);
-  if (table.isSeen(slot))
-    throw planning.faults.isFull ? planning.faults.another : await duplicate(job, planning.source);
+  if (table.isSeen(slot)) return undefined;
   table.markSeen(slot);
-  plan.total++;
+  planning.plan.total++;
   planning.sum = { high: (planning.sum.high ^ key.high) >>> 0, low: (planning.sum.low + key.low) >>> 0 };
-  if (!isInShard(key, shard)) return;
+  return slot;
+}
+
+/** Decides what becomes of a job, and whether its request is kept ready for it. */
+function isKept({ job, slot, checked }: { job: Job; slot: number; checked: CheckedJob }, planning: Planning): boolean {
+  const { plan, resume } = planning;
+  const { table } = planning.state;
+  const { built, settings, request } = checked;
   plan.jobs++;
-  const prepared = await builder.prepare(job);
-  const { built, settings, request, own } = prepared;
   planning.first ??= { settings, post: built.post };
   const { use } = built.post;
   if (plan.forms[use] === undefined) plan.forms = { ...plan.forms, [use]: settings.auth.value };
@@ -115,26 +134,26 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const same = table.requestOf(slot) === request;
   const decision = decide({ state: before, same }, resume);
   if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
-  if (decision !== 'run') return own.end();
+  if (decision !== 'run') return false;
   plan.due++;
   if (before !== 'new') plan.again++;
   table.setDue(slot, true);
   // What is known of the job as it was says nothing of the job as it is.
   if (!same) table.setState(slot, 'new');
-  if (!keepReady(job, prepared, planning)) await own.end();
   table.setRequest(slot, request);
+  return keepReady(job, checked, planning);
 }
 
 /** Keeps a job as it is, in the order of the file; none with files behind it, whose content may change. */
-function keepReady(job: Job, prepared: PreparedJob, planning: Planning): boolean {
+function keepReady(job: Job, checked: CheckedJob, planning: Planning): boolean {
   const { ready } = planning.plan;
-  const isPlain = !prepared.own.hasCleanups() && !prepared.hasFiles;
-  planning.readyCharacters += isPlain ? prepared.characters : Number.POSITIVE_INFINITY;
+  const isPlain = checked.own?.hasCleanups() !== true && !checked.hasFiles;
+  planning.readyCharacters += isPlain ? checked.characters : Number.POSITIVE_INFINITY;
   if (ready.size >= mostReady.jobs || planning.readyCharacters > mostReady.characters) {
     planning.readyCharacters = Number.POSITIVE_INFINITY;
     return false;
   }
-  ready.set(job.id, { job, prepared });
+  ready.set(job.id, { job, checked });
   return true;
 }
 

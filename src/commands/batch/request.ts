@@ -1,4 +1,4 @@
-import { type Digest, digestRequest } from '../../batch/digest.ts';
+import { type Digest, digestPlain, digestRequest } from '../../batch/digest.ts';
 import { located } from '../../batch/job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
 import { codeOf, messageOf, usageError } from '../../errors.ts';
@@ -9,23 +9,32 @@ import { createJobContexts, type JobContext, type JobFolders } from './context.t
 import type { BuiltRequest } from '../built-request.ts';
 import { buildChatRequest } from '../chat/request.ts';
 import type { Context } from '../context.ts';
+import { plainRequest } from './plain-request.ts';
 import { buildImageRequest } from '../image/request.ts';
 import { compileSchema, type SchemaCheck } from '../schema.ts';
 import { type ConnectionFlags, readSettings } from '../settings.ts';
 import { buildTextRequest } from '../text-request.ts';
 
 /** A job as the request that its command would send. */
-export interface PreparedJob extends Digest {
+export interface CheckedJob extends Digest {
   built: BuiltRequest;
   settings: Settings;
-  /** Its report holds what reading the inputs warned of. To be ended. */
+  /** Its report holds what reading the inputs warned of. To be ended. Absent where nothing was read. */
+  own?: JobContext;
+}
+
+export interface PreparedJob extends CheckedJob {
   own: JobContext;
 }
 
 /** Builds requests of jobs; settings and schemas are read once each. */
 export interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
-  prepare(job: Job): Promise<PreparedJob>;
+  check(job: Job): Promise<CheckedJob>;
+  /** The same at once; undefined where something must be read first. */
+  checkNow(job: Job): CheckedJob | undefined;
+  /** As it is sent. */
+  open(job: Job, checked: CheckedJob): PreparedJob;
   settingsOf(job: Job): Promise<Settings>;
 }
 
@@ -50,19 +59,22 @@ const mostSchemas = 100;
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, file, folders } = options;
   const settings = new Map<string, Promise<Settings>>();
+  const settled = new Map<string, Settings>();
   const schemas = new Map<string, Promise<SchemaCheck>>();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
 
-  function settingsOf({ command, values }: Job): Promise<Settings> {
+  function settingsOf(job: Job): Promise<Settings> {
+    const { command, values } = job;
     const model = values['model'] as string | undefined;
-    const key = JSON.stringify([command, model]);
+    const key = settingsKey(job);
     const known = settings.get(key);
     if (known) return known;
     // Warnings of the settings are told once, not once a model.
     const from = settings.size === 0 ? context : { ...context, ui: silent };
     const read = readSettings({ ...flags, ...(model !== undefined && { model }) }, from, uses[command]);
     settings.set(key, read);
+    void read.then((found) => settled.set(key, found)).catch(() => undefined);
     return read;
   }
 
@@ -75,7 +87,16 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
 
   return {
     settingsOf,
-    async prepare(job) {
+    checkNow(job) {
+      const found = settled.get(settingsKey(job));
+      try {
+        const built = found && plainRequest(job, found);
+        return built && { built, settings: found, ...digestPlain(built.post) };
+      } catch (error) {
+        throw located(file, job.line, error);
+      }
+    },
+    async check(job) {
       const found = await settingsOf(job);
       const own = createContext(job.command);
       try {
@@ -86,7 +107,12 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         throw located(file, job.line, readable(error));
       }
     },
+    open: (job, checked) => ({ ...checked, own: checked.own ?? createContext(job.command) }),
   };
+}
+
+function settingsKey({ command, values: { model } }: Job): string {
+  return model === undefined ? command : `${command} ${model as string}`;
 }
 
 interface Parts {

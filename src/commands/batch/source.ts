@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine } from '../../batch/job-line.ts';
-import { readLines } from '../../batch/read-lines.ts';
+import { readLineBlocks } from '../../batch/read-lines.ts';
 import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { spool } from '../../images/input.ts';
@@ -21,9 +21,11 @@ export interface JobSource {
   /** The folder against which the jobs' files are read. */
   folder: string;
   /**
-   * The jobs in their order. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
+   * The jobs in their order, as many at a time as one read of the file brings. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
    * passed over; without `onFault` it is thrown.
    */
+  blocks(onFault?: (error: unknown) => void): AsyncGenerator<readonly Job[], void>;
+  /** The same, one by one. */
   jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
@@ -41,15 +43,17 @@ export async function openJobs(
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
+  async function* blocks(onFault: (error: unknown) => void = rethrow): AsyncGenerator<Job[], void> {
+    for await (const lines of readLineBlocks(handle))
+      yield lines.map(({ text, number }) => readOr(onFault, () => read(text, number, rules))).filter(isDefined);
+  }
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'one JSON object a line' : 'one prompt a line',
     folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
-    async *jobs(onFault = rethrow) {
-      for await (const { text, number } of readLines(handle)) {
-        const job = readOr(onFault, () => read(text, number, rules));
-        if (job) yield job;
-      }
+    blocks,
+    async *jobs(onFault) {
+      for await (const jobs of blocks(onFault)) for (const job of jobs) yield job;
     },
   };
 }
@@ -70,6 +74,10 @@ function readOr(onFault: (error: unknown) => void, read: () => Job | undefined):
     onFault(error);
     return undefined;
   }
+}
+
+function isDefined(job: Job | undefined): job is Job {
+  return job !== undefined;
 }
 
 function rethrow(error: unknown): never {

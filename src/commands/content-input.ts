@@ -80,23 +80,28 @@ export interface ContentParts extends BodyFiles, Pick<ContentInput, 'contents' |
 
 /** The body of a content-format request: `--body` < flags < `--set`. The model is no field of it. */
 export function contentBody(flags: ContentFlags, read: ContentParts): Body {
-  const { maxTokens, temperature, topP, topK, stop, candidates, seed, safety } = flags;
-  const { cachedContent, responseMime, aspect, size } = flags;
-  // A spread at the beginning is several times faster than one behind other fields: batches have many jobs.
+  // Field by field: a spread is several times slower, and batches have many jobs.
   const input: ContentInput = {
-    ...read,
-    maxTokens,
-    temperature,
-    topP,
-    topK,
-    stop,
-    candidates,
-    seed,
-    safety,
-    cachedContent,
-    responseMime,
-    aspect,
-    size,
+    prompt: read.prompt,
+    inline: read.inline,
+    contents: read.contents,
+    system: read.system,
+    tools: read.tools,
+    toolConfig: read.toolConfig,
+    schema: read.schema,
+    body: read.body,
+    maxTokens: flags.maxTokens,
+    temperature: flags.temperature,
+    topP: flags.topP,
+    topK: flags.topK,
+    stop: flags.stop,
+    candidates: flags.candidates,
+    seed: flags.seed,
+    safety: flags.safety,
+    cachedContent: flags.cachedContent,
+    responseMime: flags.responseMime,
+    aspect: flags.aspect,
+    size: flags.size,
   };
   return applySettings(encodeContentRequest(input), flags.set ?? [], ['model', 'stream']);
 }

@@ -28,16 +28,6 @@ const plainKeys = new Set([
   'stream',
 ]);
 
-const nothingRead = {
-  tools: undefined,
-  body: undefined,
-  schema: undefined,
-  contents: undefined,
-  toolConfig: undefined,
-  messages: undefined,
-  inline: [],
-};
-
 /**
  * The request of a job that names no file, at once: thousands are made before the first one is sent. Undefined where
  * something must be read, or the prompt is missing. Throws GatewayError usage.
@@ -46,7 +36,22 @@ export function plainRequest({ command, values }: Job, settings: Settings): Buil
   const { prompt, system } = values as { prompt?: string; system?: string };
   if (command === 'image edit' || prompt === undefined || prompt.trim() === '') return undefined;
   for (const key of Object.keys(values)) if (!plainKeys.has(key)) return undefined;
-  const parts = { ...nothingRead, prompt, system };
+  const parts = plainParts(prompt, system);
   if (command === 'chat') return chatRequest(values, parts, settings);
   return command === 'text' ? textRequest(values, parts, settings) : imageRequest(values, parts, settings);
+}
+
+/** What a request is made of where nothing was read. */
+function plainParts(prompt: string, system: string | undefined) {
+  return {
+    prompt,
+    system,
+    tools: undefined,
+    body: undefined,
+    schema: undefined,
+    contents: undefined,
+    toolConfig: undefined,
+    messages: undefined,
+    inline: [],
+  };
 }

@@ -1,11 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../errors.ts';
-import type { Usage } from '../formats/content/types.ts';
 import type { BatchGate } from './gate.ts';
 import type { Recorder } from './recorder.ts';
 import { openStage, type ReadyJob, type Stage, type Staged } from './stage.ts';
 import type { Job, Performed, Step } from './types.ts';
-import { addUsage, totalTokens } from './usage.ts';
+import { totalTokens } from './usage.ts';
 
 export interface RunnerOptions {
   /** The jobs that are due, in the order of their file. */
@@ -45,7 +44,8 @@ interface Running extends RunnerOptions {
   stop: Stop | undefined;
   fatal: unknown;
   failures: number;
-  usage: Usage;
+  /** Of this run and of those before it. */
+  tokens: number;
   /** Records that are on their way to the disk. */
   recording: Set<Promise<void>>;
 }
@@ -63,7 +63,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     stop: undefined,
     fatal: undefined,
     failures: 0,
-    usage: {},
+    tokens: options.usedTokens,
     recording: new Set(),
   };
   // One signal, and a listener for every job under way.
@@ -137,7 +137,7 @@ async function waitForTurn(staged: Staged, { pace, gate, taking: { signal }, sta
 
 function mayGoOn(running: Running): boolean {
   if (running.failures >= running.maxFailures) stopTaking(running, 'failures', undefined);
-  if (running.usedTokens + totalTokens(running.usage) >= running.maxTokens) stopTaking(running, 'tokens', undefined);
+  if (running.tokens >= running.maxTokens) stopTaking(running, 'tokens', undefined);
   return !running.taking.signal.aborted;
 }
 
@@ -185,7 +185,7 @@ function record(
 
 function count(performed: Performed, running: Running): void {
   if (performed.state === 'unsent') return;
-  running.usage = addUsage(running.usage, performed.usage);
+  running.tokens += totalTokens(performed.usage ?? {});
   if (performed.state === 'done') running.gate.succeeded();
   else running.failures++;
 }

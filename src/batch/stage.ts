@@ -52,7 +52,8 @@ export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions
         if (done) over = true;
         if (!job) break;
         step?.('taken', job.id);
-        group.push({ job, ...(await prepare(job)) });
+        const { request, perform, drop } = await prepare(job);
+        group.push({ job, request, perform, drop });
       }
       if (group.length > 0) await recorder.ready(group);
       ready.push(...group);

@@ -56,7 +56,7 @@ export async function sendPost(
     return reply;
   };
   try {
-    const answered = await sendWithRetries(request, {
+    const { reply, attempts } = await sendWithRetries(request, {
       exchange,
       signal: deadline.signal,
       policy: options.policy,
@@ -67,7 +67,8 @@ export async function sendPost(
       onRetry: options.onRetry,
       gate: options.gate,
     });
-    return { ...answered, reply: { ...answered.reply, body: explained(answered.reply.body, deadline) } };
+    const { status, headers, body } = reply;
+    return { attempts, reply: { status, headers, body: explained(body, deadline) } };
   } catch (error) {
     throw deadline.explain(error, phase);
   }

@@ -39,15 +39,14 @@ export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: strin
 /** The HTTP request of a post: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
 export function addressPost(target: Target, post: Post): HttpRequest {
   requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
+  const headers = {
+    'content-type': 'application/json',
+    accept: post.accept ?? 'application/json',
+    'user-agent': `gateway-cli/${version}`,
+  };
   return {
     url: joinUrl(target.baseUrl, post.path),
-    headers: {
-      'content-type': 'application/json',
-      accept: post.accept ?? 'application/json',
-      'user-agent': `gateway-cli/${version}`,
-      ...target.headers,
-      ...keyHeaders(target, post.use),
-    },
+    headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
     body: segmentBody(post.body),
   };
 }

@@ -21,7 +21,7 @@ import { tellReply, tellRequest, tellRetry } from './tell.ts';
 /** An open way to the gateway, for the length of a command. */
 export interface Session {
   /** Sends one post, with retries; the deadline runs from the first on. */
-  send(post: Post, extra?: Partial<CallOptions>): Promise<Answered>;
+  send(post: Post, extra?: Partial<Omit<CallOptions, 'onRequest' | 'onReply'>>): Promise<Answered>;
   close(): Promise<void>;
 }
 
@@ -106,19 +106,26 @@ async function createSession(target: Target, { settings, flags, context, exchang
     safeOnly: flags.retrySafeOnly === true,
   };
   let deadline: Deadline | undefined;
+  const told: Pick<CallOptions, 'onRequest' | 'onReply' | 'onRetry'> = {
+    onRequest(request) {
+      context.report.attempts++;
+      tellRequest(request, { context, names: target.headerNames });
+    },
+    onReply: (reply) => tellReply(reply, context),
+    onRetry: (notice) => tellRetry(notice, context),
+  };
   return {
-    send: (post, extra) =>
+    send: (post, extra = {}) =>
       sendPost({ exchange }, addressPost(target, post), {
         use: post.use,
-        deadline: (deadline ??= startDeadline(settings.timeoutMs.value, context.signal)),
-        policy,
-        onRequest: (request) => {
-          context.report.attempts++;
-          tellRequest(request, { context, names: target.headerNames });
-        },
-        onReply: (reply) => tellReply(reply, context),
-        onRetry: (notice) => tellRetry(notice, context),
-        ...extra,
+        deadline: extra.deadline ?? (deadline ??= startDeadline(settings.timeoutMs.value, context.signal)),
+        policy: extra.policy ?? policy,
+        onRequest: told.onRequest,
+        onReply: told.onReply,
+        onRetry: extra.onRetry ?? told.onRetry,
+        onSent: extra.onSent,
+        onFailedBody: extra.onFailedBody,
+        gate: extra.gate,
       }),
     async close() {
       await exchanges.close();

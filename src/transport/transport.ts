@@ -31,12 +31,12 @@ export function openTransport(options: TransportOptions): Transport {
   }
 
   return {
-    async exchange(request, exchangeOptions) {
+    async exchange(request, { signal, onSent }) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       opened ??= open();
       const { connections } = await opened;
-      return await startExchange(connections, request, { ...exchangeOptions, connectTimeoutMs, idleTimeoutMs });
+      return await startExchange(connections, request, { signal, onSent, connectTimeoutMs, idleTimeoutMs });
     },
     async close() {
       // Settings that did not work were told by the exchange: there is nothing to close then.

@@ -22,9 +22,9 @@ export async function prepareDue(job: Job, { plan, builder, state, source }: Bat
     plan.ready.delete(job.id);
     return builder.open(job, ready.checked);
   }
-  const prepared = builder.open(job, builder.checkNow(job) ?? (await builder.check(job)));
-  if (state.table.requestOf(state.table.find(job.key)) === prepared.request) return prepared;
-  await prepared.own.end();
+  const checked = builder.checkNow(job) ?? (await builder.check(job));
+  if (state.table.requestOf(state.table.find(job.key)) === checked.request) return builder.open(job, checked);
+  await checked.own?.end();
   throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {
     hint: 'run the same command again',
     sent: 'no',

@@ -15,6 +15,7 @@ import type { BlobStore } from '../../images/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Call, Flight } from './flight.ts';
 import type { PreparedJob } from './request.ts';
+import type { BuiltRequest } from '../built-request.ts';
 import type { Context } from '../context.ts';
 import { resultDocument } from '../document.ts';
 import { type ImageOutput, planImages } from '../image/output.ts';
@@ -53,7 +54,7 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
   flight.begin(call);
   try {
-    const failure = await attempt(() => answerJob(job, prepared, { ...performing, context, call }));
+    const failure = await attempt(() => answerJob({ job, built: prepared.built, performing, context, call }));
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
     const error = failure as GatewayError | undefined;
@@ -61,22 +62,17 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
       return { state: 'unsent' };
     const durationMs = batch.io.elapsed() - started;
     const { model, prompt } = prepared.built;
-    const document = {
-      ...resultDocument(report, { error, durationMs }),
-      model: report.result?.model ?? model,
-      prompt,
+    const { result } = report;
+    const keep = (unwritten: unknown): Promise<unknown> => {
+      report.lost.text = (result?.text ?? '') !== '';
+      return kept(unwritten, context);
     };
     return {
       state: stateOf(error, call),
-      document,
-      usage: report.result?.usage,
+      document: Object.assign(resultDocument(report, { error, durationMs }), { model: result?.model ?? model, prompt }),
+      usage: result?.usage,
       error: error && errorOf(error, batch),
-      ...(report.result !== undefined && {
-        keep(unwritten) {
-          report.lost.text = (report.result?.text ?? '') !== '';
-          return kept(unwritten, context);
-        },
-      }),
+      keep: result && keep,
     };
   } finally {
     flight.end(call);
@@ -110,11 +106,20 @@ function errorOf(error: GatewayError, { ui }: Context): JobError {
   return { class: error.class, message: ui.redact(error.message), billed: error.billed };
 }
 
-async function answerJob(job: Job, { built }: PreparedJob, performing: Performing & { call: Call }): Promise<void> {
-  const { context, session, policy, gate, pace, call } = performing;
+interface Asking {
+  job: Job;
+  built: BuiltRequest;
+  performing: Performing;
+  context: Context;
+  call: Call;
+}
+
+async function answerJob(asking: Asking): Promise<void> {
+  const { job, built, performing, context, call } = asking;
+  const { session, policy, gate, pace } = performing;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
-  let output = isImage ? await planOutput(job, built, performing) : undefined;
+  let output = isImage ? await planOutput(asking) : undefined;
   const store = createFileStore({ folder: performing.images, fallback: performing.fallback });
   context.atEnd(() => store.discard());
   let doubtful = false;
@@ -138,7 +143,7 @@ async function answerJob(job: Job, { built }: PreparedJob, performing: Performin
   const answer = await readAnswer(reply, { job, store, model: built.model });
   context.report.result = answer.result;
   const { images } = answer.result;
-  if (images.length > 0) output ??= await planOutput(job, built, performing);
+  if (images.length > 0) output ??= await planOutput(asking);
   await output?.save(images, answer.result);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
@@ -161,11 +166,12 @@ async function readAnswer(
 }
 
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */
-async function planOutput(
-  job: Job,
-  { prompt, model }: PreparedJob['built'],
-  { context, strict }: Performing,
-): Promise<ImageOutput> {
+async function planOutput({
+  job,
+  built: { prompt, model },
+  performing: { strict },
+  context,
+}: Asking): Promise<ImageOutput> {
   const { aspect, size } = job.values as { aspect?: string; size?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   try {

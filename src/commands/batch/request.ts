@@ -23,7 +23,8 @@ export interface CheckedJob extends Digest {
   own?: JobContext;
 }
 
-export interface PreparedJob extends CheckedJob {
+/** The same when it is sent. */
+export interface PreparedJob extends Pick<CheckedJob, 'built' | 'settings' | 'request'> {
   own: JobContext;
 }
 
@@ -33,7 +34,7 @@ export interface RequestBuilder {
   check(job: Job): Promise<CheckedJob>;
   /** The same at once; undefined where something must be read first. */
   checkNow(job: Job): CheckedJob | undefined;
-  /** As it is sent. */
+  /** For sending. */
   open(job: Job, checked: CheckedJob): PreparedJob;
   settingsOf(job: Job): Promise<Settings>;
 }
@@ -60,7 +61,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, file, folders } = options;
   const settings = new Map<string, Promise<Settings>>();
   const settled = new Map<string, Settings>();
-  const schemas = new Map<string, Promise<SchemaCheck>>();
+  const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
 
@@ -78,20 +79,21 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     return read;
   }
 
-  function compile(schema: JsonValue): Promise<SchemaCheck> {
-    const text = JSON.stringify(schema);
-    const known = schemas.get(text) ?? compileSchema(schema);
-    if (schemas.size < mostSchemas) schemas.set(text, known);
-    return known;
-  }
-
   return {
     settingsOf,
+    open: (job, { built, settings: found, request, own = createContext(job.command) }) => ({
+      built,
+      settings: found,
+      request,
+      own,
+    }),
     checkNow(job) {
       const found = settled.get(settingsKey(job));
       try {
         const built = found && plainRequest(job, found);
-        return built && { built, settings: found, ...digestPlain(built.post) };
+        if (found === undefined || built === undefined) return undefined;
+        const { request, hasFiles, characters } = digestPlain(built.post);
+        return { built, settings: found, request, hasFiles, characters };
       } catch (error) {
         throw located(file, job.line, error);
       }
@@ -107,7 +109,16 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         throw located(file, job.line, readable(error));
       }
     },
-    open: (job, checked) => ({ ...checked, own: checked.own ?? createContext(job.command) }),
+  };
+}
+
+function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {
+  const schemas = new Map<string, Promise<SchemaCheck>>();
+  return (schema) => {
+    const text = JSON.stringify(schema);
+    const known = schemas.get(text) ?? compileSchema(schema);
+    if (schemas.size < mostSchemas) schemas.set(text, known);
+    return known;
   };
 }
 

@@ -22,30 +22,64 @@ const leastHintMinutes = 2;
 
 /** Starts the time now. The timer never keeps the process alive. */
 export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
-  const controller = new AbortController();
-  const { signal } = controller;
-  let timeout: DOMException | undefined;
-  const timer = setTimeout(
-    () => {
-      timeout = new DOMException('the time is over', 'TimeoutError');
-      controller.abort(timeout);
-    },
-    Math.min(Math.ceil(ms), longestTimer),
-  ).unref();
-  const follow = (): void => controller.abort(caller?.reason);
-  if (caller?.aborted) follow();
-  else caller?.addEventListener('abort', follow, { once: true });
+  const clock = createClock();
+  clock.start(ms);
+  if (caller === undefined) return clock;
+  const follow = (): void => clock.abort(caller.reason);
+  if (caller.aborted) follow();
+  else caller.addEventListener('abort', follow, { once: true });
   return {
-    signal,
-    explain(error, phase) {
-      return timeout !== undefined && error === timeout ? timeoutError(ms, phase) : error;
-    },
-    abort: (reason) => controller.abort(reason),
+    signal: clock.signal,
+    explain: clock.explain,
+    abort: clock.abort,
     end() {
-      clearTimeout(timer);
-      caller?.removeEventListener('abort', follow);
+      clock.end();
+      caller.removeEventListener('abort', follow);
     },
   };
+}
+
+/** Starts deadlines for thousands of calls: one that was in time serves a later call, for a signal costs more than a timer. */
+export function createDeadlines(): (ms: number) => Deadline {
+  const idle: Clock[] = [];
+  return (ms) => {
+    const clock = idle.pop() ?? createClock((ended) => idle.push(ended));
+    clock.start(ms);
+    return clock;
+  };
+}
+
+interface Clock extends Deadline {
+  start(ms: number): void;
+}
+
+/** `onInTime` gets it back where nothing was aborted. */
+function createClock(onInTime?: (clock: Clock) => void): Clock {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let timer: NodeJS.Timeout | undefined;
+  let givenMs = 0;
+  let timeout: DOMException | undefined;
+  const ring = (): void => {
+    timeout = new DOMException('the time is over', 'TimeoutError');
+    controller.abort(timeout);
+  };
+  const clock: Clock = {
+    signal,
+    start(ms) {
+      givenMs = ms;
+      timer = setTimeout(ring, Math.min(Math.ceil(ms), longestTimer)).unref();
+    },
+    explain: (error, phase) => (timeout !== undefined && error === timeout ? timeoutError(givenMs, phase) : error),
+    abort: (reason) => controller.abort(reason),
+    end() {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      if (!signal.aborted) onInTime?.(clock);
+    },
+  };
+  return clock;
 }
 
 function timeoutError(ms: number, phase: Phase): GatewayError {

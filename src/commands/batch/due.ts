@@ -6,8 +6,7 @@ import type { Batch } from './types.ts';
 /** The jobs that this run sends, in the order of their file. */
 export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<Job, void> {
   let known = plan.ready.size;
-  // Each is taken out of the map when its turn comes, and nothing else may hold it: it grows with its answer.
-  for (const { job } of plan.ready.values()) yield job;
+  for (const job of plan.ready.jobs()) yield job;
   if (known === plan.due) return;
   for await (const job of source.jobs()) {
     const slot = state.table.find(job.key);
@@ -17,12 +16,9 @@ export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<J
 
 /** The request as it was checked, or built again from the file; what was checked is what is sent. */
 export async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Promise<PreparedJob> {
-  const ready = plan.ready.get(job.id);
-  if (ready) {
-    plan.ready.delete(job.id);
-    return builder.open(job, ready.checked);
-  }
-  const checked = builder.checkNow(job) ?? (await builder.check(job));
+  const ready = plan.ready.take(job.id);
+  const checked = ready?.checked ?? builder.checkNow(job) ?? (await builder.check(job));
+  if (ready) return builder.open(job, checked);
   if (state.table.requestOf(state.table.find(job.key)) === checked.request) return builder.open(job, checked);
   await checked.own?.end();
   throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {

@@ -6,7 +6,7 @@ import { batchFiles, type Job, type JobError, type Performed } from '../../batch
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
 import { type Answer, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
-import { startDeadline } from '../../client/deadline.ts';
+import type { Deadline } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
 import { GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
@@ -33,12 +33,15 @@ export interface Performing {
   /** Takes pictures that find no room there. */
   fallback: string;
   policy: CallOptions['policy'];
+  startDeadline: (ms: number) => Deadline;
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
   strict: boolean;
   requireComplete: boolean;
   flight: Flight;
+  /** Waits where a turn of the event loop becomes long. */
+  turn: () => Promise<void> | undefined;
 }
 
 /**
@@ -50,7 +53,7 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
   const context = prepared.own.output();
   const { report } = context;
   const started = batch.io.elapsed();
-  const deadline = startDeadline(prepared.settings.timeoutMs.value);
+  const deadline = performing.startDeadline(prepared.settings.timeoutMs.value);
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
   flight.begin(call);
   try {
@@ -140,6 +143,7 @@ async function answerJob(asking: Asking): Promise<void> {
       if (context.signal.aborted) call.deadline.abort(context.signal.reason);
     },
   });
+  await performing.turn();
   const answer = await readAnswer(reply, { job, store, model: built.model });
   context.report.result = answer.result;
   const { images } = answer.result;

@@ -29,13 +29,28 @@ const plainKeys = new Set([
 ]);
 
 /**
+ * What a job has in common with those that differ from it in their words alone: one of them can be sent where another can.
+ * Undefined where something must be read, or the prompt is missing.
+ */
+export function shapeOf({ command, values }: Job): string | undefined {
+  const prompt = values['prompt'];
+  if (command === 'image edit' || typeof prompt !== 'string' || prompt.trim() === '') return undefined;
+  let shape: string = command;
+  for (const key of Object.keys(values)) {
+    if (!plainKeys.has(key)) return undefined;
+    shape += key === 'prompt' || key === 'system' ? `\n${key}` : `\n${key}=${JSON.stringify(values[key])}`;
+  }
+  return shape;
+}
+
+/**
  * The request of a job that names no file, at once: thousands are made before the first one is sent. Undefined where
  * something must be read, or the prompt is missing. Throws GatewayError usage.
  */
-export function plainRequest({ command, values }: Job, settings: Settings): BuiltRequest | undefined {
-  const { prompt, system } = values as { prompt?: string; system?: string };
-  if (command === 'image edit' || prompt === undefined || prompt.trim() === '') return undefined;
-  for (const key of Object.keys(values)) if (!plainKeys.has(key)) return undefined;
+export function plainRequest(job: Job, settings: Settings): BuiltRequest | undefined {
+  if (shapeOf(job) === undefined) return undefined;
+  const { command, values } = job;
+  const { prompt, system } = values as { prompt: string; system?: string };
   const parts = plainParts(prompt, system);
   if (command === 'chat') return chatRequest(values, parts, settings);
   return command === 'text' ? textRequest(values, parts, settings) : imageRequest(values, parts, settings);

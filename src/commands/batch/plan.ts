@@ -10,6 +10,7 @@ import type { Settings } from '../../settings/settings.ts';
 import type { CheckedJob, RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../context.ts';
+import { createReadyJobs, type ReadyJobs } from './ready-jobs.ts';
 import { type AuthForms, readTarget } from '../session.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
@@ -28,8 +29,7 @@ export interface BatchPlan {
   origin: string;
   settings: Settings;
   forms: AuthForms;
-  /** The first due jobs, by id, as many as fit into little memory: these are not read and built again. */
-  ready: Map<string, { job: Job; checked: CheckedJob }>;
+  ready: ReadyJobs;
 }
 
 export interface PlanOptions {
@@ -48,12 +48,9 @@ interface Planning extends PlanOptions {
   changes: number;
   first: { settings: Settings; post: Post } | undefined;
   faults: Faults;
-  /** Characters of the bodies that are kept ready; infinite once one job was not kept. */
-  readyCharacters: number;
+  /** The journal knows no job. */
+  isNew: boolean;
 }
-
-/** What is kept ready at most: jobs, and characters of their bodies in all. */
-const mostReady = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
 /** So many ids of edited jobs are told. */
 const mostNamed = 5;
@@ -74,11 +71,11 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     changes: 0,
     first: undefined,
     faults,
-    readyCharacters: 0,
+    isNew: known === 0,
   };
   const { plan } = planning;
   plan.forms = {};
-  plan.ready = new Map();
+  plan.ready = createReadyJobs();
   for await (const jobs of source.blocks(faults.add)) {
     context.signal.throwIfAborted();
     await planJobs(jobs, planning);
@@ -95,12 +92,14 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
 }
 
 async function planJobs(jobs: readonly Job[], planning: Planning): Promise<void> {
-  const { faults, builder } = planning;
+  const { faults, builder, plan } = planning;
   for (const job of jobs) {
     try {
       const slot = enter(job, planning);
       if (slot === undefined) throw faults.isFull ? faults.another : await duplicate(job, planning.source);
       if (!isInShard(job.key, planning.shard)) continue;
+      plan.jobs++;
+      if (isSentLikeOthers({ job, slot }, planning)) continue;
       // Most jobs name no file, and nobody waits for them.
       const checked = builder.checkNow(job) ?? (await builder.check(job));
       if (!isKept({ job, slot, checked }, planning)) await checked.own?.end();
@@ -121,12 +120,20 @@ function enter({ key }: Job, planning: Planning): number | undefined {
   return slot;
 }
 
+/** Where nothing was sent before, a job that differs from a checked one in its words alone is built when its turn comes. */
+function isSentLikeOthers({ job, slot }: { job: Job; slot: number }, planning: Planning): boolean {
+  const { isNew, builder, plan, state } = planning;
+  if (!isNew || !builder.isLikeChecked(job) || !plan.ready.keep(job)) return false;
+  plan.due++;
+  state.table.setDue(slot, true);
+  return true;
+}
+
 /** Decides what becomes of a job, and whether its request is kept ready for it. */
 function isKept({ job, slot, checked }: { job: Job; slot: number; checked: CheckedJob }, planning: Planning): boolean {
   const { plan, resume } = planning;
   const { table } = planning.state;
   const { built, settings, request } = checked;
-  plan.jobs++;
   planning.first ??= { settings, post: built.post };
   const { use } = built.post;
   if (plan.forms[use] === undefined) plan.forms = { ...plan.forms, [use]: settings.auth.value };
@@ -141,20 +148,7 @@ function isKept({ job, slot, checked }: { job: Job; slot: number; checked: Check
   // What is known of the job as it was says nothing of the job as it is.
   if (!same) table.setState(slot, 'new');
   table.setRequest(slot, request);
-  return keepReady(job, checked, planning);
-}
-
-/** Keeps a job as it is, in the order of the file; none with files behind it, whose content may change. */
-function keepReady(job: Job, checked: CheckedJob, planning: Planning): boolean {
-  const { ready } = planning.plan;
-  const isPlain = checked.own?.hasCleanups() !== true && !checked.hasFiles;
-  planning.readyCharacters += isPlain ? checked.characters : Number.POSITIVE_INFINITY;
-  if (ready.size >= mostReady.jobs || planning.readyCharacters > mostReady.characters) {
-    planning.readyCharacters = Number.POSITIVE_INFINITY;
-    return false;
-  }
-  ready.set(job.id, { job, checked });
-  return true;
+  return plan.ready.keep(job, checked);
 }
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */

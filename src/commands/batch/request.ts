@@ -9,7 +9,7 @@ import { createJobContexts, type JobContext, type JobFolders } from './context.t
 import type { BuiltRequest } from '../built-request.ts';
 import { buildChatRequest } from '../chat/request.ts';
 import type { Context } from '../context.ts';
-import { plainRequest } from './plain-request.ts';
+import { plainRequest, shapeOf } from './plain-request.ts';
 import { buildImageRequest } from '../image/request.ts';
 import { compileSchema, type SchemaCheck } from '../schema.ts';
 import { type ConnectionFlags, readSettings } from '../settings.ts';
@@ -34,6 +34,8 @@ export interface RequestBuilder {
   check(job: Job): Promise<CheckedJob>;
   /** The same at once; undefined where something must be read first. */
   checkNow(job: Job): CheckedJob | undefined;
+  /** Whether a job was checked at once that differs from this one in its words alone. */
+  isLikeChecked(job: Job): boolean;
   /** For sending. */
   open(job: Job, checked: CheckedJob): PreparedJob;
   settingsOf(job: Job): Promise<Settings>;
@@ -54,14 +56,16 @@ const uses: Readonly<Record<JobCommand, Use>> = {
   chat: 'chat',
 };
 
-/** Distinct schemas that are kept compiled. */
+/** Distinct schemas that are kept compiled, and distinct sets of values that are remembered. */
 const mostSchemas = 100;
+const mostShapes = 1000;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, file, folders } = options;
   const settings = new Map<string, Promise<Settings>>();
   const settled = new Map<string, Settings>();
   const compile = compileOnce();
+  const shapes = new Set<string | undefined>();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
 
@@ -87,11 +91,13 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       request,
       own,
     }),
+    isLikeChecked: (job) => shapes.has(shapeOf(job)),
     checkNow(job) {
       const found = settled.get(settingsKey(job));
       try {
         const built = found && plainRequest(job, found);
         if (found === undefined || built === undefined) return undefined;
+        if (shapes.size < mostShapes) shapes.add(shapeOf(job));
         const { request, hasFiles, characters } = digestPlain(built.post);
         return { built, settings: found, request, hasFiles, characters };
       } catch (error) {

@@ -6,9 +6,11 @@ import { createPacer, type Pacer } from '../../batch/rate.ts';
 import { openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/stage.ts';
+import { createTurns } from '../../batch/turns.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles, type RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
+import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../lock/processes.ts';
 import { version } from '../../version.ts';
 import { dueJobs, prepareDue } from './due.ts';
@@ -100,11 +102,13 @@ function performingOf(
       maxWaitMs: flags.retryMaxTime ?? longestWaitMs,
       safeOnly: flags.retrySafeOnly === true,
     },
+    startDeadline: createDeadlines(),
     gate,
     pace,
     strict: flags.strict === true,
     requireComplete: flags.requireComplete === true,
     flight: createFlight(context.signal),
+    turn: createTurns(() => context.io.elapsed()),
   };
 }
 

@@ -13,6 +13,8 @@ export interface RunnerOptions {
   prepare(job: Job): Promise<ReadyJob>;
   recorder: Recorder;
   concurrency: number;
+  /** Monotonic clock in ms. */
+  elapsed: () => number;
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace(signal: AbortSignal): Promise<void>;

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Recorder } from './recorder.ts';
 import type { Job, Performed, Step } from './types.ts';
 
@@ -32,20 +33,35 @@ export interface StageOptions {
   /** Builds the request. */
   prepare(job: Job): Promise<ReadyJob>;
   recorder: Recorder;
-  /** Jobs that are ready at most. */
+  /** Jobs that are ready at most, unless jobs end much faster than the disk writes. */
   ahead: number;
+  /** Monotonic clock in ms. */
+  elapsed: () => number;
   step?: Step | undefined;
 }
 
+/**
+ * Groups that follow each other sooner, in ms, become larger: a disk takes that long at times, and all wait for it then. Not
+ * without end: after a power cut nobody knows which of those that were ready went out.
+ */
+const soonMs = 50;
+const mostTimes = 8;
+/** So many are built in one turn of the event loop. */
+const atOnce = 16;
+
 /** Nothing is taken before the first `next`. */
-export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions): Stage {
+export function openStage({ jobs, prepare, recorder, ahead: least, elapsed, step }: StageOptions): Stage {
   const ready: Staged[] = [];
+  let ahead = least;
+  let loadedAt = Number.NEGATIVE_INFINITY;
   let loading: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   let over = false;
 
   async function load(): Promise<void> {
     const group: Staged[] = [];
+    if (elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, least * mostTimes);
+    loadedAt = elapsed();
     try {
       while (!over && ready.length + group.length < ahead) {
         const { value: job, done } = await jobs.next();
@@ -54,6 +70,7 @@ export function openStage({ jobs, prepare, recorder, ahead, step }: StageOptions
         step?.('taken', job.id);
         const { request, perform, drop } = await prepare(job);
         group.push({ job, request, perform, drop });
+        if (group.length % atOnce === 0) await turn();
       }
       if (group.length > 0) await recorder.ready(group);
       ready.push(...group);

@@ -21,7 +21,7 @@ export function jobOf(line: number): Job {
 /** A run whose jobs do what the test says, with the order in which everything happened. */
 export async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
   const log: string[] = [];
-  const state = { running: 0, most: 0 };
+  const state = { running: 0, most: 0, now: 0 };
   async function* source(): AsyncGenerator<Job, void> {
     for (let line = 1; line <= jobs; line++) yield jobOf(line);
   }
@@ -45,6 +45,8 @@ export async function start({ jobs = 10, perform = async () => done, options = {
       close: async () => undefined,
     },
     concurrency: 2,
+    // No group follows soon.
+    elapsed: () => (state.now += 1000),
     gate: {
       enter: async () => undefined,
       close: () => undefined,

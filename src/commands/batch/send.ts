@@ -66,6 +66,7 @@ export async function sendJobs(
       };
     },
     recorder,
+    elapsed: () => io.elapsed(),
     concurrency: Math.min(flags.concurrency ?? defaultConcurrency, plan.due),
     gate,
     pace,

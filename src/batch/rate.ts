@@ -20,9 +20,10 @@ export function createPacer(
   spacingMs: number | undefined,
   { elapsed, sleep }: { elapsed: () => number; sleep: Sleep },
 ): Pacer {
+  const atOnce = Promise.resolve();
+  if (spacingMs === undefined) return () => atOnce;
   let nextAt = Number.NEGATIVE_INFINITY;
   return async (signal) => {
-    if (spacingMs === undefined) return;
     const turn = Math.max(nextAt, elapsed());
     nextAt = turn + spacingMs;
     for (let ms = turn - elapsed(); ms > 0; ms = turn - elapsed()) await sleep(ms, signal);
@@ -35,14 +36,18 @@ type JobGate = Pick<BatchGate, 'enter' | 'close' | 'allowRetry'>;
 /** The gate of one job, through which every attempt goes: the first one had its turn before it was written down as sent. */
 export function paceRetries(gate: JobGate, pace: Pacer): JobGate {
   let isFirst = true;
+  const enterAgain = async (signal: AbortSignal): Promise<void> => {
+    await pace(signal);
+    // Last: it may close while the turn is waited for.
+    await gate.enter(signal);
+  };
   return {
     close: gate.close,
     allowRetry: gate.allowRetry,
-    async enter(signal) {
-      if (!isFirst) await pace(signal);
+    enter(signal) {
+      if (!isFirst) return enterAgain(signal);
       isFirst = false;
-      // Last: it may close while the turn is waited for.
-      await gate.enter(signal);
+      return gate.enter(signal);
     },
   };
 }

@@ -43,13 +43,8 @@ export function shapeOf({ command, values }: Job): string | undefined {
   return shape;
 }
 
-/**
- * The request of a job that names no file, at once: thousands are made before the first one is sent. Undefined where
- * something must be read, or the prompt is missing. Throws GatewayError usage.
- */
-export function plainRequest(job: Job, settings: Settings): BuiltRequest | undefined {
-  if (shapeOf(job) === undefined) return undefined;
-  const { command, values } = job;
+/** The request of a job that has a shape, at once: a batch has thousands. Throws GatewayError usage. */
+export function plainRequest({ command, values }: Job, settings: Settings): BuiltRequest {
   const { prompt, system } = values as { prompt: string; system?: string };
   const parts = plainParts(prompt, system);
   if (command === 'chat') return chatRequest(values, parts, settings);

@@ -48,6 +48,10 @@ export function createReadyJobs(): ReadyJobs {
 }
 
 function sizeOf({ values }: Job, checked: CheckedJob | undefined): number {
-  if (checked === undefined) return JSON.stringify(values).length;
+  if (checked === undefined) return Object.values(values).reduce<number>((sum, value) => sum + lengthOf(value), 0);
   return checked.own?.hasCleanups() || checked.hasFiles ? Number.POSITIVE_INFINITY : checked.characters;
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' ? value.length : JSON.stringify(value).length;
 }

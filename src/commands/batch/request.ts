@@ -95,9 +95,10 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     checkNow(job) {
       const found = settled.get(settingsKey(job));
       try {
-        const built = found && plainRequest(job, found);
-        if (found === undefined || built === undefined) return undefined;
-        if (shapes.size < mostShapes) shapes.add(shapeOf(job));
+        const shape = shapeOf(job);
+        if (found === undefined || shape === undefined) return undefined;
+        const built = plainRequest(job, found);
+        if (shapes.size < mostShapes) shapes.add(shape);
         const { request, hasFiles, characters } = digestPlain(built.post);
         return { built, settings: found, request, hasFiles, characters };
       } catch (error) {

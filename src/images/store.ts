@@ -34,6 +34,7 @@ export function createFileStore({
       return fileTarget(writer);
     },
     async discard() {
+      if (writers.length === 0) return;
       const results = await Promise.allSettled(writers.splice(0).map((writer) => writer.discard()));
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;

@@ -70,8 +70,7 @@ class Running implements Dispatcher.DispatchHandler {
     this.#request = request;
     this.#options = options;
     this.#settle = settle;
-    // A batch has one signal and many requests: Node would warn of a leak from the eleventh on.
-    setMaxListeners(0, options.signal);
+    allowMany(options.signal);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -148,6 +147,15 @@ class Running implements Dispatcher.DispatchHandler {
     const { url } = this.#request;
     return faultOf(reason, this.#phase, url.host).with({ request: `POST ${url.origin}${url.pathname}` });
   }
+}
+
+const allowed = new WeakSet<AbortSignal>();
+
+/** A batch has one signal and many requests: Node would warn of a leak from the eleventh on. */
+function allowMany(signal: AbortSignal): void {
+  if (allowed.has(signal)) return;
+  setMaxListeners(0, signal);
+  allowed.add(signal);
 }
 
 function joinHeaders(headers: Headers): Record<string, string> {

@@ -29,7 +29,6 @@ export function createJobContexts(batch: Context, folders: JobFolders): (command
     ...(batch.root.profile !== undefined && { profile: batch.root.profile }),
   } as const;
   const stdin = { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin };
-  const silent = silentUi(batch.ui);
   const [input, output] = [folders.input, folders.output].map((cwd) => ({ ...batch.io, cwd })) as [
     Context['io'],
     Context['io'],
@@ -38,7 +37,7 @@ export function createJobContexts(batch: Context, folders: JobFolders): (command
   return (command) => {
     const report = emptyReport(command);
     const cleanups: (() => Promise<void>)[] = [];
-    const ui: Ui = { ...silent, warn: async (text) => void report.warnings.push(batch.ui.redact(text)) };
+    const ui = silentUi(batch.ui, async (text) => void report.warnings.push(batch.ui.redact(text)));
     const atEnd = (cleanup: () => Promise<void>): void => void cleanups.unshift(cleanup);
     return {
       input: { signal, patience, root, stdin, ui, report, atEnd, io: input },
@@ -53,19 +52,28 @@ export function createJobContexts(batch: Context, folders: JobFolders): (command
 }
 
 /** Of what one job says only its warnings are kept, and they stand in its result. */
-function silentUi(ui: Ui): Ui {
-  const progress = { update: () => undefined, stop: () => undefined };
+function silentUi({ redact }: Ui, warn: Ui['warn']): Ui {
   return {
     note: nothing,
-    warn: nothing,
+    warn,
     detail: nothing,
     think: nothing,
     show: nothing,
-    redactWith: () => undefined,
-    redact: (text) => ui.redact(text),
-    progress: () => progress,
+    redactWith: ignore,
+    redact,
+    progress: noProgress,
     isVerbose: false,
   };
+}
+
+const shown = { update: ignore, stop: ignore };
+
+function noProgress(): typeof shown {
+  return shown;
+}
+
+function ignore(): void {
+  // There is nothing to show.
 }
 
 async function nothing(): Promise<void> {

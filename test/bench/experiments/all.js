@@ -16,7 +16,7 @@ export const experiments = {
   'images-4': fourPictures,
   'images-8': pictures(8, 3),
   edit: bigEdit,
-  'batch-1': batchOf(1, 5),
+  'batch-1': batchOf(1, 9),
   'batch-2000': batchOf(2000, 9),
   'batch-20000': batchOf(20_000, 1),
   'batch-images': pictureBatch,

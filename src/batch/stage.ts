@@ -45,7 +45,7 @@ export interface StageOptions {
  * without end: after a power cut nobody knows which of those that were ready went out.
  */
 const soonMs = 50;
-const mostTimes = 8;
+const mostTimes = 4;
 /** So many are built in one turn of the event loop. */
 const atOnce = 16;
 

@@ -1,5 +1,5 @@
 /** Work of one turn of the event loop, in ms: what comes behind it waits for turns of its own. */
-const longestMs = 1;
+const longestMs = 2;
 
 /**
  * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them

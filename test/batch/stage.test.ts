@@ -60,12 +60,12 @@ test('what is left takes no further job', async () => {
   expect(seen).toMatchObject({ built: ['1', '2', '3'], unsent: ['3'] });
 });
 
-test('groups that follow each other soon become larger, up to eight times what is wanted', async () => {
+test('groups that follow each other soon become larger, up to four times what is wanted', async () => {
   const { stage, seen, next } = stageOf({ ahead: 4, elapsed: () => 0 });
   for (let taken = 0; taken < 100; taken++) await next();
   await stage.leave();
-  expect(seen.groups.slice(0, 4)).toEqual([4, 8, 16, 32]);
-  expect(Math.max(...seen.groups.slice(4))).toBeLessThanOrEqual(32);
+  expect(seen.groups.slice(0, 3)).toEqual([4, 8, 16]);
+  expect(Math.max(...seen.groups.slice(3))).toBe(16);
 });
 
 test('groups that have time stay as small as they are', async () => {

@@ -11,7 +11,7 @@ function turns() {
 test('who comes while there is time goes on at once', () => {
   const { clock, take } = turns();
   expect(take()).toBeUndefined();
-  clock.now = 0.9;
+  clock.now = 1.9;
   expect(take()).toBeUndefined();
 });
 
@@ -20,7 +20,7 @@ test('who comes later in a turn waits; those that wait have a turn each, in thei
   // From here on a turn begins.
   await stat('.');
   take();
-  clock.now = 1;
+  clock.now = 2;
   const order: number[] = [];
   for (const index of [1, 2, 3]) void take()?.then(() => order.push(index));
   clock.now = 0;

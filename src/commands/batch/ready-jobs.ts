@@ -2,7 +2,7 @@ import type { Job } from '../../batch/types.ts';
 import type { CheckedJob } from './request.ts';
 
 /** A job as it stood in the file; with its request where that was built. */
-export interface ReadyJob {
+interface KeptJob {
   job: Job;
   checked: CheckedJob | undefined;
 }
@@ -13,7 +13,7 @@ export interface ReadyJobs {
   /** False from the first one on that is not kept: there is no room, or files stand behind it whose content may change. */
   keep(job: Job, checked?: CheckedJob): boolean;
   /** It is forgotten: nothing else may hold it, for it grows with its answer. */
-  take(id: string): ReadyJob | undefined;
+  take(id: string): KeptJob | undefined;
   jobs(): Iterable<Job>;
 }
 
@@ -21,7 +21,7 @@ export interface ReadyJobs {
 const most = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
 export function createReadyJobs(): ReadyJobs {
-  const kept = new Map<string, ReadyJob>();
+  const kept = new Map<string, KeptJob>();
   let characters = 0;
   return {
     get size() {

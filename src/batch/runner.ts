@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../errors.ts';
+import type { Usage } from '../formats/content/types.ts';
 import type { BatchGate } from './gate.ts';
 import type { Recorder } from './recorder.ts';
 import { openStage, type ReadyJob, type Stage, type Staged } from './stage.ts';
 import type { Job, Performed, Step } from './types.ts';
-import { totalTokens } from './usage.ts';
+import { addUsage, totalTokens } from './usage.ts';
 
 export interface RunnerOptions {
   /** The jobs that are due, in the order of their file. */
@@ -46,8 +47,7 @@ interface Running extends RunnerOptions {
   stop: Stop | undefined;
   fatal: unknown;
   failures: number;
-  /** Of this run and of those before it. */
-  tokens: number;
+  usage: Usage;
   /** Records that are on their way to the disk. */
   recording: Set<Promise<void>>;
 }
@@ -65,7 +65,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     stop: undefined,
     fatal: undefined,
     failures: 0,
-    tokens: options.usedTokens,
+    usage: {},
     recording: new Set(),
   };
   // One signal, and a listener for every job under way.
@@ -139,7 +139,7 @@ async function waitForTurn(staged: Staged, { pace, gate, taking: { signal }, sta
 
 function mayGoOn(running: Running): boolean {
   if (running.failures >= running.maxFailures) stopTaking(running, 'failures', undefined);
-  if (running.tokens >= running.maxTokens) stopTaking(running, 'tokens', undefined);
+  if (running.usedTokens + totalTokens(running.usage) >= running.maxTokens) stopTaking(running, 'tokens', undefined);
   return !running.taking.signal.aborted;
 }
 
@@ -187,7 +187,7 @@ function record(
 
 function count(performed: Performed, running: Running): void {
   if (performed.state === 'unsent') return;
-  running.tokens += totalTokens(performed.usage ?? {});
+  if (Number.isFinite(running.maxTokens)) running.usage = addUsage(running.usage, performed.usage);
   if (performed.state === 'done') running.gate.succeeded();
   else running.failures++;
 }

@@ -61,7 +61,6 @@ export function openStage({ jobs, prepare, recorder, ahead: least, elapsed, step
   async function load(): Promise<void> {
     const group: Staged[] = [];
     if (elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, least * mostTimes);
-    loadedAt = elapsed();
     try {
       while (!over && ready.length + group.length < ahead) {
         const { value: job, done } = await jobs.next();
@@ -74,6 +73,7 @@ export function openStage({ jobs, prepare, recorder, ahead: least, elapsed, step
       }
       if (group.length > 0) await recorder.ready(group);
       ready.push(...group);
+      loadedAt = elapsed();
     } catch (error) {
       failure = { error };
       // The journal does not name them: to call them unsent would make them as new.

@@ -54,7 +54,7 @@ export class SyncedFile {
 
   /** Appends one line, in one write with those of the same moment: who waited for one sync goes on together. Throws GatewayError not-written, where none of them is appended. */
   appendSoon(line: string): Promise<void> {
-    this.#soon ??= { lines: [], done: Promise.resolve().then(() => this.#appendHeld()) };
+    this.#soon ??= this.#planAppend();
     this.#soon.lines.push(line);
     return this.#soon.done;
   }
@@ -80,10 +80,13 @@ export class SyncedFile {
     await this.#handle.close();
   }
 
-  #appendHeld(): void {
-    const { lines } = this.#soon ?? { lines: [] };
-    this.#soon = undefined;
-    this.append(lines.join('\n'));
+  #planAppend(): { lines: string[]; done: Promise<void> } {
+    const lines: string[] = [];
+    const done = Promise.resolve().then(() => {
+      this.#soon = undefined;
+      this.append(lines.join('\n'));
+    });
+    return { lines, done };
   }
 
   #planSync(withinMs: number): { done: Promise<void>; begin: () => void } {

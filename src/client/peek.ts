@@ -17,11 +17,16 @@ export async function peek(
 const enough = 4096;
 const longestMark = 'event:'.length;
 
-async function* rest(seen: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* seen;
-    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
-  } finally {
-    await iterator.return?.();
-  }
+/** No generator: that one would hear of a reader's leave only when the next chunk comes. */
+function rest(seen: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
+  return {
+    next() {
+      const value = seen.shift();
+      return value === undefined ? iterator.next() : Promise.resolve({ done: false, value });
+    },
+    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
 }

@@ -31,7 +31,7 @@ interface Lanes {
 }
 
 /** A connection that was free for longer, in ms, is listened to once more. */
-const freshMs = 100;
+const freshMs = 5;
 
 /**
  * A request on a connection that is being closed would be lost, and might have been billed. So a connection rests after a

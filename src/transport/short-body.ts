@@ -19,7 +19,7 @@ export async function readDivertedBody(
   try {
     while (bytes <= shortBytes) {
       const { value, done } = await source.next();
-      if (done) return held.forEach(take);
+      if (done) break;
       bytes += value.byteLength;
       held.push(new Uint8Array(value));
     }
@@ -27,6 +27,7 @@ export async function readDivertedBody(
     held.forEach(take);
     throw error;
   }
+  if (bytes <= shortBytes) return held.forEach(take);
   for await (const part of divertBase64(joined(held, source), diversion)) take(part);
 }
 

@@ -45,8 +45,8 @@ test('one that has just rested is at hand, one that lay idle is listened to for 
   const { take } = connections();
   const first = await take(origin);
   for (const [ms, atHand] of [
-    [100, true],
-    [101, false],
+    [5, true],
+    [6, false],
   ] as const) {
     first.keep();
     await rested();

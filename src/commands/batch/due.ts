@@ -1,6 +1,6 @@
 import type { Job } from '../../batch/types.ts';
 import { GatewayError } from '../../errors.ts';
-import type { PreparedJob } from './request.ts';
+import type { CheckedJob } from './request.ts';
 import type { Batch } from './types.ts';
 
 /** The jobs that this run sends, in the order of their file. */
@@ -15,11 +15,10 @@ export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<J
 }
 
 /** The request as it was checked, or built again from the file; what was checked is what is sent. */
-export async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Promise<PreparedJob> {
+export async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Promise<CheckedJob> {
   const ready = plan.ready.take(job.id);
   const checked = ready?.checked ?? builder.checkNow(job) ?? (await builder.check(job));
-  if (ready) return builder.open(job, checked);
-  if (state.table.requestOf(state.table.find(job.key)) === checked.request) return builder.open(job, checked);
+  if (ready || state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
   await checked.own?.end();
   throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {
     hint: 'run the same command again',

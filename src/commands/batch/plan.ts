@@ -91,7 +91,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   return plan;
 }
 
-async function planJobs(jobs: readonly Job[], planning: Planning): Promise<void> {
+async function planJobs(jobs: Iterable<Job>, planning: Planning): Promise<void> {
   const { faults, builder, plan } = planning;
   for (const job of jobs) {
     try {

@@ -59,13 +59,14 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 /** Distinct schemas that are kept compiled, and distinct sets of values that are remembered. */
 const mostSchemas = 100;
 const mostShapes = 1000;
+const longestShape = 1000;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, file, folders } = options;
   const settings = new Map<string, Promise<Settings>>();
   const settled = new Map<string, Settings>();
   const compile = compileOnce();
-  const shapes = new Set<string | undefined>();
+  const shapes = new Set<string>();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
 
@@ -91,14 +92,14 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       request,
       own,
     }),
-    isLikeChecked: (job) => shapes.has(shapeOf(job)),
+    isLikeChecked: (job) => shapes.has(shapeOf(job) ?? ''),
     checkNow(job) {
       const found = settled.get(settingsKey(job));
       try {
         const shape = shapeOf(job);
         if (found === undefined || shape === undefined) return undefined;
         const built = plainRequest(job, found);
-        if (shapes.size < mostShapes) shapes.add(shape);
+        if (shape.length < longestShape && shapes.size < mostShapes) shapes.add(shape);
         const { request, hasFiles, characters } = digestPlain(built.post);
         return { built, settings: found, request, hasFiles, characters };
       } catch (error) {

@@ -31,7 +31,7 @@ export async function sendJobs(
   batch: Batch,
   { step, graceMs = defaultGraceMs }: BatchHooks,
 ): Promise<Stop | undefined> {
-  const { flags, context, outdir, state, lostEnds, plan } = batch;
+  const { flags, context, outdir, state, lostEnds, plan, builder } = batch;
   const { io, ui } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
@@ -55,14 +55,14 @@ export async function sendJobs(
   return runJobs({
     jobs: dueJobs(batch),
     async prepare(job): Promise<ReadyJob> {
-      const prepared = await prepareDue(job, batch);
+      const checked = await prepareDue(job, batch);
       return {
-        request: prepared.request,
+        request: checked.request,
         perform(signal) {
           performing.flight.landBy(signal);
-          return performJob(job, prepared, performing);
+          return performJob(job, builder.open(job, checked), performing);
         },
-        drop: () => prepared.own.end(),
+        drop: async () => checked.own?.end(),
       };
     },
     recorder,

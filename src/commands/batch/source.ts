@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine } from '../../batch/job-line.ts';
-import { readLineBlocks } from '../../batch/read-lines.ts';
+import { type Line, readLineBlocks } from '../../batch/read-lines.ts';
 import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { spool } from '../../images/input.ts';
@@ -24,7 +24,7 @@ export interface JobSource {
    * The jobs in their order, as many at a time as one read of the file brings. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
    * passed over; without `onFault` it is thrown.
    */
-  blocks(onFault?: (error: unknown) => void): AsyncGenerator<readonly Job[], void>;
+  blocks(onFault?: (error: unknown) => void): AsyncGenerator<Iterable<Job>, void>;
   /** The same, one by one. */
   jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
@@ -43,9 +43,14 @@ export async function openJobs(
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
-  async function* blocks(onFault: (error: unknown) => void = rethrow): AsyncGenerator<Job[], void> {
-    for await (const lines of readLineBlocks(handle))
-      yield lines.map(({ text, number }) => readOr(onFault, () => read(text, number, rules))).filter(isDefined);
+  function* jobsOf(lines: readonly Line[], onFault: (error: unknown) => void): Generator<Job, void> {
+    for (const { text, number } of lines) {
+      const job = readOr(onFault, () => read(text, number, rules));
+      if (job) yield job;
+    }
+  }
+  async function* blocks(onFault: (error: unknown) => void = rethrow): AsyncGenerator<Iterable<Job>, void> {
+    for await (const lines of readLineBlocks(handle)) yield jobsOf(lines, onFault);
   }
   return {
     name: rules.file,
@@ -74,10 +79,6 @@ function readOr(onFault: (error: unknown) => void, read: () => Job | undefined):
     onFault(error);
     return undefined;
   }
-}
-
-function isDefined(job: Job | undefined): job is Job {
-  return job !== undefined;
 }
 
 function rethrow(error: unknown): never {

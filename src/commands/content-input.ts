@@ -1,8 +1,10 @@
+import { contentPost } from '../client/content.ts';
 import { applySettings, type Setting } from './flags/set.ts';
 import { encodeContentRequest } from '../formats/content/request.ts';
 import type { ContentInput, InlineInput } from '../formats/content/types.ts';
 import { usageError } from '../errors.ts';
 import type { Body } from '../upload.ts';
+import type { Building, BuiltRequest } from './built-request.ts';
 import type { Context } from './context.ts';
 import { type FileOrJson, readListFlag, readObjectFlag, readJsonFlag, readTextFlag } from './input-files.ts';
 
@@ -78,8 +80,19 @@ export interface ContentParts extends BodyFiles, Pick<ContentInput, 'contents' |
   inline: readonly InlineInput[];
 }
 
+/** The request of `text` or of an image command, of what was read. Throws GatewayError usage. */
+export function contentRequest(
+  use: 'text' | 'image',
+  flags: ContentFlags,
+  parts: ContentParts,
+  { model: { value: model } }: Building['settings'],
+): BuiltRequest {
+  const post = contentPost(model, use, contentBody(flags, parts));
+  return { post, model, prompt: parts.prompt, check: undefined, inputs: [] };
+}
+
 /** The body of a content-format request: `--body` < flags < `--set`. The model is no field of it. */
-export function contentBody(flags: ContentFlags, read: ContentParts): Body {
+function contentBody(flags: ContentFlags, read: ContentParts): Body {
   // Field by field: a spread is several times slower, and batches have many jobs.
   const input: ContentInput = {
     prompt: read.prompt,

@@ -1,7 +1,6 @@
-import { contentPost } from '../client/content.ts';
 import { readAttachments } from './attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
-import { contentBody, type ContentFlags, type ContentParts, readBodyFiles, readContentFiles } from './content-input.ts';
+import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
 import { type PromptFlags, readPrompt } from './prompt.ts';
 
 /** Flags that shape a request of `text`, as they were typed. */
@@ -22,15 +21,5 @@ export async function buildTextRequest(
   const optional = read.body !== undefined || read.contents !== undefined;
   const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value };
   const prompt = await readPrompt(words, flags, context, rules);
-  return { ...textRequest(flags, { ...read, prompt, inline }, settings), check };
-}
-
-/** The same of what was read. */
-export function textRequest(
-  flags: TextRequestFlags,
-  parts: ContentParts,
-  { model: { value: model } }: Building['settings'],
-): BuiltRequest {
-  const post = contentPost(model, 'text', contentBody(flags, parts));
-  return { post, model, prompt: parts.prompt, check: undefined, inputs: [] };
+  return { ...contentRequest('text', flags, { ...read, prompt, inline }, settings), check };
 }

@@ -2,8 +2,7 @@ import type { Job } from '../../batch/types.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { BuiltRequest } from '../built-request.ts';
 import { chatRequest } from '../chat/request.ts';
-import { imageRequest } from '../image/request.ts';
-import { textRequest } from '../text-request.ts';
+import { contentRequest } from '../content-input.ts';
 
 /** Keys whose values are the request itself: nothing is read for them. */
 const plainKeys = new Set([
@@ -48,7 +47,7 @@ export function plainRequest({ command, values }: Job, settings: Settings): Buil
   const { prompt, system } = values as { prompt: string; system?: string };
   const parts = plainParts(prompt, system);
   if (command === 'chat') return chatRequest(values, parts, settings);
-  return command === 'text' ? textRequest(values, parts, settings) : imageRequest(values, parts, settings);
+  return contentRequest(command === 'text' ? 'text' : 'image', values, parts, settings);
 }
 
 /** What a request is made of where nothing was read. */

@@ -24,7 +24,7 @@ export interface CheckedJob extends Digest {
 }
 
 /** The same when it is sent. */
-export interface PreparedJob extends Pick<CheckedJob, 'built' | 'settings' | 'request'> {
+export interface PreparedJob extends Pick<CheckedJob, 'built' | 'settings'> {
   own: JobContext;
 }
 
@@ -80,18 +80,12 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     const from = settings.size === 0 ? context : { ...context, ui: silent };
     const read = readSettings({ ...flags, ...(model !== undefined && { model }) }, from, uses[command]);
     settings.set(key, read);
-    void read.then((found) => settled.set(key, found)).catch(() => undefined);
     return read;
   }
 
   return {
     settingsOf,
-    open: (job, { built, settings: found, request, own = createContext(job.command) }) => ({
-      built,
-      settings: found,
-      request,
-      own,
-    }),
+    open: (job, { built, settings: found, own = createContext(job.command) }) => ({ built, settings: found, own }),
     isLikeChecked: (job) => shapes.has(shapeOf(job) ?? ''),
     checkNow(job) {
       const found = settled.get(settingsKey(job));
@@ -108,6 +102,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     },
     async check(job) {
       const found = await settingsOf(job);
+      settled.set(settingsKey(job), found);
       const own = createContext(job.command);
       try {
         const built = await build(job, { context: own.input, settings: found, compile });

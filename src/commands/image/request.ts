@@ -1,13 +1,6 @@
-import { contentPost } from '../../client/content.ts';
 import { readImages } from '../attachments.ts';
 import { type Building, type BuiltRequest } from '../built-request.ts';
-import {
-  contentBody,
-  type ContentFlags,
-  type ContentParts,
-  readBodyFiles,
-  readContentFiles,
-} from '../content-input.ts';
+import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from '../content-input.ts';
 import { type PromptFlags, readPrompt } from '../prompt.ts';
 
 /** Flags that shape a request of `image gen` and `image edit`, as they were typed. */
@@ -25,15 +18,5 @@ export async function buildImageRequest(
   const inputs = await readImages(flags.image ?? [], context, { hash: flags.sidecar === true });
   const optional = read.body !== undefined || read.contents !== undefined;
   const prompt = await readPrompt(words, flags, context, { command, readsStdin: false, optional, noStdin: true });
-  return { ...imageRequest(flags, { ...read, prompt, inline: inputs }, settings), inputs };
-}
-
-/** The same of what was read. */
-export function imageRequest(
-  flags: ImageRequestFlags,
-  parts: ContentParts,
-  { model: { value: model } }: Building['settings'],
-): BuiltRequest {
-  const post = contentPost(model, 'image', contentBody(flags, parts));
-  return { post, model, prompt: parts.prompt, check: undefined, inputs: [] };
+  return { ...contentRequest('image', flags, { ...read, prompt, inline: inputs }, settings), inputs };
 }

@@ -1,5 +1,6 @@
 import { GatewayError, type ErrorClass } from './errors.ts';
 import { type Ending, runProgram } from './run.ts';
+import { endProcess } from './terminal/end.ts';
 import { createProcessIo } from './terminal/process-io.ts';
 import { tuneV8 } from './terminal/v8-tuning.ts';
 
@@ -40,5 +41,6 @@ process.on('uncaughtException', (value) => {
 
 void runProgram(process.argv.slice(2), createProcessIo(process), ending).then((ended) => {
   process.exitCode = ended.exitCode;
-  if (received !== undefined) dieBy(received);
+  if (received !== undefined) return dieBy(received);
+  endProcess(process);
 });

@@ -22,6 +22,8 @@ export interface Defaults {
 }
 
 const mostIdBytes = 512;
+/** What a line says of the job itself; its other keys are flags. */
+const jobFields = new Set(['id', 'command', 'name']);
 
 /**
  * Reads one line of a job file; undefined for an empty one. Throws GatewayError usage that names file and line: no JSON, an
@@ -29,21 +31,20 @@ const mostIdBytes = 512;
  */
 export function readJobLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
-  return at(rules.file, line, () => readJob(parseObject(text), line, rules));
+  try {
+    return readJob(parseObject(text), line, rules);
+  } catch (error) {
+    throw located(rules.file, line, error);
+  }
 }
 
 /** The job of one line of `--prompts`. */
 export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
-  return at(rules.file, line, () => readJob({ prompt: text }, line, rules));
-}
-
-/** Adds file and line to what is wrong. */
-function at<Result>(file: string, line: number, act: () => Result): Result {
   try {
-    return act();
+    return readJob({ prompt: text }, line, rules);
   } catch (error) {
-    throw located(file, line, error);
+    throw located(rules.file, line, error);
   }
 }
 
@@ -65,14 +66,15 @@ export function readDefaults(object: JsonObject, tables: JobRules['tables']): De
 }
 
 function readJob(object: JsonObject, line: number, { tables, defaults }: JobRules): Job {
-  const { id, command, name, ...given } = object;
+  const { id, command, name } = object;
   const chosen = command === undefined ? defaults.command : readCommand(command);
   const table = tables[chosen];
   const values: Record<string, unknown> = {};
-  for (const key of Object.keys(given)) {
+  for (const key of Object.keys(object)) {
+    if (jobFields.has(key)) continue;
     const rule = own(table, key);
     if (!rule) throw usageError(`${unknownKey(key)} of ${chosen}`, keysHint(key, table));
-    values[key] = readValue(key, given[key] as JsonValue, rule);
+    values[key] = readValue(key, object[key] as JsonValue, rule);
   }
   for (const key of Object.keys(defaults.values)) {
     const rule = own(table, key);
@@ -137,7 +139,7 @@ function unknownKey(key: string): string {
 }
 
 function keysHint(key: string, ...tables: readonly KeyTable[]): string {
-  const near = closest(key, ['id', 'command', 'name', ...tables.flatMap((table) => Object.keys(table))]);
+  const near = closest(key, [...jobFields, ...tables.flatMap((table) => Object.keys(table))]);
   if (near !== undefined) return `did you mean: "${near}"`;
   return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
 }

@@ -11,7 +11,7 @@ const stateBits = 7;
  * with open addressing; a slot is only valid until the next `add`.
  */
 export class JobTable {
-  #capacity = 1024;
+  #capacity = 4096;
   #size = 0;
   #words = new Uint32Array(this.#capacity * 4);
   #flags = new Uint8Array(this.#capacity);
@@ -34,10 +34,12 @@ export class JobTable {
 
   /** The slot of an id; a new one is in state `new`. */
   add(id: Key): number {
-    const found = this.#probe(id);
-    if (this.#flags[found] !== 0) return found;
-    if ((this.#size + 1) * 3 > this.#capacity * 2) this.#grow();
-    const slot = this.#probe(id);
+    let slot = this.#probe(id);
+    if (this.#flags[slot] !== 0) return slot;
+    if ((this.#size + 1) * 3 > this.#capacity * 2) {
+      this.#grow();
+      slot = this.#probe(id);
+    }
     this.#words[slot * 4] = id.high;
     this.#words[slot * 4 + 1] = id.low;
     this.#flags[slot] = usedBit;
@@ -112,7 +114,7 @@ export class JobTable {
     for (let from = 0; from < flags.length; from++) {
       if (flags[from] === 0) continue;
       const to = this.#probe({ high: words[from * 4] ?? 0, low: words[from * 4 + 1] ?? 0 });
-      this.#words.set(words.subarray(from * 4, from * 4 + 4), to * 4);
+      for (let word = 0; word < 4; word++) this.#words[to * 4 + word] = words[from * 4 + word] ?? 0;
       this.#flags[to] = flags[from] ?? 0;
     }
   }

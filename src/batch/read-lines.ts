@@ -28,38 +28,51 @@ export async function* readLineBlocks(handle: FileHandle): AsyncGenerator<readon
   const block = Buffer.allocUnsafe(blockBytes);
   let held: Buffer[] = [];
   let heldBytes = 0;
-  let number = 1;
-  let offset = 0;
+  let next: Place = { number: 1, offset: 0 };
   let position = 0;
-  const take = (part: Buffer, whole: boolean): Line => {
-    const bytes = heldBytes === 0 ? part : Buffer.concat([...held, part]);
-    const length = bytes.length + (whole ? 1 : 0);
-    const line = { number: number++, text: textOf(bytes, whole), whole, offset, bytes: length };
-    offset += length;
-    held = [];
-    heldBytes = 0;
-    return line;
-  };
   for (;;) {
     const { bytesRead } = await handle.read(block, 0, blockBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
-    const lines: Line[] = [];
-    let from = 0;
-    for (let end = block.indexOf(10, from); end >= 0 && end < bytesRead; end = block.indexOf(10, from)) {
-      lines.push(take(block.subarray(from, end), true));
-      from = end + 1;
+    const end = block.lastIndexOf(10, bytesRead - 1) + 1;
+    if (end > 0) {
+      const lines = linesOf(Buffer.concat([...held, block.subarray(0, end)]), next);
+      next = { number: next.number + lines.length, offset: next.offset + heldBytes + end };
+      held = [];
+      heldBytes = 0;
+      yield lines;
     }
-    yield lines;
-    if (from === bytesRead) continue;
-    heldBytes += bytesRead - from;
-    if (heldBytes > mostLineBytes) throw new GatewayError('usage', `line ${number} is longer than 256 MiB`);
-    held.push(Buffer.from(block.subarray(from, bytesRead)));
+    if (end === bytesRead) continue;
+    heldBytes += bytesRead - end;
+    if (heldBytes > mostLineBytes) throw new GatewayError('usage', `line ${next.number} is longer than 256 MiB`);
+    held.push(Buffer.from(block.subarray(end, bytesRead)));
   }
-  if (heldBytes > 0) yield [take(Buffer.alloc(0), false)];
+  if (heldBytes === 0) return;
+  yield [{ ...next, text: Buffer.concat(held).toString(), whole: false, bytes: heldBytes }];
 }
 
-function textOf(bytes: Buffer, whole: boolean): string {
-  const end = whole && bytes.at(-1) === 13 ? bytes.length - 1 : bytes.length;
-  return bytes.toString('utf8', 0, end);
+/** Where a line begins. */
+type Place = Pick<Line, 'number' | 'offset'>;
+
+/** Whole lines, with their ends. Decoded and cut all at once, which takes a fifth of the time. */
+function linesOf(block: Buffer, { number, offset }: Place): Line[] {
+  const text = block.toString('utf8', 0, block.length - 1);
+  const texts = text.split('\n');
+  // Characters are bytes where there are as many; elsewhere Latin-1 makes one of each.
+  const lengths = text.length === block.length - 1 ? texts : block.toString('latin1', 0, block.length - 1).split('\n');
+  const lines: Line[] = [];
+  let at = offset;
+  for (let index = 0; index < texts.length; index++) {
+    const line = texts[index] as string;
+    const bytes = (lengths[index] as string).length + 1;
+    lines.push({
+      number: number + index,
+      text: line.endsWith('\r') ? line.slice(0, -1) : line,
+      whole: true,
+      offset: at,
+      bytes,
+    });
+    at += bytes;
+  }
+  return lines;
 }

@@ -45,7 +45,12 @@ export async function openJobs(
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
   function* jobsOf(lines: readonly Line[], onFault: (error: unknown) => void): Generator<Job, void> {
     for (const { text, number } of lines) {
-      const job = readOr(onFault, () => read(text, number, rules));
+      let job: Job | undefined;
+      try {
+        job = read(text, number, rules);
+      } catch (error) {
+        onFault(error);
+      }
       if (job) yield job;
     }
   }
@@ -70,15 +75,6 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   if ((await stat(resolve(io.cwd, word)).catch(() => undefined)) !== undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
-}
-
-function readOr(onFault: (error: unknown) => void, read: () => Job | undefined): Job | undefined {
-  try {
-    return read();
-  } catch (error) {
-    onFault(error);
-    return undefined;
-  }
 }
 
 function rethrow(error: unknown): never {

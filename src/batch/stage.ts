@@ -49,18 +49,28 @@ const mostTimes = 4;
 /** So many are built in one turn of the event loop. */
 const atOnce = 16;
 
+/** The first group is smaller than the usual ones: its jobs are on their way while the next are built. */
+function firstOf(usual: number): number {
+  return Math.min(usual, Math.max(4, Math.ceil(usual / 8)));
+}
+
+function larger(ahead: number, usual: number, sinceMs: number): number {
+  const most = sinceMs < soonMs ? usual * mostTimes : usual;
+  return Math.max(ahead, Math.min(ahead * 2, most));
+}
+
 /** Nothing is taken before the first `next`. */
 export function openStage({ jobs, prepare, recorder, ahead: least, elapsed, step }: StageOptions): Stage {
   const ready: Staged[] = [];
-  let ahead = least;
-  let loadedAt = Number.NEGATIVE_INFINITY;
+  let ahead = firstOf(least);
+  let loadedAt: number | undefined;
   let loading: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   let over = false;
 
   async function load(): Promise<void> {
     const group: Staged[] = [];
-    if (elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, least * mostTimes);
+    if (loadedAt !== undefined) ahead = larger(ahead, least, elapsed() - loadedAt);
     try {
       while (!over && ready.length + group.length < ahead) {
         const { value: job, done } = await jobs.next();

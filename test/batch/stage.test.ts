@@ -68,6 +68,15 @@ test('groups that follow each other soon become larger, up to four times what is
   expect(Math.max(...seen.groups.slice(3))).toBe(16);
 });
 
+test('the first group is small, and those behind it grow to what is wanted whatever time they have', async () => {
+  let now = 0;
+  const { stage, seen, next } = stageOf({ ahead: 36, elapsed: () => (now += 50) });
+  for (let taken = 0; taken < 200; taken++) await next();
+  await stage.leave();
+  expect(seen.groups[0]).toBe(5);
+  expect(Math.max(...seen.groups)).toBe(36);
+});
+
 test('groups that have time stay as small as they are', async () => {
   let now = 0;
   const { stage, seen, next } = stageOf({ ahead: 4, elapsed: () => (now += 50) });

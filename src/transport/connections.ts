@@ -1,3 +1,4 @@
+import { hrtime } from 'node:process';
 import { setImmediate as turn } from 'node:timers/promises';
 import ClientPart from 'undici/lib/dispatcher/client.js';
 import { GatewayError } from '../errors.ts';
@@ -39,7 +40,7 @@ const freshMs = 5;
  * takes one that lay idle hears first what came in the same turn as the wish. undici itself listens before every request,
  * which holds up the busiest ones most; that is left out of the build (.scripts/lean-undici.js).
  */
-export function openConnections(connect: Connector['connect']): Connections {
+export function openConnections(connect: Connector['connect'], elapsed = monotonic): Connections {
   const origins = new Map<string, Lanes>();
   let isOpen = true;
   return {
@@ -49,11 +50,11 @@ export function openConnections(connect: Connector['connect']): Connections {
       lanes.most = Math.max(lanes.most, ++lanes.busy);
       while (mustWait(lanes)) await turn();
       const free = lanes.free.pop();
-      if (free !== undefined && performance.now() - free.since > freshMs) await turn();
+      if (free !== undefined && elapsed() - free.since > freshMs) await turn();
       if (!isOpen) throw closed();
       const client = free?.client ?? new ClientPart(origin, { connect });
       lanes.clients.add(client);
-      return laneOn(client, lanes);
+      return laneOn(client, lanes, elapsed);
     },
     async destroy() {
       isOpen = false;
@@ -61,6 +62,11 @@ export function openConnections(connect: Connector['connect']): Connections {
       await Promise.all(all.map((client) => client.destroy()));
     },
   };
+}
+
+/** Monotonic, in ms. `performance` is loaded by Node at its first use, which costs a millisecond. */
+function monotonic(): number {
+  return Number(hrtime.bigint()) / 1e6;
 }
 
 /** Whoever waited for a retry meanwhile sends nothing that nobody reads. */
@@ -76,7 +82,7 @@ function mustWait({ clients, free, resting, most }: Lanes): boolean {
   return free.length === 0 && resting > 0 && clients.size >= most + 2 * Math.floor(most / 8);
 }
 
-function laneOn(client: ClientPart, lanes: Lanes): Lane {
+function laneOn(client: ClientPart, lanes: Lanes, elapsed: () => number): Lane {
   return {
     client,
     keep() {
@@ -84,7 +90,7 @@ function laneOn(client: ClientPart, lanes: Lanes): Lane {
       lanes.resting++;
       afterPoll(() => {
         lanes.resting--;
-        lanes.free.push({ client, since: performance.now() });
+        lanes.free.push({ client, since: elapsed() });
       });
     },
     drop() {

@@ -1,14 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Lane, openConnections } from '../../src/transport/connections.ts';
 import { reset } from '../helpers/scripted-server.ts';
 import { failureOf, open, post, serve } from './post.ts';
 
 const origin = 'http://127.0.0.1:1';
 
-function connections() {
-  const opened = openConnections(() => expect.unreachable());
+function connections(elapsed?: () => number) {
+  const opened = openConnections(() => expect.unreachable(), elapsed);
   onTestFinished(() => opened.destroy());
   return opened;
 }
@@ -40,9 +40,8 @@ test('a connection rests until the system was asked whether it still stands', as
 });
 
 test('one that has just rested is at hand, one that lay idle is listened to for a turn', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const { take } = connections();
+  let now = 0;
+  const { take } = connections(() => now);
   const first = await take(origin);
   for (const [ms, atHand] of [
     [5, true],
@@ -50,7 +49,7 @@ test('one that has just rested is at hand, one that lay idle is listened to for 
   ] as const) {
     first.keep();
     await rested();
-    vi.advanceTimersByTime(ms);
+    now += ms;
     const next = take(origin);
     expect(await isAtHand(next)).toBe(atHand);
     expect((await next).client).toBe(first.client);

@@ -28,6 +28,14 @@ export function keepYoungHeapSmall(): void {
   if (isNeeded()) setFlagsFromString('--semi-space-growth-factor=1');
 }
 
+/**
+ * Lets V8's young heap grow at once to what thousands of replies need: doubled step by step it would be collected twice as
+ * often in the first half second.
+ */
+export function growYoungHeapFast(): void {
+  if (isNeeded()) setFlagsFromString('--semi-space-growth-factor=8');
+}
+
 /** For who serves for hours: the great collection comes when the heap has grown by half, not when it is four times as large. */
 export function keepHeapSmall(): void {
   keepYoungHeapSmall();

@@ -128,9 +128,9 @@ const batch = {
   unit: 'x',
   raw: 'ms',
   atMost: 1.15,
-  needs: ['batch-1', 'batch-2000'],
+  needs: ['batch-2000'],
   read: (medians) => {
-    const start = pick(medians, 'batch-1', 'product', 'wallMs') - 20;
+    const start = pick(medians, 'batch-2000', 'start', 'wallMs') - 20;
     const product = pick(medians, 'batch-2000', 'product', 'wallMs');
     const ideal = (2000 / 32) * 20;
     const sdk = pick(medians, 'batch-2000', 'sdk', 'wallMs');

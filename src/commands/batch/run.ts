@@ -11,6 +11,7 @@ import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
 import type { Context } from '../context.ts';
+import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 
 /** Checks all jobs, sends those that are due, and leaves a folder from which the same command goes on. */
 export async function runBatch(
@@ -20,6 +21,7 @@ export async function runBatch(
   hooks: BatchHooks = {},
 ): Promise<void> {
   const startedAt = context.io.elapsed();
+  growYoungHeapFast();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   await refuseTypo(words, context);
   requireJobs(words, flags);

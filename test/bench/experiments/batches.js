@@ -8,24 +8,33 @@ import { bareNode, sampleOf } from './experiment.js';
 /** @typedef {import('./experiment.js').Lab} Lab */
 /** @typedef {import('./experiment.js').Run} Run */
 
-/** @param {number} jobs @param {number} rounds @returns {Experiment} */
+const extras = { scene: 'batch', memory: true };
+
+/**
+ * `start` is a batch of one job, in each round beside the others: a machine is not as quick in one minute as in the next.
+ * @param {number} jobs @param {number} rounds @returns {Experiment}
+ */
 export function batchOf(jobs, rounds) {
-  const extras = { scene: 'batch', memory: true };
   return {
     rounds,
     command: 'batch',
     memory: true,
     sides: {
-      product: (lab) =>
-        withJobs(lab, jobs, (file, folder) =>
-          lab.product(['batch', file, '-o', folder, '--concurrency', '32'], extras),
-        ),
+      product: (lab) => productOf(lab, jobs),
+      start: (lab) => productOf(lab, 1),
       sdk: (lab) =>
         withJobs(lab, jobs, (file, folder) =>
           lab.script('rivals/sdk-batch.js', [file, join(folder, 'results.jsonl')], extras),
         ),
     },
   };
+}
+
+/** @param {Lab} lab @param {number} jobs */
+function productOf(lab, jobs) {
+  return withJobs(lab, jobs, (file, folder) =>
+    lab.product(['batch', file, '-o', folder, '--concurrency', '32'], extras),
+  );
 }
 
 /** 64 pictures of 20 MiB, each on the disk as it was sent. @type {Experiment} */

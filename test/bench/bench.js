@@ -58,20 +58,26 @@ async function obstacle({ command, memory, tools = [] }, lab) {
 
 /** @param {import('./rows.js').Row[]} chosen @param {import('./lab.js').Lab} lab */
 async function measureRows(chosen, lab) {
-  /** @type {import('./measure.js').Medians} */
-  const medians = {};
+  /** @type {Record<string, import('./experiments/experiment.js').Experiment>} */
+  const possible = {};
   /** @type {Map<string, string>} */
   const skipped = new Map();
   for (const name of new Set(chosen.flatMap((row) => row.needs))) {
     const experiment = experiments[name];
     if (!experiment) throw new Error(`no experiment ${name}`);
     const why = await obstacle(experiment, lab);
-    process.stderr.write(why === undefined ? `measuring ${name}\n` : `skipping ${name}: ${why}\n`);
-    if (why === undefined)
-      medians[name] = await measure(experiment, lab, flags.rounds === undefined ? undefined : Number(flags.rounds));
+    if (why === undefined) possible[name] = experiment;
     else skipped.set(name, why);
   }
+  const rounds = flags.rounds === undefined ? undefined : Number(flags.rounds);
+  const medians = await measure(possible, lab, { rounds, onTurn: tellProgress });
   return chosen.map((row) => judge(row, medians, skipped));
+}
+
+/** A line for every tenth of the way. @param {number} done @param {number} all */
+function tellProgress(done, all) {
+  const tenths = (/** @type {number} */ turns) => Math.floor((10 * turns) / all);
+  if (done === 0 || tenths(done) > tenths(done - 1)) process.stderr.write(`measuring: ${10 * tenths(done)} %\n`);
 }
 
 /**

@@ -5,21 +5,38 @@
 /** @typedef {Record<string, Record<string, Sample>>} Medians by experiment and side */
 
 /**
- * @param {Experiment} experiment
+ * The rounds of each experiment are spread over the whole run: a slow minute of the machine is no row's alone.
+ * @param {Record<string, Experiment>} experiments by name
  * @param {import('./lab.js').Lab} lab
- * @param {number} [rounds]
+ * @param {{ rounds?: number | undefined, onTurn?: (done: number, all: number) => void }} [options] rounds: of each, instead of its own number
  */
-export async function measure(experiment, lab, rounds = experiment.rounds) {
-  /** @type {Record<string, Sample[]>} */
+export async function measure(experiments, lab, { rounds, onTurn } = {}) {
+  /** @type {Record<string, Record<string, Sample[]>>} */
   const samples = {};
-  const warmUp = experiment.rounds > 1 ? 1 : 0;
-  for (let round = 0; round < rounds + warmUp; round++) {
-    for (const [name, side] of Object.entries(experiment.sides)) {
-      const sample = await side(lab);
-      if (round >= warmUp) (samples[name] ??= []).push(sample);
+  const turns = Object.entries(experiments)
+    .flatMap(([name, experiment]) => turnsOf(name, experiment, rounds))
+    .toSorted((a, b) => a.at - b.at);
+  for (const [index, { name, isWarmUp }] of turns.entries()) {
+    onTurn?.(index, turns.length);
+    const ofName = (samples[name] ??= {});
+    for (const [side, run] of Object.entries(experiments[name]?.sides ?? {})) {
+      const sample = await run(lab);
+      if (!isWarmUp) (ofName[side] ??= []).push(sample);
     }
   }
-  return Object.fromEntries(Object.entries(samples).map(([name, list]) => [name, medianOf(list)]));
+  return Object.fromEntries(Object.entries(samples).map(([name, sides]) => [name, mediansOf(sides)]));
+}
+
+/** @param {string} name @param {Experiment} experiment @param {number | undefined} wanted rounds */
+function turnsOf(name, experiment, wanted = experiment.rounds) {
+  const warmUp = experiment.rounds > 1 ? 1 : 0;
+  const all = wanted + warmUp;
+  return Array.from({ length: all }, (_, round) => ({ name, isWarmUp: round < warmUp, at: (round + 0.5) / all }));
+}
+
+/** @param {Record<string, Sample[]>} sides */
+function mediansOf(sides) {
+  return Object.fromEntries(Object.entries(sides).map(([side, list]) => [side, medianOf(list)]));
 }
 
 /** @param {Sample[]} samples @returns {Sample} the median of each number by itself */

@@ -51,7 +51,7 @@ function streamed({ scene, rounds, expected }) {
 /** @param {number} perSecond @returns {Experiment} */
 export function delayAt(perSecond) {
   return {
-    rounds: 3,
+    rounds: 5,
     sides: {
       product: (lab) => measureDelay((extras) => lab.product(['chat', prompt], extras), perSecond),
       rival: (lab) => measureDelay((extras) => lab.script('rivals/sdk-chat.js', [prompt], extras), perSecond),

@@ -35,6 +35,20 @@ describe('lines of a file', () => {
     expect((await linesOf(`${texts.join('\n')}\n`)).map(({ text }) => text)).toEqual(texts);
   });
 
+  test.each([
+    ['bytes that are no UTF-8', [0xff, 0x0a, 0xe2, 0x82, 0x0a, 0xf0, 0x9f, 0x98, 0x0a, 0xc3, 0x28, 0x0d, 0x0a, 0x80]],
+    ['characters of two to four bytes', [...Buffer.from('é\n€uro\n\u{1f431}\u{1f431}\n\na\uFEFF\n')]],
+  ])('are where their bytes are: %s', async (_, bytes) => {
+    const content = Buffer.from(bytes);
+    const lines = await linesOf(content);
+    const cut = lines.map(({ offset, bytes: length }) => content.subarray(offset, offset + length));
+    expect(Buffer.concat(cut)).toEqual(content);
+    expect(cut.map((line) => line.indexOf(0x0a))).toEqual(lines.map(({ bytes: n, whole }) => (whole ? n - 1 : -1)));
+    expect(lines.map(({ text }) => text)).toEqual(
+      cut.map((line) => new TextDecoder('utf8', { ignoreBOM: true }).decode(line).replace(/\r?\n$/, '')),
+    );
+  });
+
   test('an empty file has none', async () => {
     expect(await linesOf('')).toEqual([]);
   });

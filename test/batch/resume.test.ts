@@ -174,7 +174,7 @@ describe('failures (faults 2e: some items fail)', () => {
     expect(code).toBe(13);
     expect(stderr).toContain('stopped after 15 of 15 tokens: 3 done, 7 not sent yet');
     expect(stderr).toContain('to go on: the same command with a greater --max-tokens-total');
-    await batch(argv);
+    expect((await batch(argv)).stderr).toContain('3 of 10 jobs were sent before; 0 are sent now');
     expect(server.bodies).toHaveLength(3);
   });
 });

@@ -3,6 +3,7 @@ import { readJournal } from '../../batch/journal.ts';
 import { findLostEnds } from '../../batch/reconcile.ts';
 import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
+import { totalTokens } from '../../batch/usage.ts';
 import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir } from './folder.ts';
 import { planBatch } from './plan.ts';
@@ -62,11 +63,13 @@ async function* idsOf(source: JobSource): AsyncGenerator<string> {
   for await (const { id } of source.jobs()) yield id;
 }
 
-async function tellResume({ plan, context, source }: Batch): Promise<void> {
+async function tellResume({ plan, context, source, flags, state }: Batch): Promise<void> {
   const skipped = plan.jobs - plan.due;
+  const isSpent = totalTokens(state.usage) >= (flags.maxTokensTotal ?? Number.POSITIVE_INFINITY);
+  const now = isSpent ? 0 : plan.due;
   if (skipped > 0)
     await context.ui.note(
-      `${skipped} of ${countOf(plan.jobs, 'job')} ${be(skipped, 'was')} sent before; ${plan.due} ${be(plan.due, 'is')} sent now`,
+      `${skipped} of ${countOf(plan.jobs, 'job')} ${be(skipped, 'was')} sent before; ${now} ${be(now, 'is')} sent now`,
     );
   if (plan.removed > 0) {
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;

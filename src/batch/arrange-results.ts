@@ -15,26 +15,37 @@ interface Places {
   lengths: Float64Array;
 }
 
+/** A stretch of a file, in bytes. */
+interface Range {
+  offset: number;
+  bytes: number;
+}
+
+/** So many bytes are copied at once. */
+const copyBytes = 1024 * 1024;
+
 /**
  * Writes results.jsonl anew with one line for each job, its last one; in the order of the given ids, else in that of their
- * completion. The old file stays until the new one is whole. Throws GatewayError not-written.
+ * completion. The old file stays until the new one is whole. Resolves with the number of jobs that are done and have no
+ * line: somebody else changed the file. Throws GatewayError not-written.
  */
-export async function arrangeResults(folder: string, table: JobTable, order?: AsyncIterable<string>): Promise<void> {
+export async function arrangeResults(folder: string, table: JobTable, order?: AsyncIterable<string>): Promise<number> {
   const path = join(folder, batchFiles.results);
   const from = await openIfThere(path);
-  if (from === undefined) return;
+  if (from === undefined) return 0;
   const temp = join(folder, `.gateway-cli-${randomBytes(8).toString('hex')}.part`);
   try {
     const places = await findPlaces(from, table);
     const to = await open(temp, 'wx', 0o666);
     try {
-      for await (const slot of order ? slotsOf(order, table) : slotsInFile(from, table, places))
-        await copyLine(from, to, { offset: places.offsets[slot] ?? -1, bytes: places.lengths[slot] ?? 0 });
+      const slots = order ? slotsOf(order, table) : slotsInFile(from, table, places);
+      for await (const range of rangesOf(slots, places)) await copyRange(from, to, range);
       await to.datasync();
     } finally {
       await to.close();
     }
     await rename(temp, path);
+    return countMissing(table, places);
   } catch (error) {
     await unlink(temp).catch(() => undefined);
     throw cannotWrite(path, error);
@@ -71,17 +82,33 @@ async function* slotsInFile(from: FileHandle, table: JobTable, { offsets }: Plac
   }
 }
 
-async function copyLine(
-  from: FileHandle,
-  to: FileHandle,
-  { offset, bytes }: { offset: number; bytes: number },
-): Promise<void> {
-  if (offset < 0) return;
-  const line = Buffer.allocUnsafe(bytes);
+/** Lines that follow each other in the file are one stretch. */
+async function* rangesOf(slots: AsyncIterable<number>, { offsets, lengths }: Places): AsyncGenerator<Range> {
+  let range: Range = { offset: 0, bytes: 0 };
+  for await (const slot of slots) {
+    const [offset = -1, bytes = 0] = [offsets[slot], lengths[slot]];
+    if (offset < 0) continue;
+    if (offset === range.offset + range.bytes) range.bytes += bytes;
+    else {
+      yield range;
+      range = { offset, bytes };
+    }
+  }
+  yield range;
+}
+
+async function copyRange(from: FileHandle, to: FileHandle, { offset, bytes }: Range): Promise<void> {
+  const block = Buffer.allocUnsafe(Math.min(bytes, copyBytes));
   for (let at = 0; at < bytes;) {
-    const { bytesRead } = await from.read(line, at, bytes - at, offset + at);
+    const { bytesRead } = await from.read(block, 0, Math.min(block.length, bytes - at), offset + at);
     if (bytesRead === 0) throw new Error('the file is shorter than it was');
+    await to.appendFile(block.subarray(0, bytesRead));
     at += bytesRead;
   }
-  await to.appendFile(line);
+}
+
+function countMissing(table: JobTable, { offsets }: Places): number {
+  let missing = 0;
+  for (const slot of table.slots()) if (table.stateOf(slot) === 'done' && offsets[slot] === -1) missing++;
+  return missing;
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { GatewayError } from '../errors.ts';
 
@@ -6,6 +7,8 @@ export interface Line {
   /** From 1. */
   number: number;
   text: string;
+  /** Whether all its bytes are: what is not stands as U+FFFD in the text. */
+  isUtf8: boolean;
   /** Whether a line feed ends it: the last line of a file that was torn has none. */
   whole: boolean;
   /** Where it begins, in bytes. */
@@ -48,7 +51,8 @@ export async function* readLineBlocks(handle: FileHandle): AsyncGenerator<readon
     held.push(Buffer.from(block.subarray(end, bytesRead)));
   }
   if (heldBytes === 0) return;
-  yield [{ ...next, text: Buffer.concat(held).toString(), whole: false, bytes: heldBytes }];
+  const torn = Buffer.concat(held);
+  yield [{ ...next, text: torn.toString(), isUtf8: isUtf8(torn), whole: false, bytes: heldBytes }];
 }
 
 /** Where a line begins. */
@@ -60,6 +64,7 @@ function linesOf(block: Buffer, { number, offset }: Place): Line[] {
   const texts = text.split('\n');
   // Characters are bytes where there are as many; elsewhere Latin-1 makes one of each.
   const lengths = text.length === block.length - 1 ? texts : block.toString('latin1', 0, block.length - 1).split('\n');
+  const allUtf8 = isUtf8(block);
   const lines: Line[] = [];
   let at = offset;
   for (let index = 0; index < texts.length; index++) {
@@ -68,6 +73,7 @@ function linesOf(block: Buffer, { number, offset }: Place): Line[] {
     lines.push({
       number: number + index,
       text: line.endsWith('\r') ? line.slice(0, -1) : line,
+      isUtf8: allUtf8 || isUtf8(block.subarray(at - offset, at - offset + bytes)),
       whole: true,
       offset: at,
       bytes,

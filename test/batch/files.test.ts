@@ -23,10 +23,10 @@ async function linesOf(content: string | Uint8Array) {
 describe('lines of a file', () => {
   test('come with number and place, CRLF or LF, the last one torn', async () => {
     expect(await linesOf('a\r\n\nbä\nlast')).toEqual([
-      { number: 1, text: 'a', whole: true, offset: 0, bytes: 3 },
-      { number: 2, text: '', whole: true, offset: 3, bytes: 1 },
-      { number: 3, text: 'bä', whole: true, offset: 4, bytes: 4 },
-      { number: 4, text: 'last', whole: false, offset: 8, bytes: 4 },
+      { number: 1, text: 'a', isUtf8: true, whole: true, offset: 0, bytes: 3 },
+      { number: 2, text: '', isUtf8: true, whole: true, offset: 3, bytes: 1 },
+      { number: 3, text: 'bä', isUtf8: true, whole: true, offset: 4, bytes: 4 },
+      { number: 4, text: 'last', isUtf8: true, whole: false, offset: 8, bytes: 4 },
     ]);
   });
 
@@ -44,6 +44,7 @@ describe('lines of a file', () => {
     const cut = lines.map(({ offset, bytes: length }) => content.subarray(offset, offset + length));
     expect(Buffer.concat(cut)).toEqual(content);
     expect(cut.map((line) => line.indexOf(0x0a))).toEqual(lines.map(({ bytes: n, whole }) => (whole ? n - 1 : -1)));
+    expect(lines.map(({ isUtf8 }) => isUtf8)).toEqual(cut.map((line) => Buffer.from(line.toString()).equals(line)));
     expect(lines.map(({ text }) => text)).toEqual(
       cut.map((line) => new TextDecoder('utf8', { ignoreBOM: true }).decode(line).replace(/\r?\n$/, '')),
     );

@@ -14,6 +14,17 @@ describe('the same command again', () => {
     expect(counts(server)).toEqual({ p1: 1, p2: 1, p3: 1 });
   });
 
+  test('tells of results that somebody else removed', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(3));
+    await batch();
+    const [first] = folder.lines('results.jsonl');
+    folder.write('out/results.jsonl', `${JSON.stringify(first)}\n`);
+    const { code, stderr } = await batch();
+    expect(code).toBe(0);
+    expect(stderr).toContain('2 jobs are done, but have no line in results.jsonl: it was changed from outside');
+    expect(folder.lines('results.jsonl')).toEqual([first]);
+  });
+
   test('sends what was added', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();

@@ -1,6 +1,8 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { manyJobs, test } from './with-batch.ts';
+import { run } from '../helpers/run.ts';
+import { startCountingServer } from './counting-server.ts';
+import { createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
 
 describe('what a batch says', () => {
   test('the first five failures are told with their reasons, and where the others are', async ({
@@ -14,8 +16,34 @@ describe('what a batch says', () => {
     expect(code).toBe(13);
     const told = stderr.split('\n').filter((line) => /^p\d: rejected: .*no cats/.test(line));
     expect(told.map((line) => line.slice(0, 2))).toEqual(['p1', 'p2', 'p3', 'p4', 'p5']);
-    expect(stderr).toContain('and 2 more; all of them: gateway-cli batch status out\n');
+    expect(stderr).toContain('and 2 more; all of them stand in out/results.jsonl\n');
     expect((await batch(['--quiet'])).stderr).not.toContain('p1: rejected');
+  });
+
+  test('all failures are counted, however many are kept to be told', async ({ folder, batch }) => {
+    const facts = { type: 'failed', request: '0123456789abcdef', at: 2, error: { class: 'rejected', message: 'no' } };
+    const failed = (n: number) => ({ ...facts, id: `${n}` });
+    folder.jobs(...manyJobs(1));
+    await batch();
+    const journal = [...folder.lines('journal.jsonl'), ...Array.from({ length: 1200 }, (_, n) => failed(n))];
+    folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    expect((await batch(['status', 'out'])).stdout).toContain('\nand 1180 more; results.jsonl has them all\n');
+  });
+
+  test.each([
+    ['a job', [Buffer.from('{"prompt":"a"}\n{"prompt":"b\xff"}\n', 'latin1'), 'jobs.jsonl'], 'iconv -t UTF-8'],
+    ['a prompt', [Buffer.from('a\nb\xff', 'latin1'), '--prompts', 'jobs.jsonl'], 'iconv -t UTF-8'],
+    ['UTF-16', [Buffer.from('a\n\ufeff{}\n', 'utf16le'), '--prompts', 'jobs.jsonl'], 'iconv -f UTF-16 -t UTF-8'],
+  ] as const)('%s with bytes that are no text is not sent', async (_, [content, ...words], hint) => {
+    const server = await startCountingServer();
+    onTestFinished(() => server.close());
+    const { cwd, write } = createFolder();
+    write('jobs.jsonl', content);
+    const { code, stderr } = await run(['batch', ...words, '-o', 'out'], { cwd, env: environmentFor(server) });
+    expect(code).toBe(2);
+    expect(stderr).toContain('jobs.jsonl:2: it is not UTF-8 text');
+    expect(stderr).toContain(hint);
+    expect(server.bodies).toEqual([]);
   });
 
   test('everything that is wrong with a job file is told at once, ten lines of it', async ({

@@ -40,18 +40,18 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
   if (!context.root.json && stop !== 'signal')
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (ending !== undefined) throw ending;
-  await tellFailures(batch);
+  await tellFailures(batch, counts);
   if (exitCodeOf(counts) !== outcomes.ok.code) throw failed(counts, stop, batch);
 }
 
 /** Why the first few failed: nobody shall have to look for it. */
-async function tellFailures({ state, context, outdir }: Batch): Promise<void> {
-  const all = [...state.failures];
-  if (all.length === 0) return;
-  for (const [id, error] of all.slice(0, mostTold)) await context.ui.note(`${id}: ${error.class}: ${error.message}`);
-  const more = all.length > mostTold ? `and ${all.length - mostTold} more; ` : '';
-  const folder = shellWord(shownPath(outdir, context.io.cwd));
-  await context.ui.note(`${more}all of them: gateway-cli batch status ${folder}`);
+async function tellFailures({ state, context, outdir }: Batch, counts: Counts): Promise<void> {
+  const named = [...state.failures].slice(0, mostTold);
+  if (named.length === 0) return;
+  for (const [id, error] of named) await context.ui.note(`${id}: ${error.class}: ${error.message}`);
+  const more = Math.max(state.failures.size, counts.failed) - named.length;
+  const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
+  if (more > 0) await context.ui.note(`and ${more} more; all of them stand in ${results}`);
 }
 
 function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch): GatewayError {

@@ -10,6 +10,7 @@ import { planBatch } from './plan.ts';
 import { createRequestBuilder } from './request.ts';
 import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
+import { tellMissing } from './tell-missing.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
 import type { Context } from '../context.ts';
 import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
@@ -54,8 +55,10 @@ export async function runBatch(
     await finishBatch(batch, { failure: error }).catch(() => undefined);
     throw error;
   });
-  if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined))
-    await arrangeResults(outdir.path, state.table, flags.ordered ? idsOf(source) : undefined);
+  if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
+    const order = flags.ordered ? idsOf(source) : undefined;
+    await tellMissing(await arrangeResults(outdir.path, state.table, order), context);
+  }
   await finishBatch(batch, { stop });
 }
 

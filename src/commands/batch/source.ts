@@ -44,9 +44,10 @@ export async function openJobs(
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
   function* jobsOf(lines: readonly Line[], onFault: (error: unknown) => void): Generator<Job, void> {
-    for (const { text, number } of lines) {
+    for (const { text, number, isUtf8 } of lines) {
       let job: Job | undefined;
       try {
+        if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
         job = read(text, number, rules);
       } catch (error) {
         onFault(error);
@@ -75,6 +76,12 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   if ((await stat(resolve(io.cwd, word)).catch(() => undefined)) !== undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
+}
+
+/** Nothing is replaced behind the user's back. */
+function notUtf8(place: string, text: string): Error {
+  const from = text.includes('\0') ? 'it looks like UTF-16: iconv -f UTF-16 -t UTF-8' : 'iconv -t UTF-8';
+  return usageError(`${place}: it is not UTF-8 text`, `convert the file: ${from}`);
 }
 
 function rethrow(error: unknown): never {

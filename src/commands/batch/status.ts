@@ -32,7 +32,8 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
   const failures = [...state.failures].map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
   lines.push(...failures.slice(0, mostShown));
-  if (failures.length > mostShown) lines.push(`and ${failures.length - mostShown} more; results.jsonl has them all`);
+  const more = Math.max(failures.length, counts.failed) - mostShown;
+  if (more > 0) lines.push(`and ${more} more; results.jsonl has them all`);
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) lines.push(nextStep(counts));
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));

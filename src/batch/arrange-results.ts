@@ -38,7 +38,8 @@ export async function arrangeResults(folder: string, table: JobTable, order?: As
     const places = await findPlaces(from, table);
     const to = await open(temp, 'wx', 0o666);
     try {
-      const slots = order ? slotsOf(order, table) : slotsInFile(from, table, places);
+      const all = slotsInFile(from, table, places);
+      const slots = order ? slotsInOrder(order, all, table) : all;
       for await (const range of rangesOf(slots, places)) await copyRange(from, to, range);
       await to.datasync();
     } finally {
@@ -71,8 +72,14 @@ function slotOf(text: string, table: JobTable): number {
   return result === undefined ? -1 : table.find(keyOf(result.id));
 }
 
-async function* slotsOf(order: AsyncIterable<string>, table: JobTable): AsyncGenerator<number> {
+/** Behind those in order come the results of jobs that the job file names no more: they were paid for, too. */
+async function* slotsInOrder(
+  order: AsyncIterable<string>,
+  all: AsyncIterable<number>,
+  table: JobTable,
+): AsyncGenerator<number> {
   for await (const id of order) yield table.find(keyOf(id));
+  for await (const slot of all) if (!table.isSeen(slot)) yield slot;
 }
 
 async function* slotsInFile(from: FileHandle, table: JobTable, { offsets }: Places): AsyncGenerator<number> {

@@ -31,20 +31,23 @@ const jobFields = new Set(['id', 'command', 'name']);
  */
 export function readJobLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
-  try {
-    return readJob(parseObject(text), line, rules);
-  } catch (error) {
-    throw located(rules.file, line, error);
-  }
+  return at(rules.file, line, () => readJob(parseObject(text), line, rules));
 }
 
 /** The job of one line of `--prompts`. */
 export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
+  // A copy: the text is a part of its block, and would keep the whole of it in memory.
+  const prompt = Buffer.from(text).toString();
+  return at(rules.file, line, () => readJob({ prompt }, line, rules));
+}
+
+/** Adds file and line to what is wrong. */
+function at<Result>(file: string, line: number, act: () => Result): Result {
   try {
-    return readJob({ prompt: text }, line, rules);
+    return act();
   } catch (error) {
-    throw located(rules.file, line, error);
+    throw located(file, line, error);
   }
 }
 

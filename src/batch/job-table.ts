@@ -11,6 +11,7 @@ const stateBits = 7;
  * with open addressing; a slot is only valid until the next `add`.
  */
 export class JobTable {
+  /** A power of two: at first 70 kB, for 2,700 ids. */
   #capacity = 4096;
   #size = 0;
   #words = new Uint32Array(this.#capacity * 4);

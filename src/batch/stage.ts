@@ -41,8 +41,8 @@ export interface StageOptions {
 }
 
 /**
- * Groups that follow each other sooner, in ms, become larger: a disk takes that long at times, and all wait for it then. Not
- * without end: after a power cut nobody knows which of those that were ready went out.
+ * Usual groups that follow each other sooner, in ms, become larger: a disk takes that long at times, and all wait for it then.
+ * Not without end: after a power cut nobody knows which of those that were ready went out.
  */
 const soonMs = 50;
 const mostTimes = 4;
@@ -54,15 +54,16 @@ function firstOf(usual: number): number {
   return Math.min(usual, Math.max(4, Math.ceil(usual / 8)));
 }
 
-function larger(ahead: number, usual: number, sinceMs: number): number {
-  const most = sinceMs < soonMs ? usual * mostTimes : usual;
-  return Math.max(ahead, Math.min(ahead * 2, most));
+/** Behind the first group come usual ones. */
+function nextOf(ahead: number, usual: number, sinceMs: number): number {
+  if (ahead < usual) return usual;
+  return sinceMs < soonMs ? Math.min(ahead * 2, usual * mostTimes) : ahead;
 }
 
 /** Nothing is taken before the first `next`. */
-export function openStage({ jobs, prepare, recorder, ahead: least, elapsed, step }: StageOptions): Stage {
+export function openStage({ jobs, prepare, recorder, ahead: usual, elapsed, step }: StageOptions): Stage {
   const ready: Staged[] = [];
-  let ahead = firstOf(least);
+  let ahead = firstOf(usual);
   let loadedAt: number | undefined;
   let loading: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
@@ -70,7 +71,7 @@ export function openStage({ jobs, prepare, recorder, ahead: least, elapsed, step
 
   async function load(): Promise<void> {
     const group: Staged[] = [];
-    if (loadedAt !== undefined) ahead = larger(ahead, least, elapsed() - loadedAt);
+    if (loadedAt !== undefined) ahead = nextOf(ahead, usual, elapsed() - loadedAt);
     try {
       while (!over && ready.length + group.length < ahead) {
         const { value: job, done } = await jobs.next();

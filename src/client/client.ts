@@ -1,3 +1,4 @@
+import { monotonic } from '../clock.ts';
 import { encodeContentRequest } from '../formats/content/request.ts';
 import { encodeMessagesRequest } from '../formats/messages/request.ts';
 import type { StreamDelta } from '../formats/messages/types.ts';
@@ -64,7 +65,7 @@ async function askContent<Image extends Picture>(
   { sender, use, request, call }: Asked<ContentRequest> & { use: 'text' | 'image' },
   keeper: Keeper<Image>,
 ): Promise<Reply<Image>> {
-  const started = performance.now();
+  const started = monotonic();
   const { media, model, ...fields } = request;
   const opened = await openMedia(media);
   try {
@@ -84,7 +85,7 @@ async function* askMessages({
   call,
   stream,
 }: Asked<MessagesRequest> & { stream: true | undefined }): AsyncGenerator<StreamDelta, Reply> {
-  const started = performance.now();
+  const started = monotonic();
   const { media, ...fields } = request;
   const keeper = keepInMemory();
   const opened = await openMedia(media);
@@ -127,7 +128,7 @@ async function settle<Image extends Picture>(
   { answered, keeper, started, image, call }: Settling<Image>,
 ): Promise<Reply<Image>> {
   const kept = await keeper.keep(result);
-  const durationMs = Math.round(performance.now() - started);
+  const durationMs = Math.round(monotonic() - started);
   const reply = { ...kept, attempts: answered.attempts, durationMs };
   const verdict = error ?? judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
   if (verdict) throw new ResponseError(verdict, reply);

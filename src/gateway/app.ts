@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { monotonic } from '../clock.ts';
 import { checkContentType, checkLength, readBody } from './http/body.ts';
 import { guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
@@ -47,7 +48,7 @@ const defaultMaxBody = 128 * 2 ** 20;
 
 /** The local gateway as a `node:http` request listener, not listening yet: both formats of spec.md, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
-  const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = () => performance.now() } = options;
+  const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
   const { pace, faultDelay, varied } = options;
   const answer = options.answer ?? createOfflineAnswerer({ specOnly, pace, faultDelay, varied });
   const settings: Settings = { ...options, key: options.key, specOnly, maxBody, headerNames, elapsed, answer };

@@ -1,6 +1,7 @@
 import { createReadStream, fstatSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { monotonic } from '../clock.ts';
 import type { Dialog } from './dialog.ts';
 import { createInput, inputKind } from './input.ts';
 import type { InputKind, Io } from './io.ts';
@@ -27,8 +28,7 @@ export function createProcessIo(process: NodeJS.Process): Io {
     openEditor: kind === 'terminal' && describe(1).isTTY ? (options) => editorOf(process, options) : undefined,
     openDialog: kind === 'terminal' && describe(2).isTTY ? () => dialogOf(process) : undefined,
     now: () => Date.now(),
-    // `performance` is loaded by Node at its first use, which costs a millisecond.
-    elapsed: () => Number(process.hrtime.bigint()) / 1e6,
+    elapsed: monotonic,
     random: () => Math.random(),
   };
 }

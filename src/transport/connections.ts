@@ -1,6 +1,6 @@
-import { hrtime } from 'node:process';
 import { setImmediate as turn } from 'node:timers/promises';
 import ClientPart from 'undici/lib/dispatcher/client.js';
+import { monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 import type { Connector } from './connector.ts';
 
@@ -62,11 +62,6 @@ export function openConnections(connect: Connector['connect'], elapsed = monoton
       await Promise.all(all.map((client) => client.destroy()));
     },
   };
-}
-
-/** Monotonic, in ms. `performance` is loaded by Node at its first use, which costs a millisecond. */
-function monotonic(): number {
-  return Number(hrtime.bigint()) / 1e6;
 }
 
 /** Whoever waited for a retry meanwhile sends nothing that nobody reads. */

@@ -25,6 +25,18 @@ describe('the same command again', () => {
     expect(folder.lines('results.jsonl')).toEqual([first]);
   });
 
+  test('keeps the results of jobs that were removed, behind those in order', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(3));
+    await batch();
+    folder.jobs(...manyJobs(3).slice(1).toReversed());
+    for (let again = 0; again < 2; again++) {
+      const { code, stderr } = await batch(['--ordered']);
+      expect(code).toBe(0);
+      expect(stderr).not.toContain('no line');
+      expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['p3', 'p2', 'p1']);
+    }
+  });
+
   test('sends what was added', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();

@@ -20,7 +20,9 @@ export async function measure(experiments, lab, { rounds, onTurn } = {}) {
     onTurn?.(index, turns.length);
     const ofName = (samples[name] ??= {});
     for (const [side, run] of Object.entries(experiments[name]?.sides ?? {})) {
-      const sample = await run(lab);
+      const sample = await run(lab).catch((cause) => {
+        throw new Error(`${name}, ${side}: ${cause}`, { cause });
+      });
       if (!isWarmUp) (ofName[side] ??= []).push(sample);
     }
   }

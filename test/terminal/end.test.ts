@@ -1,9 +1,13 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buildSync } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
+
+const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
 
 const { outputFiles } = buildSync({
   entryPoints: [join(import.meta.dirname, '../../src/terminal/end.ts')],
@@ -52,4 +56,15 @@ test('a file that is being written is whole', async () => {
   child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
   expect(await once(child, 'close')).toEqual([7, null]);
   expect(text).toBe('10000000');
+});
+
+test('the program ends so: nothing that is merely open holds it', async () => {
+  const held = `require('node:net').createServer().listen(0, '127.0.0.1')`;
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-end-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'held.cjs'), held);
+  const argv = ['--require', join(folder, 'held.cjs'), bin, 'completion', 'bash'];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'ignore'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });

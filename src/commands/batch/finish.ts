@@ -51,7 +51,7 @@ async function tellFailures({ state, context, outdir }: Batch, counts: Counts): 
   for (const [id, error] of named) await context.ui.note(`${id}: ${error.class}: ${error.message}`);
   const more = Math.max(state.failures.size, counts.failed) - named.length;
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  if (more > 0) await context.ui.note(`and ${more} more; all of them stand in ${results}`);
+  if (more > 0) await context.ui.note(`and ${more} more; see ${results}`);
 }
 
 function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch): GatewayError {

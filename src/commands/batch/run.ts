@@ -4,6 +4,7 @@ import { findLostEnds } from '../../batch/reconcile.ts';
 import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
 import { totalTokens } from '../../batch/usage.ts';
+import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir } from './folder.ts';
 import { planBatch } from './plan.ts';
@@ -13,7 +14,6 @@ import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
 import { tellMissing } from './tell-missing.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
 import type { Context } from '../context.ts';
-import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 
 /** Checks all jobs, sends those that are due, and leaves a folder from which the same command goes on. */
 export async function runBatch(
@@ -23,7 +23,6 @@ export async function runBatch(
   hooks: BatchHooks = {},
 ): Promise<void> {
   const startedAt = context.io.elapsed();
-  growYoungHeapFast();
   const shard = flags.shard === undefined ? undefined : parseShard(flags.shard, context.io.env);
   await refuseTypo(words, context);
   requireJobs(words, flags);
@@ -43,6 +42,7 @@ export async function runBatch(
     retryUnknown: flags.retryUnknown === true,
     acceptChanges: flags.acceptChanges === true,
   };
+  growYoungHeapFast();
   const checking = context.ui.progress('checking the jobs');
   const plan = await planBatch({ source, builder, state, shard, resume, context }).finally(() => checking.stop());
   const batch = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };

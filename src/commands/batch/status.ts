@@ -33,7 +33,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const failures = [...state.failures].map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
   lines.push(...failures.slice(0, mostShown));
   const more = Math.max(failures.length, counts.failed) - mostShown;
-  if (more > 0) lines.push(`and ${more} more; results.jsonl has them all`);
+  if (more > 0) lines.push(`and ${more} more; see results.jsonl`);
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) lines.push(nextStep(counts));
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));

@@ -1,0 +1,6 @@
+import { hrtime } from 'node:process';
+
+/** A monotonic clock, in ms. Node loads `performance` at its first use, which costs a millisecond. */
+export function monotonic(): number {
+  return Number(hrtime.bigint()) / 1e6;
+}

@@ -85,7 +85,7 @@ export const terminalGuards = {
   'SIGINT, SIGTERM, SIGHUP': [
     ...noticedBy('faults/signals', 'SIGINT, SIGTERM, SIGHUP: SIGINT waiting', [
       'program.ts',
-      'if (received !== undefined) dieBy(received);',
+      'if (received !== undefined) return dieBy(received);',
       '',
     ]),
     ...noticedBy(

@@ -1,6 +1,6 @@
 // Everything a measurement needs: the server, a clean environment, folders that vanish.
 import { fork } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mebibyte, noisePng } from './server/bodies.js';
@@ -19,7 +19,7 @@ const here = import.meta.dirname;
  * @property {(scene: string) => string} url
  * @property {() => string} folder a new folder of this lab
  * @property {(folder: string) => void} drop removes it
- * @property {() => string} bigPicture path of a 64 MiB picture
+ * @property {() => string} bigPicture path of a 64 MiB picture, which is in memory now
  * @property {string[]} nodeFlags for the product's Node only: profiles
  * @property {(args: string[], extras?: RunExtras) => Promise<import('./run-child.js').Run>} product
  * @property {(script: string, args: string[], extras?: RunExtras) => Promise<import('./run-child.js').Run>} script a file of this folder
@@ -70,9 +70,12 @@ export async function openLab(bin) {
     },
     drop: (folder) => rmSync(folder, { recursive: true, force: true }),
     bigPicture: () => {
-      if (picture !== undefined) return picture;
-      picture = join(root, 'big.png');
-      writeFileSync(picture, noisePng(64 * mebibyte));
+      if (picture === undefined) {
+        picture = join(root, 'big.png');
+        writeFileSync(picture, noisePng(64 * mebibyte));
+      }
+      // Some machines take the memory of a file that nobody read for half a minute: whoever comes first would wait for the disk.
+      readFileSync(picture);
       return picture;
     },
     close: () => {

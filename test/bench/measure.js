@@ -16,10 +16,10 @@ export async function measure(experiments, lab, { rounds, onTurn } = {}) {
   const turns = Object.entries(experiments)
     .flatMap(([name, experiment]) => turnsOf(name, experiment, rounds))
     .toSorted((a, b) => a.at - b.at);
-  for (const [index, { name, isWarmUp }] of turns.entries()) {
+  for (const [index, { name, round, isWarmUp }] of turns.entries()) {
     onTurn?.(index, turns.length);
     const ofName = (samples[name] ??= {});
-    for (const [side, run] of Object.entries(experiments[name]?.sides ?? {})) {
+    for (const [side, run] of rotated(Object.entries(experiments[name]?.sides ?? {}), round)) {
       const sample = await run(lab).catch((cause) => {
         throw new Error(`${name}, ${side}: ${cause}`, { cause });
       });
@@ -34,8 +34,24 @@ function turnsOf(name, experiment, wanted = experiment.rounds) {
   const warmUp = experiment.rounds > 1 ? 1 : 0;
   const all = wanted + warmUp;
   // The big ones come last: a gigabyte that goes to the disk is felt by what is measured after it.
-  if (all === 1) return [{ name, isWarmUp: false, at: 1 }];
-  return Array.from({ length: all }, (_, round) => ({ name, isWarmUp: round < warmUp, at: (round + 0.5) / all }));
+  if (all === 1) return [{ name, round: 0, isWarmUp: false, at: 1 }];
+  return Array.from({ length: all }, (_, round) => ({
+    name,
+    round,
+    isWarmUp: round < warmUp,
+    at: (round + 0.5) / all,
+  }));
+}
+
+/**
+ * Whoever comes first finds the machine as another experiment left it: each side in its turn.
+ * @template T
+ * @param {T[]} list
+ * @param {number} by
+ */
+function rotated(list, by) {
+  const start = by % list.length;
+  return [...list.slice(start), ...list.slice(0, start)];
 }
 
 /** @param {Record<string, Sample[]>} sides */

@@ -39,6 +39,10 @@ export const fourPictures = {
       intoFolder(lab, 80 * mebibyte, (to) =>
         shell(lab, `curl -sSf -d '{}' ${contentUrl(lab, 'images-4')} | ${pick} > ${to}/all`),
       ),
+    floor: (lab) =>
+      intoFolder(lab, 80 * mebibyte, (to) =>
+        lab.script('floors/http-images.js', [prompt, to], { scene: 'images-4', memory: true }),
+      ),
     bare: (lab) => bareNode(lab, true),
   },
 };
@@ -59,6 +63,10 @@ export const bigEdit = {
         const send = `curl -sSf -H 'Content-Type: application/json' --data-binary @- ${contentUrl(lab, 'edit')}`;
         return shell(lab, `base64 -w0 ${lab.bigPicture()} | jq -cRs '${body}' | ${send} | ${pick} > ${to}/all`);
       }),
+    floor: (lab) =>
+      intoFolder(lab, 4096, (to) =>
+        lab.script('floors/http-edit.js', [prompt, lab.bigPicture(), to], { scene: 'edit', memory: true }),
+      ),
     bare: (lab) => bareNode(lab, true),
   },
 };

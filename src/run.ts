@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
-import { buildProgram, type Hooks, tree } from './cli.ts';
+import { buildProgram, type Hooks } from './cli.ts';
+import { tree } from './command-tree.ts';
 import { commandOf, helpAsFlag } from './commands/argv.ts';
 import type { Context, RootOptions } from './commands/context.ts';
 import { emptyReport, type Report, resultDocument } from './commands/document.ts';

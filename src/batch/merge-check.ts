@@ -40,8 +40,8 @@ export function joinShards(folders: readonly ShardFolder[]): Whole {
   const table = new JobTable();
   for (const folder of folders) addJobs(folder, table);
   requireWhole(table, run);
-  // The shards ran on several machines: none of their boots speaks for all.
-  return { table, run: { ...run, shard: undefined, boot: undefined, jobs: run.total } };
+  // The shards ran on several machines: no boot and no limit speaks for all.
+  return { table, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
 }
 
 /** The shard's number, where it is one of the same batch. */

@@ -68,6 +68,8 @@ export interface RunRecord {
   boot?: string | undefined;
   /** Size of results.jsonl when the run began, in bytes: its own lines stand behind that. */
   results?: number | undefined;
+  /** `--max-tokens-total`: the tokens of all runs that this one stops at. */
+  maxTokens?: number | undefined;
   /** Wall clock, ms since 1970; for people only. */
   at: number;
 }

@@ -14,3 +14,8 @@ export function addUsage(sum: Usage, more: Usage | undefined): Usage {
 export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens = 0 }: Usage): number {
   return total ?? inputTokens + outputTokens;
 }
+
+/** Whether a limit of tokens is reached: no job is taken then. */
+export function isSpent(usage: Usage, limit: number | undefined): boolean {
+  return limit !== undefined && totalTokens(usage) >= limit;
+}

@@ -2,7 +2,7 @@ import { relative, join } from 'node:path';
 import type { Stop } from '../../batch/runner.ts';
 import { countJobs, countOf, describeCounts, exitCodeOf, summaryDocument } from '../../batch/summary.ts';
 import { batchFiles, type Counts } from '../../batch/types.ts';
-import { totalTokens } from '../../batch/usage.ts';
+import { isSpent, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import { nextStep } from './next-step.ts';
@@ -61,12 +61,9 @@ function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch)
     signal: '',
   };
   const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
-  const hint = stop === 'tokens' ? 'to go on: the same command with a greater --max-tokens-total' : hintFor(counts);
+  const next = nextStep(counts, isSpent(state.usage, flags.maxTokensTotal));
+  const hint = counts.pending > 0 ? next : `why stands in ${batchFiles.summary}; ${next}`;
   return new GatewayError('batch-failed', message, { hint, sent: 'yes', retryable: true });
-}
-
-function hintFor(counts: Counts): string {
-  return counts.pending > 0 ? nextStep(counts) : `why stands in ${batchFiles.summary}; ${nextStep(counts)}`;
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */

@@ -114,7 +114,7 @@ function performingOf(
 }
 
 /** What the journal says of this run. */
-function runRecord({ plan, shard, context }: Batch): RunRecord {
+function runRecord({ flags, plan, shard, context }: Batch): RunRecord {
   return {
     type: 'run',
     schema: 'gateway-cli/journal@1',
@@ -125,6 +125,7 @@ function runRecord({ plan, shard, context }: Batch): RunRecord {
     total: plan.total,
     list: plan.list,
     boot: bootMark(),
+    maxTokens: flags.maxTokensTotal,
     at: context.io.now(),
   };
 }

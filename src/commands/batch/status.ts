@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { findHolder } from '../../batch/lock.ts';
 import { countJobs, countOf, describeCounts, exitCodeOf, summaryDocument } from '../../batch/summary.ts';
+import { isSpent } from '../../batch/usage.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { nextStep } from './next-step.ts';
@@ -34,7 +35,8 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   lines.push(...failures.slice(0, mostShown));
   const more = Math.max(failures.length, counts.failed) - mostShown;
   if (more > 0) lines.push(`and ${more} more; see results.jsonl`);
-  if (!running && exitCodeOf(counts) !== outcomes.ok.code) lines.push(nextStep(counts));
+  if (!running && exitCodeOf(counts) !== outcomes.ok.code)
+    lines.push(nextStep(counts, isSpent(state.usage, state.run?.maxTokens)));
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
 }

@@ -2,8 +2,7 @@ import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { ResultImage } from '../../client/result.ts';
-import { GatewayError, usageError } from '../../errors.ts';
-import { fitsAspect, matchesSize } from '../../images/aspect.ts';
+import { GatewayError } from '../../errors.ts';
 import { extensionFor } from '../../images/extension.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput } from '../../images/output-check.ts';
@@ -16,8 +15,10 @@ import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../context.ts';
 import type { WrittenImage } from '../document.ts';
-import { writeToStdout } from './to-stdout.ts';
 import { showPreview } from '../preview.ts';
+import { misfitError, misfitOf } from './misfit.ts';
+import { type ReplyFacts, sidecarFacts } from './sidecar-facts.ts';
+import { checkStdout, writeToStdout } from './to-stdout.ts';
 
 /** Flags that say where pictures go, as they were typed. */
 export interface ImageOutputFlags {
@@ -43,13 +44,6 @@ export interface ImagePlan extends ImageOutputFlags {
   provenance?: JsonObject | undefined;
 }
 
-/** What is known of the reply that pictures came with. */
-interface ReplyFacts {
-  responseId?: string | undefined;
-  modelVersion?: string | undefined;
-  usage?: object | undefined;
-}
-
 /** Where the pictures of a command go. */
 export interface ImageOutput {
   /** A store for one reply; its temporary files are gone at the end of the run. Tells when its folder takes no more. */
@@ -63,7 +57,7 @@ export interface ImageOutput {
 /** Checks the output before anything is paid for (design.md section 1). Throws GatewayError usage. */
 export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
   const toStdout = wanted.output === '-';
-  if (toStdout) checkStdout(wanted, context);
+  if (toStdout) checkStdout(wanted, context.io);
   const { cwd } = context.io;
   const name = toStdout ? undefined : wanted.output;
   const plan = planOutput(name, {
@@ -93,7 +87,7 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
       for (const image of images) await saveOrKeep(image, reply, saving);
     },
     get misfit() {
-      return misfitError(saving);
+      return wanted.strict ? misfitError(saving.misfits) : undefined;
     },
   };
 }
@@ -110,13 +104,6 @@ interface Saving {
   toStdout: boolean;
   saved: number;
   misfits: string[];
-}
-
-function checkStdout({ count = 1, besideText }: ImagePlan, { io }: Context): void {
-  if (besideText) throw usageError('-o - would mix image bytes with the text', 'name a file, or a folder/');
-  if (io.stdout.isTTY)
-    throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
-  if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
 }
 
 /** `2026-11-20`, by the clock on the user's wall. */
@@ -164,8 +151,10 @@ async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): P
   const written: WrittenImage = { path, mimeType, width, height, bytes: blob.bytes, sha256: blob.sha256, candidate };
   context.report.images.push(written);
   await warnOfName(path, extension, saving);
-  await checkShape(written, saving);
-  if (wanted.sidecar && path !== '-') await writeSidecar(path, sidecarOf(written, reply, wanted), options);
+  const misfit = misfitOf(written, wanted);
+  if (misfit !== undefined) saving.misfits.push(misfit);
+  if (misfit !== undefined && !wanted.strict) await context.ui.warn(misfit);
+  if (wanted.sidecar && path !== '-') await writeSidecar(path, sidecarFacts(written, reply, wanted), options);
   if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
   await tellPath(path, saving);
 }
@@ -188,40 +177,4 @@ async function warnOfName(path: string, extension: string, { plan, context, toSt
   if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
     await context.ui.warn(`${output} holds ${extension} data, so it is ${path}`);
   }
-}
-
-/** A picture that has not the asked shape is a warning, with `--strict` an error (wire.md 6 #42). */
-async function checkShape({ path, width, height }: WrittenImage, { wanted, context, misfits }: Saving): Promise<void> {
-  if (width === undefined || height === undefined) return;
-  const { aspect, size } = wanted;
-  const odd: string[] = [];
-  if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
-  if (size !== undefined && matchesSize({ width, height }, size) === false) odd.push(`not ${size}`);
-  if (odd.length === 0) return;
-  const text = `${path} is ${width}×${height}, ${odd.join(' and ')}`;
-  misfits.push(text);
-  if (!wanted.strict) await context.ui.warn(text);
-}
-
-function misfitError({ wanted, misfits }: Saving): GatewayError | undefined {
-  if (!wanted.strict || misfits.length === 0) return undefined;
-  return new GatewayError('incomplete', misfits.join('; '), {
-    hint: 'the files are kept; without --strict this is a warning',
-    sent: 'yes',
-  });
-}
-
-function sidecarOf(image: WrittenImage, reply: ReplyFacts, wanted: ImagePlan): JsonObject {
-  const { responseId, modelVersion, usage } = reply;
-  const facts = {
-    schema: 'gateway-cli/sidecar@1',
-    prompt: wanted.prompt,
-    model: wanted.model,
-    ...wanted.provenance,
-    responseId,
-    modelVersion,
-    usage,
-    image,
-  };
-  return JSON.parse(JSON.stringify(facts)) as JsonObject;
 }

@@ -1,6 +1,17 @@
 import { createReadStream } from 'node:fs';
+import { usageError } from '../../errors.ts';
 import type { StoredBlob } from '../../images/types.ts';
 import type { Io } from '../../terminal/io.ts';
+
+/** Whether stdout takes what `-o -` would write there. Throws GatewayError usage. */
+export function checkStdout(
+  { count = 1, besideText }: { count?: number | undefined; besideText?: boolean | undefined },
+  { stdout }: Io,
+): void {
+  if (besideText) throw usageError('-o - would mix image bytes with the text', 'name a file, or a folder/');
+  if (stdout.isTTY) throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
+  if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
+}
 
 /** Writes a picture's bytes to stdout, for `-o -`; `-` is its path in the JSON document. */
 export async function writeToStdout({ content }: Pick<StoredBlob, 'content'>, { stdout }: Io): Promise<string> {

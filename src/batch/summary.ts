@@ -51,6 +51,16 @@ export function summaryDocument(facts: SummaryFacts): object {
   };
 }
 
+/** Why jobs failed, one line each, so many at most; then how many more there are: not every reason is kept. */
+export function describeFailures(
+  failures: SummaryFacts['failures'],
+  { counts, most, results }: { counts: Counts; most: number; results: string },
+): string[] {
+  const lines = [...failures].slice(0, most).map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
+  const more = Math.max(failures.size, counts.failed) - lines.length;
+  return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
+}
+
 /** `1 job`, `2 jobs` */
 export function countOf(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;

@@ -1,6 +1,13 @@
 import { relative, join } from 'node:path';
 import type { Stop } from '../../batch/runner.ts';
-import { countJobs, countOf, describeCounts, exitCodeOf, summaryDocument } from '../../batch/summary.ts';
+import {
+  countJobs,
+  countOf,
+  describeCounts,
+  describeFailures,
+  exitCodeOf,
+  summaryDocument,
+} from '../../batch/summary.ts';
 import { batchFiles, type Counts } from '../../batch/types.ts';
 import { isSpent, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
@@ -46,12 +53,8 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
 
 /** Why the first few failed: nobody shall have to look for it. */
 async function tellFailures({ state, context, outdir }: Batch, counts: Counts): Promise<void> {
-  const named = [...state.failures].slice(0, mostTold);
-  if (named.length === 0) return;
-  for (const [id, error] of named) await context.ui.note(`${id}: ${error.class}: ${error.message}`);
-  const more = Math.max(state.failures.size, counts.failed) - named.length;
   const results = shellWord(shownPath(join(outdir, batchFiles.results), context.io.cwd));
-  if (more > 0) await context.ui.note(`and ${more} more; see ${results}`);
+  for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }
 
 function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch): GatewayError {

@@ -1,6 +1,14 @@
 import type { Command } from 'commander';
 import { findHolder } from '../../batch/lock.ts';
-import { countJobs, countOf, describeCounts, exitCodeOf, summaryDocument } from '../../batch/summary.ts';
+import {
+  countJobs,
+  countOf,
+  describeCounts,
+  describeFailures,
+  exitCodeOf,
+  summaryDocument,
+} from '../../batch/summary.ts';
+import { batchFiles } from '../../batch/types.ts';
 import { isSpent } from '../../batch/usage.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
@@ -31,10 +39,7 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
-  const failures = [...state.failures].map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
-  lines.push(...failures.slice(0, mostShown));
-  const more = Math.max(failures.length, counts.failed) - mostShown;
-  if (more > 0) lines.push(`and ${more} more; see results.jsonl`);
+  lines.push(...describeFailures(state.failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code)
     lines.push(nextStep(counts, isSpent(state.usage, state.run?.maxTokens)));
   const { stdout } = context.io;

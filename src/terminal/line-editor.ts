@@ -1,7 +1,9 @@
 import type { Interface, Key } from 'node:readline';
-import { Writable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
+import { createEcho, type Echo } from './echo.ts';
+import { keepHistory } from './entry-history.ts';
+import { noticeHangup } from './hangup.ts';
 
 /** What came of asking for an entry. */
 export type LineRead =
@@ -70,7 +72,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   echo.isMuted = true;
   stdout.write(pasteOn);
   followKeys(stdin, reader, state);
-  keepHistory(reader, options.history.toReversed(), state);
+  state.remember = keepHistory(reader, options.history.toReversed());
   reader.on('line', (line) => takeLine(line, reader, state));
   reader.on('SIGINT', () => interrupt(reader, echo, state));
   reader.on('close', () => {
@@ -86,24 +88,6 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
       reader.close();
     },
   };
-}
-
-/**
- * A terminal that has gone cannot be set back; readline would throw that out of an event, and Node would abort at its end.
- * The signal that goes with it may have been kept from us, so it is raised by hand.
- */
-function noticeHangup({ stdin, hangUp }: EditorPlace, state: State): void {
-  const setRawMode = stdin.setRawMode.bind(stdin);
-  stdin.setRawMode = (mode) => {
-    try {
-      return setRawMode(mode);
-    } catch {
-      if (!state.isGone) hangUp();
-      state.isGone = true;
-      return stdin;
-    }
-  };
-  stdin.on('error', () => undefined);
 }
 
 interface State {
@@ -122,11 +106,6 @@ interface State {
   waiting?: ((read: LineRead) => void) | undefined;
   listener?: ((again: boolean) => void) | undefined;
   remember?: (entry: string) => void;
-}
-
-interface Echo {
-  stream: Writable;
-  isMuted: boolean;
 }
 
 async function readEntry(
@@ -150,20 +129,6 @@ async function readEntry(
   return read;
 }
 
-/** readline's own output, switched off while an answer is printed. */
-function createEcho(stdout: WriteStream): Echo {
-  const echo = { isMuted: false, stream: undefined as unknown as Writable };
-  echo.stream = new Writable({
-    write(chunk: Uint8Array, _encoding, done) {
-      if (!echo.isMuted) stdout.write(chunk);
-      done();
-    },
-  });
-  Object.defineProperty(echo.stream, 'columns', { get: () => stdout.columns });
-  stdout.on('resize', () => echo.stream.emit('resize'));
-  return echo;
-}
-
 function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: State): void {
   stdin.on('keypress', (_text: string | undefined, key: Key | undefined) => {
     if (!(key?.ctrl && key.name === 'c')) state.isTouched = true;
@@ -172,21 +137,6 @@ function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: Stat
     // A pasted tab is a tab.
     (reader as { isCompletionEnabled?: boolean }).isCompletionEnabled = !state.isPasting;
   });
-}
-
-/** One entry of the history is one prompt, whatever lines it was pasted as. */
-function keepHistory(reader: Interface, entries: string[], state: State): void {
-  let shown: string[] = [];
-  reader.on('history', (history: string[]) => {
-    shown = history;
-    shown.splice(0, shown.length, ...entries);
-  });
-  state.remember = (entry) => {
-    const flat = entry.replaceAll(/\s*\n\s*/g, ' ').trim();
-    if (flat === '' || flat === entries[0]) return;
-    entries.unshift(flat);
-    shown.splice(0, shown.length, ...entries);
-  };
 }
 
 function takeLine(line: string, reader: Interface, state: State): void {

@@ -87,11 +87,15 @@ describe('shards', () => {
     expect(server.bodies).toHaveLength(1);
   });
 
-  test('a shard without jobs is done', async ({ folder, batch }) => {
+  test('a shard without jobs is done, and says why there were none', async ({ folder, batch }) => {
     folder.jobs({ id: 'only', prompt: 'x' });
-    const codes = [];
-    for (const index of [1, 2, 3]) codes.push((await batch(shard(index, 3))).code);
-    expect(codes).toEqual([0, 0, 0]);
+    const planned = await batch([...shard(1, 3), '--dry-run']);
+    const ends = [];
+    for (const index of [1, 2, 3]) ends.push(await batch(shard(index, 3)));
+    const told = ends.map(({ code, stderr }) => [code, stderr]);
+    const none = (index: number) => [0, `no job of jobs.jsonl falls into --shard ${index}/3\n0 done\n`];
+    expect(told).toEqual([none(1), [0, '1 done\n'], none(3)]);
+    expect(planned.stderr).toBe('no job of jobs.jsonl falls into --shard 1/3\n');
     expect((await batch(['merge', 'out-1', 'out-2', 'out-3', '-o', 'all'])).code).toBe(0);
   });
 

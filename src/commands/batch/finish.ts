@@ -43,12 +43,19 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
   context.report.own = summary;
   await writeSummary(outdir, context.ui.redact(JSON.stringify(summary)));
   if (failure !== undefined) return;
+  await tellEmptyShard(batch);
   await context.ui.note(describeCounts(counts));
   if (!context.root.json && stop !== 'signal')
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (ending !== undefined) throw ending;
   await tellFailures(batch, counts);
   if (exitCodeOf(counts) !== outcomes.ok.code) throw failed(counts, stop, batch);
+}
+
+/** Of few jobs and many shards some shards have none: nobody shall look for a mistake. */
+async function tellEmptyShard({ plan, shard, source, context }: Batch): Promise<void> {
+  if (plan.jobs > 0 || shard === undefined) return;
+  await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }
 
 /** Why the first few failed: nobody shall have to look for it. */
@@ -70,10 +77,12 @@ function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch)
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-export async function showPlan({ plan, context }: Batch): Promise<void> {
+export async function showPlan(batch: Batch): Promise<void> {
+  const { plan, context } = batch;
   const { jobs, total, due } = plan;
   const facts = { jobs, total, due, skipped: jobs - due, origin: plan.origin };
   context.report.own = { schema: 'gateway-cli/batch-plan@1', ...facts };
+  await tellEmptyShard(batch);
   if (context.root.json) return;
   await context.io.stdout.write(`${countOf(jobs, 'job')} checked, ${due} to send, ${jobs - due} sent before\n`);
 }

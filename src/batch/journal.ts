@@ -28,10 +28,14 @@ export interface JournalState {
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
+  /** Of all runs together, each from its own record to the last behind it. */
+  durationMs: number;
 }
 
 /** Jobs that this run was about to send, with their requests, and what those that it sent were before. */
 interface Open {
+  /** `durationMs` when it began. */
+  earlierMs: number;
   ready: Map<string, string>;
   before: Map<string, { state: JobState; request: string; error: JobError | undefined }>;
 }
@@ -44,8 +48,9 @@ export const mostFailures = 1000;
  * batch-locked for a file that is no journal, or one of another version.
  */
 export async function readJournal(folder: string): Promise<JournalState> {
-  const state: JournalState = { table: new JobTable(), run: undefined, usage: {}, failures: new Map(), lastAt: 0 };
-  const open: Open = { ready: new Map(), before: new Map() };
+  const table = new JobTable();
+  const state: JournalState = { table, run: undefined, usage: {}, failures: new Map(), lastAt: 0, durationMs: 0 };
+  const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
   const handle = await openIfThere(path);
   if (handle === undefined) return state;
@@ -78,9 +83,11 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
   state.lastAt = record.at;
   if (record.type === 'run') {
     settleReady(open, state);
+    open.earlierMs = state.durationMs;
     state.run = record;
     return;
   }
+  state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
   if (record.type === 'ready') {
     ready.set(record.id, record.request);
     return;

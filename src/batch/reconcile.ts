@@ -13,7 +13,7 @@ import { batchFiles, type JobRecord } from './types.ts';
  */
 export async function findLostEnds(
   folder: string,
-  { table, run }: JournalState,
+  { table, run, lastAt }: JournalState,
   now: () => number,
 ): Promise<JobRecord[]> {
   let open = 0;
@@ -30,7 +30,8 @@ export async function findLostEnds(
       const type = endOf(result.document);
       table.setState(slot, type);
       const usage = result.document['usage'] as Usage | undefined;
-      records.push({ type, id: result.id, request: result.request, at: now(), usage });
+      // It came in the time of the run that sent it: nobody knows when, and that run did not last until now.
+      records.push({ type, id: result.id, request: result.request, at: Math.min(now(), lastAt), usage });
     }
     return records;
   } finally {

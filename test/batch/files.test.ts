@@ -192,6 +192,13 @@ describe('the journal', () => {
     expect(state).toMatchObject({ run: { jobs: 3 }, lastAt: 9 });
   });
 
+  test('the time of all runs is added up, and what lies between them is not', async () => {
+    const at = (when: number, state: string) => record(state, 'a', { at: when });
+    const runAt = (when: number) => ({ ...run, at: when });
+    const path = write([runAt(100), at(130, 'sent'), at(150, 'failed'), runAt(9000), at(9007, 'done'), runAt(20_000)]);
+    expect(await readJournal(path)).toMatchObject({ durationMs: 57, lastAt: 20_000 });
+  });
+
   test.each([
     ['a line that is no JSON', 'hello\n'],
     ['a record of another version', `${JSON.stringify({ ...run, schema: 'gateway-cli/journal@2' })}\n`],

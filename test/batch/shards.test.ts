@@ -87,6 +87,23 @@ describe('shards', () => {
     expect(server.bodies).toHaveLength(1);
   });
 
+  test('the merge took as long as its longest shard, whatever that was asked to do again later', async ({
+    folder,
+    batch,
+  }) => {
+    folder.jobs(...manyJobs(1));
+    const hour = 3_600_000;
+    await batch(shard(1, 1));
+    const records = folder.lines('journal.jsonl', 'out-1').filter(({ type }) => type !== 'done');
+    const lines = records.map((record) => ({ ...record, at: record['type'] === 'run' ? hour : 2 * hour }));
+    folder.write('out-1/journal.jsonl', lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    // The first finds an answer that the journal was not told of, the second nothing at all.
+    for (const _ of [1, 2]) expect((await batch(shard(1, 1))).code).toBe(0);
+    await batch(['merge', 'out-1', '-o', 'all']);
+    expect(folder.lines('summary.json', 'all')[0]).toMatchObject({ done: 1, durationMs: hour });
+    expect(JSON.parse((await batch(['status', 'out-1', '--json'])).stdout)).toMatchObject({ durationMs: hour });
+  });
+
   test('a shard without jobs is done, and says why there were none', async ({ folder, batch }) => {
     folder.jobs({ id: 'only', prompt: 'x' });
     const planned = await batch([...shard(1, 3), '--dry-run']);

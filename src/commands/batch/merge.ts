@@ -157,7 +157,7 @@ async function finishMerge(
     counts,
     skipped: 0,
     usage: shards.reduce((sum, { state }) => addUsage(sum, state.usage), {}),
-    durationMs: Math.max(...shards.map(({ state }) => Math.max(0, state.lastAt - (state.run?.at ?? state.lastAt)))),
+    durationMs: Math.max(...shards.map(({ state }) => state.durationMs)),
     outdir,
     failures,
   };

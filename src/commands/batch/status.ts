@@ -31,17 +31,17 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const { folder, state } = await readBatchFolder(outdir, context);
   const running = await findHolder(folder);
   const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
-  const durationMs = Math.max(0, state.lastAt - (state.run?.at ?? state.lastAt));
-  const facts = { counts, skipped: 0, usage: state.usage, durationMs, outdir, failures: state.failures };
+  const { usage, durationMs, failures } = state;
+  const facts = { counts, skipped: 0, usage, durationMs, outdir, failures };
   // The telling itself went well, whatever became of the jobs: the document says what the process does.
   const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
   context.report.own = { ...document, running: running && { pid: running.pid, host: running.host } };
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
-  lines.push(...describeFailures(state.failures, { counts, most: mostShown, results: batchFiles.results }));
+  lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code)
-    lines.push(nextStep(counts, isSpent(state.usage, state.run?.maxTokens)));
+    lines.push(nextStep(counts, isSpent(usage, state.run?.maxTokens)));
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
 }

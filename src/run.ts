@@ -7,7 +7,7 @@ import { emptyReport, type Report, resultDocument } from './commands/document.ts
 import { formatHelp } from './commands/help.ts';
 import { createStdin } from './commands/stdin.ts';
 import { createUi } from './commands/ui.ts';
-import { explainCommanderError, explainMisplacedFlag, isShown, shownDocument } from './commands/usage-error.ts';
+import { isShown, shownDocument, throwParsed } from './commands/usage-error.ts';
 import { type ErrorClass, GatewayError, messageOf, outcomes } from './errors.ts';
 import { escapeForTerminal } from './terminal/escape.ts';
 import { formatError } from './terminal/error-text.ts';
@@ -107,7 +107,7 @@ async function parseAndAct(
   }
   if (written.out !== '') await io.stdout.write(written.out);
   if (written.err !== '') await io.stderr.write(written.err);
-  if (thrown) throwParsed(thrown.value, words);
+  if (thrown) throwParsed(thrown.value, words, tree);
 }
 
 /** Throws how the action ended. What of a paid reply could not be written is kept first, while its files are there. */
@@ -139,22 +139,6 @@ async function withCleanups(work: (atEnd: (cleanup: Cleanup) => void) => Promise
   } finally {
     for (const cleanup of cleanups) await attempt(cleanup);
   }
-}
-
-function throwParsed(error: unknown, argv: readonly string[]): void {
-  if (!(error instanceof CommanderError)) throw error;
-  if (isShown(error)) return;
-  if (error.code === 'commander.help')
-    throw new GatewayError('usage', 'a command is missing', { hint: 'choose one from the list above', sent: 'no' });
-  throw (
-    explainMisplacedFlag(error, argv, tree) ??
-    explainCommanderError(error, ['gateway-cli', ...commandWords(argv)].join(' '))
-  );
-}
-
-function commandWords(argv: readonly string[]): string[] {
-  const first = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
-  return first[0] === 'image' || first[0] === 'sessions' || first[0] === 'config' ? first : first.slice(0, 1);
 }
 
 function nameOf(command: Command): string {

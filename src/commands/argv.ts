@@ -5,7 +5,8 @@ interface CommandNames {
   readonly isDefault?: true;
 }
 
-type Names = Readonly<Record<string, CommandNames>>;
+/** The commands of a program, or of a group. */
+export type Names = Readonly<Record<string, CommandNames>>;
 
 /** The words of argv that can name commands: flags and the value of the one root flag that has one are passed over. */
 export function wordsOf(argv: readonly string[]): string[] {

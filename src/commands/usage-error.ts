@@ -1,6 +1,6 @@
-import type { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { type GatewayError, usageError } from '../errors.ts';
-import { commandBehind } from './argv.ts';
+import { commandBehind, type Names } from './argv.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { firstExample, namesOf } from './help.ts';
 
@@ -16,12 +16,24 @@ export function shownDocument({ code }: CommanderError, text: string): object {
     : { schema: 'gateway-cli/help@1', text };
 }
 
+/** Throws how parsing ended, a mistake in argv in our words; that help or the version was shown is no failure. */
+export function throwParsed(error: unknown, argv: readonly string[], names: Names): void {
+  if (!(error instanceof CommanderError)) throw error;
+  if (isShown(error)) return;
+  if (error.code === 'commander.help') throw usageError('a command is missing', 'choose one from the list above');
+  throw (
+    explainMisplacedFlag(error, argv, names) ??
+    explainCommanderError(error, ['gateway-cli', ...commandWords(argv)].join(' '))
+  );
+}
+
+function commandWords(argv: readonly string[]): string[] {
+  const first = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
+  return first[0] === 'image' || first[0] === 'sessions' || first[0] === 'config' ? first : first.slice(0, 1);
+}
+
 /** A flag of a command that stands before its name (`--offline text hi`); undefined where it is another mistake. */
-export function explainMisplacedFlag(
-  error: CommanderError,
-  argv: readonly string[],
-  names: Parameters<typeof commandBehind>[2],
-): GatewayError | undefined {
+function explainMisplacedFlag(error: CommanderError, argv: readonly string[], names: Names): GatewayError | undefined {
   if (error.code !== 'commander.unknownOption') return undefined;
   const flag = /^error: unknown option '(--?[a-z-]+)[^]*'/.exec(error.message)?.[1] ?? '';
   const tables = [connectionFlags, bodyFlags, outputFlags];
@@ -58,7 +70,7 @@ function explainNearFlag(error: CommanderError, { options }: Command): GatewayEr
  * What a mistake in argv means, in our words. The message never repeats what stands behind `=` of an unknown flag, nor the
  * rest of a short one: it may be a key (design.md section 1).
  */
-export function explainCommanderError(error: CommanderError, command: string): GatewayError {
+function explainCommanderError(error: CommanderError, command: string): GatewayError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1];
   const help = `see: ${command} --help`;

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import { readConfig, requireNamed } from '../settings/file.ts';
+import { readConfig } from '../settings/file.ts';
 import { configPath } from '../settings/folders.ts';
 import { readHeaderFlags } from '../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../settings/resolve.ts';
@@ -51,7 +51,7 @@ export async function readSettings(
   checkCassetteFlags(flags);
   const { io, root, ui } = context;
   const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
-  const config = requireNamed(await readConfig(await configPath({ env: io.env, cwd: io.cwd })), io.env);
+  const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   const input: SettingsInput = {
     use,
     env: io.env,

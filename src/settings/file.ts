@@ -6,7 +6,6 @@ import { dirname, join, resolve } from 'node:path';
 import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { parseConfig } from './schema.ts';
-import type { Environment } from './sources.ts';
 import type { Config, LoadedConfig } from './types.ts';
 
 const maxBytes = 1024 * 1024;
@@ -33,15 +32,6 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
   } finally {
     await file.close();
   }
-}
-
-/** To go on without a file that the user named would leave out all that stands in it. Throws usage. */
-export function requireNamed(config: LoadedConfig, env: Environment): LoadedConfig {
-  if (config.exists || !env['GATEWAY_CONFIG']) return config;
-  throw usageError(
-    `GATEWAY_CONFIG: there is no ${config.path}`,
-    'check the path, or make the file: gateway-cli config init',
-  );
 }
 
 /**

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect } from 'vitest';
@@ -37,7 +36,7 @@ interface Child {
 }
 
 function start(folder: BatchFolder, server: CountingServer, ...argv: string[]): Child {
-  const env = { PATH: process.env['PATH'], GATEWAY_CONFIG: devNull, ...environmentFor(server) };
+  const env = { PATH: process.env['PATH'], GATEWAY_CONFIG: join(folder.cwd, 'none.json'), ...environmentFor(server) };
   const child = spawn(process.execPath, [program, ...argv], { cwd: folder.cwd, env, stdio: 'ignore' });
   return {
     kill: (signal = 'SIGKILL') => void child.kill(signal),

@@ -1,6 +1,6 @@
 import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, type RunOptions } from '../helpers/run.ts';
 import { canaryKey } from '../helpers/with-server.ts';
@@ -120,36 +120,6 @@ test('list shows every setting with its origin and no key; get shows one', async
       'models.chat': { value: 'from-env', from: 'environment GATEWAY_MODEL' },
     },
   });
-});
-
-test('a file that GATEWAY_CONFIG names and that is not there is no file without settings', async () => {
-  const { cli, file, config } = place();
-  const jobs = join(dirname(file), 'jobs.jsonl');
-  writeFileSync(jobs, '{"prompt":"a"}\n{"prompt":"b"}\n');
-  for (const words of [
-    ['text', 'hi', '--offline'],
-    ['batch', jobs, '-o', 'out', '--offline'],
-    ['doctor', '--offline'],
-  ]) {
-    const ran = await cli(words);
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain('check the path, or make the file: gateway-cli config init\n');
-    expect(ran.stdout + ran.stderr).toContain(`GATEWAY_CONFIG: there is no ${file}\n`);
-  }
-  expect(await cli(['text', 'hi', '--offline'], { env: { GATEWAY_CONFIG: '/dev/null' } })).toMatchObject({ code: 0 });
-  // What makes the file, or tells of it, needs none.
-  expect(await cli(['config', 'path'])).toMatchObject({ code: 0, stdout: `${file}\n`, stderr: '' });
-  for (const words of [
-    ['config', 'list'],
-    ['text', '--help'],
-    ['__complete', 'fish', '--', 'text', '-m', ''],
-  ])
-    expect(await cli(words)).toMatchObject({ code: 0, stderr: '' });
-  expect((await cli(['config', 'set', 'models.text', 'm'])).code).toBe(0);
-  expect(config()).toEqual({ profiles: { default: { models: { text: 'm' } } } });
-  const made = place();
-  expect((await made.cli(['config', 'init'], { answers: [example, '', '', '', '', ''] })).code).toBe(0);
-  expect(made.config()).toMatchObject({ profiles: { default: { baseUrl: example } } });
 });
 
 test.each([['list'], ['get', 'baseUrl']])('%s shows no password that stands in a URL', async (...words) => {

@@ -1,4 +1,4 @@
-import { devNull } from 'node:os';
+import { join } from 'node:path';
 import { usageError } from '../../src/errors.ts';
 import { runProgram } from '../../src/run.ts';
 import type { Dialog } from '../../src/terminal/dialog.ts';
@@ -47,7 +47,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     },
     stdout: stdout.output,
     stderr: stderr.output,
-    env: { GATEWAY_CONFIG: devNull, ...options.env },
+    env: { GATEWAY_CONFIG: join(cwd, 'no-config.json'), ...options.env },
     cwd,
     platform: 'linux',
     openEditor: options.openEditor,

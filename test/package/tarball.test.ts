@@ -73,9 +73,9 @@ test('carries the licence of every package whose code is in it', () => {
 test('runs from the folder that it was installed in', async () => {
   const ran = await shell(
     'npx --no-install gateway-cli image gen --offline "a lighthouse" --size 512 && npx --no-install gateway-cli config path && npx --no-install gateway-cli --version',
-    { cwd: installed.cwd, env: { GATEWAY_CONFIG: '/dev/null', npm_config_update_notifier: 'false' } },
+    { cwd: installed.cwd, env: { GATEWAY_CONFIG: '/none.json', npm_config_update_notifier: 'false' } },
   );
-  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image-1\.png\n\/dev\/null\n\d/) as string });
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image-1\.png\n\/none\.json\n\d/) as string });
 });
 
 test('the library opens by its names, and answers', async () => {

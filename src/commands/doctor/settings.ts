@@ -1,7 +1,7 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Check } from '../../doctor/types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
-import { readConfig, requireNamed } from '../../settings/file.ts';
+import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveySettings } from '../../settings/resolve.ts';
@@ -37,7 +37,7 @@ function isOlder(one: string, other: string): boolean {
 /** The config file: whether it is there, can be read, and is nobody else's business. */
 export async function checkConfigFile({ io }: Context): Promise<{ check: Check; config: LoadedConfig | undefined }> {
   try {
-    const config = requireNamed(await readConfig(await configPath({ env: io.env, cwd: io.cwd })), io.env);
+    const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
     const [warning] = config.warnings;
     if (warning !== undefined) {
       const [text = '', fix] = warning.split('; type: ');

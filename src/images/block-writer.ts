@@ -21,6 +21,10 @@ export interface TempFolders {
   nonce: Nonce;
 }
 
+/** The last folder takes no more either, and the rest of the reply is not waited for. */
+const lost =
+  'the picture is lost, for its own folder takes no more either; before you ask again make room, or set TMPDIR';
+
 /** Writes a temporary file in large blocks: one is filled while the other is written. */
 export class BlockWriter {
   readonly #folders: TempFolders;
@@ -108,7 +112,7 @@ export class BlockWriter {
       try {
         await writeFully(handle, block, position);
       } catch (second) {
-        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second);
+        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second, lost);
       }
     }
   }
@@ -121,7 +125,8 @@ export class BlockWriter {
   /** Goes on in the other folder with what was written so far; throws the first error where there is none. */
   async #relocate(bytes: number, error: unknown): Promise<FileHandle> {
     const { folder, fallback } = this.#folders;
-    if (fallback === undefined || this.#relocated) throw notWritten(folder, error);
+    if (fallback === undefined) throw notWritten(folder, error);
+    if (this.#relocated) throw notWritten(fallback, error, lost);
     this.#relocated = true;
     this.#folders.onFallback?.();
     const old = this.#file;
@@ -129,7 +134,7 @@ export class BlockWriter {
       this.#file = await createTempFile(fallback, this.#folders);
       if (old) await copyBytes(old.handle, this.#file.handle, bytes);
     } catch (second) {
-      throw notWritten(fallback, second);
+      throw notWritten(fallback, second, lost);
     } finally {
       await old?.handle.close().catch(() => {});
       if (old) await removeFile(old.path).catch(() => {});

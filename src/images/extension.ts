@@ -87,6 +87,11 @@ export function sameExtension(one: string, other: string): boolean {
   return a === b || Object.values(extensions).some((names) => names.includes(a) && names.includes(b));
 }
 
+/** Whether a picture of a known type may have this extension, whatever its case. */
+export function isImageExtension(extension: string): boolean {
+  return Object.values(extensions).some((names) => names.includes(extension.toLowerCase()));
+}
+
 /** The extensions that pictures of the known types get. */
 export function knownExtensions(): string[] {
   return Object.values(extensions).map(([extension]) => extension);

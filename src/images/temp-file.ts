@@ -74,11 +74,12 @@ export function reasonOf(error: unknown): string {
   return reasons[codeOf(error) ?? ''] ?? messageOf(error);
 }
 
-/** A paid result that could not be written (exit 12). */
-export function notWritten(path: string, error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
+/** A paid result that could not be written (exit 12); `hint`: what to do about it. */
+export function notWritten(path: string, error: unknown, hint?: string): GatewayError {
+  if (error instanceof GatewayError) return hint === undefined ? error : error.with({ hint });
   return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${reasonOf(error)}`, {
     cause: error,
+    hint,
     sent: 'yes',
     retryable: false,
   });

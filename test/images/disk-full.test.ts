@@ -85,7 +85,11 @@ test.skipIf(isAway)(
       for (let at = 0; at < base64.length; at += 65_536) await sink.write(base64.subarray(at, at + 65_536));
       await sink.end();
     })();
-    await expect(writing).rejects.toMatchObject({ class: 'not-written', message: expect.stringContaining('full') });
+    await expect(writing).rejects.toMatchObject({
+      class: 'not-written',
+      message: expect.stringContaining('full'),
+      details: { hint: expect.stringMatching(/^the picture is lost.*TMPDIR$/) },
+    });
     expect(told).toBe(1);
     await store.discard();
     expect(namesIn(small)).toEqual([]);

@@ -85,6 +85,7 @@ describe('-o -', () => {
     ['a terminal', ['-o', '-'], { tty: { stdout: true } }, 'terminal'],
     ['several pictures', ['-o', '-', '-n', '2'], {}, 'one image'],
     ['--json', ['-o', '-', '--json'], {}, 'both want stdout'],
+    ['--sidecar', ['-o', '-', '--sidecar'], {}, 'name a file: -o image.png'],
   ] as const)('is refused for %s', async ([, flags, options, told], { server, cli }) => {
     const ran = await cli(['image', 'gen', 'x', ...flags], options);
     expect(ran.code).toBe(2);

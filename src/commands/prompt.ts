@@ -2,9 +2,10 @@ import { usageError } from '../errors.ts';
 import { readStdinText, shouldReadStdin } from '../terminal/stdin-text.ts';
 import type { Context } from './context.ts';
 import { readTextFlag } from './input-files.ts';
+import { type ImageInputFlags, refuseStrayImages } from './stray-images.ts';
 
 /** The flags and words that a prompt can come from. */
-export interface PromptFlags {
+export interface PromptFlags extends ImageInputFlags {
   prompt?: string;
   promptFile?: string;
   stdinTimeout?: number;
@@ -46,6 +47,8 @@ async function givenPrompt(
   flags: PromptFlags,
   context: Context,
 ): Promise<string | undefined> {
+  // Before all else: beside --prompt a stray picture would be told as a second prompt.
+  await refuseStrayImages(words, flags, context.io.cwd);
   const { prompt, promptFile } = flags;
   const ways = [
     words.length > 0 && 'words',

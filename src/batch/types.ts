@@ -30,6 +30,8 @@ export interface JobError {
   class: string;
   message: string;
   billed?: Certainty | undefined;
+  /** What to type next, where a reply could not be written. */
+  hint?: string | undefined;
 }
 
 /** How the work on a job ended. `unsent`: nothing went out, so it is as new. */

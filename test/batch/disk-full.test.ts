@@ -67,6 +67,13 @@ describe.skipIf(isAway)('faults 2e: the disk of a batch is full (needs a mountab
       const named = [...stderr.matchAll(/gateway-cli recover (\S+\.json)/g)].map(([, path]) => path as string);
       expect(named).toHaveLength(server.bodies.length - written);
       for (const path of named) expect(existsSync(path)).toBe(true);
+      // What the terminal showed is gone when a script reads the summary.
+      const failures = summary()['failures'] as { error: { hint?: string; billed: string } }[];
+      const kept = failures.filter(({ error }) => error.hint?.includes('gateway-cli recover '));
+      expect(kept.map(({ error }) => / recover (\S+\.json)/.exec(error.hint ?? '')?.[1]).toSorted()).toEqual(
+        named.toSorted(),
+      );
+      expect(kept.map(({ error }) => error.billed)).toEqual(named.map(() => 'yes'));
     },
   );
 

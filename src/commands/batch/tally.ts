@@ -1,6 +1,6 @@
 import type { BatchGate } from '../../batch/gate.ts';
 import { mostFailures } from '../../batch/journal.ts';
-import type { Job, Performed } from '../../batch/types.ts';
+import type { Job, JobError, Performed } from '../../batch/types.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { showBatchProgress } from './progress.ts';
@@ -23,13 +23,12 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
     /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
     lose({ id, key }: Job, error: unknown) {
       state.table.setState(state.table.find(key), 'unknown');
-      const {
-        class: name,
-        message,
-        details,
-      } = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
-      state.failures.set(id, { class: name, message: ui.redact(message), billed: 'unknown' });
-      if (lost++ > 0) void ui.warn([`${id}: ${message}`, details.hint].filter(Boolean).join('; '));
+      const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      state.failures.set(
+        id,
+        lostError(told, (text) => ui.redact(text)),
+      );
+      if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, told.details.hint].filter(Boolean).join('; '));
     },
     count({ id, key }: Job, performed: Performed) {
       // It is what it was.
@@ -45,5 +44,16 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
       if (performed.error && (state.failures.size < mostFailures || state.failures.has(id)))
         state.failures.set(id, performed.error);
     },
+  };
+}
+
+/** Only a reply that came says that it was sent; where it is kept shall be found when the terminal's words are gone. */
+function lostError(error: GatewayError, redact: (text: string) => string): JobError {
+  const { sent, hint } = error.details;
+  return {
+    class: error.class,
+    message: redact(error.message),
+    billed: sent === 'yes' ? error.billed : 'unknown',
+    hint: hint === undefined ? undefined : redact(hint),
   };
 }

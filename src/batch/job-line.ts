@@ -34,11 +34,11 @@ export function readJobLine(text: string, line: number, rules: JobRules): Job | 
   return at(rules.file, line, () => readJob(parseObject(text), line, rules));
 }
 
-/** The job of one line of `--prompts`. */
+/** The job of one line of `--prompts`; a byte order mark of the file is no part of its first prompt. */
 export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
   // A copy: the text is a part of its block, and would keep the whole of it in memory.
-  const prompt = Buffer.from(text).toString();
+  const prompt = Buffer.from(line === 1 ? text.replace(/^\uFEFF/, '') : text).toString();
   return at(rules.file, line, () => readJob({ prompt }, line, rules));
 }
 

@@ -57,6 +57,15 @@ describe('a line becomes a job', () => {
       values: { prompt: '{"not":"json"} at all' },
     });
   });
+
+  test('a byte order mark is that of the file of prompts, and stays where it is none', () => {
+    const prompts = ['\uFEFF\uFEFFone', '\uFEFFtwo'].map((text, at) => readPromptLine(text, at + 1, rules));
+    expect(prompts.map((job) => [job?.id, job?.line, job?.values['prompt']])).toEqual([
+      ['1', 1, '\uFEFFone'],
+      ['2', 2, '\uFEFFtwo'],
+    ]);
+    expect(readPromptLine('\uFEFF', 1, rules)).toBeUndefined();
+  });
 });
 
 describe('a mistake names file and line', () => {

@@ -11,6 +11,9 @@ type Signal = keyof typeof classes;
 
 tuneV8();
 
+// An empty one would be taken for the home folder itself, and every path in it be one of the current folder.
+if (process.env['HOME'] === '') delete process.env['HOME'];
+
 const abort = new AbortController();
 const ending: Ending = { signal: abort.signal, patience: { ms: 2000 } };
 let received: Signal | undefined;

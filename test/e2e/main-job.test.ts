@@ -23,6 +23,12 @@ describe('the built program', () => {
     expect(await shell('node $BIN --help')).toMatchObject({ code: 0, stderr: '' });
   });
 
+  test.each(['config path', 'sessions list'])('%s takes empty variables for folders as unset', async (words) => {
+    const unset = await shell(`unset HOME; node $BIN ${words}`);
+    const empty = await shell(`HOME= XDG_CONFIG_HOME= XDG_STATE_HOME= node $BIN ${words}`);
+    expect({ ...empty, cwd: '' }).toEqual({ ...unset, cwd: '' });
+  });
+
   test('ends quietly when its reader has enough', async () => {
     const ran = await shell('node $BIN chat --offline --prompt hi | head -c 20; echo "${PIPESTATUS[*]}"');
     expect(ran.stderr).toBe('');

@@ -83,6 +83,7 @@ test.each([
   ['an unknown profile', ['use', 'wrok'], "there is no profile 'wrok'", 'config use work'],
   ['the profile as a key', ['set', 'profile', 'work'], "there is no setting 'profile'", 'config use <profile>'],
   ['a value that is not there', ['get', 'models.image'], 'models.image is not set', 'config set models.image <value>'],
+  ['a secret that is not there', ['get', 'headers.x-token'], 'is not set', 'config set headers.x-token -'],
   ['a missing value', ['set', 'baseUrl'], "missing required argument 'value", 'config set --help'],
   ['init without a terminal', ['init'], 'there is no terminal', 'config set apiKey -'],
 ])('%s is exit 2, changes nothing and says what to type', async (_, words, message, hint) => {
@@ -93,6 +94,14 @@ test.each([
   expect(ran.stderr).toContain(hint);
   expect(ran.stderr).not.toContain(canaryKey);
   expect(config()).toEqual(work);
+});
+
+test('a key that is not there is set as a key is', async () => {
+  const ran = await place().cli(['config', 'get', 'apiKey']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toMatch(
+    /apiKey is not set\n {2}set it: gateway-cli config set apiKey - {3}\(it asks, or reads stdin\)\n$/,
+  );
 });
 
 test('list shows every setting with its origin and no key; get shows one', async () => {

@@ -54,6 +54,13 @@ export function isSecretKey(key: string): boolean {
   return formOf(key)?.secret === true;
 }
 
+/** The command that sets a key, for hints. */
+export function settingCommand(key: string): string {
+  return isSecretKey(key)
+    ? `gateway-cli config set ${key} -   (it asks, or reads stdin)`
+    : `gateway-cli config set ${key} <value>`;
+}
+
 /** Throws GatewayError usage for a key that is none, naming the nearest. */
 export function requireKey(key: string): string {
   if (formOf(key) !== undefined) return key;

@@ -4,7 +4,7 @@ import { configPath } from '../../settings/folders.ts';
 import { readConfig } from '../../settings/file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { configDocument, openConfig } from './file.ts';
-import { configKeys, requireKey } from './keys.ts';
+import { configKeys, requireKey, settingCommand } from './keys.ts';
 import { type SettingRow, settingRows } from './survey.ts';
 import type { Action, Context } from '../context.ts';
 import { setExamples, setNotes } from '../help.ts';
@@ -50,7 +50,7 @@ export function configGetCommand(command: Command): Action {
     const opened = await openConfig(context);
     const name = requireKey(key).startsWith('headers.') ? key.toLowerCase() : key;
     const found = surveyOf(context, opened.loaded).find((row) => row.key === name);
-    if (found === undefined) throw usageError(`${key} is not set`, `set it: gateway-cli config set ${key} <value>`);
+    if (found === undefined) throw usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);
     if (context.root.json) context.report.own = configDocument(opened, { key, value: found.value, from: found.from });
     else await context.io.stdout.write(`${String(found.value)}\n`);
   };

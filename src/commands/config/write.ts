@@ -4,7 +4,7 @@ import { closest } from '../../settings/closest.ts';
 import { namesIn, requireProfileName } from '../../settings/schema.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
-import { configKeys, isSecretKey, keyGroups, requireKey, withoutKey, withValue } from './keys.ts';
+import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
 import type { Action, Context } from '../context.ts';
 import { quote } from '../flags/values.ts';
 import { setExamples, setNotes } from '../help.ts';
@@ -24,10 +24,7 @@ export function configSetCommand(command: Command): Action {
   return async (context, [key = '', word = '']) => {
     requireKey(key);
     if (isSecretKey(key) && word !== '-') {
-      throw usageError(
-        `${key} in argv would show it to every user of this machine`,
-        `type: gateway-cli config set ${key} -   (it asks, or reads stdin)`,
-      );
+      throw usageError(`${key} in argv would show it to every user of this machine`, `type: ${settingCommand(key)}`);
     }
     const opened = await openConfig(context);
     requireProfileName(opened.profile);

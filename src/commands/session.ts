@@ -28,13 +28,19 @@ export interface Session {
 /** Forms of authentication where one session serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
 
-/** Who is asked, before the key is read: enough to show a request. */
+/** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
 export async function readTarget(settings: Settings, context: Context, forms?: AuthForms): Promise<Target> {
+  const { target, warnings } = targetOf(settings, context, forms);
+  for (const warning of warnings) await context.ui.warn(warning);
+  return target;
+}
+
+function targetOf(settings: Settings, context: Context, forms?: AuthForms): ReturnType<typeof createTarget> {
   const { auth, headerNames, headers, allowHttp } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
   context.ui.redactWith(createRedactor(secretHeaders(settings)));
-  const { target, warnings } = createTarget({
+  return createTarget({
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
     key: undefined,
     auth: { text: form, image: form, messages: form, ...forms },
@@ -42,18 +48,19 @@ export async function readTarget(settings: Settings, context: Context, forms?: A
     headers: plainHeaders,
     allowHttp: allowHttp.value,
   });
-  for (const warning of warnings) await context.ui.warn(warning);
-  return target;
 }
 
-/** Opens the connections: reads the key, or starts the local gateway for `--offline` (design.md section 3). */
+/**
+ * Opens the connections: reads the key, or starts the local gateway for `--offline` (design.md section 3). What is odd about
+ * the base URL was told before: by `readTarget`, or by doctor's own check.
+ */
 export async function openSession(
   settings: Settings,
   flags: ConnectionFlags,
   context: Context,
   forms?: AuthForms,
 ): Promise<Session> {
-  const known = await readTarget(settings, context, forms);
+  const { target: known } = targetOf(settings, context, forms);
   if (flags.replay !== undefined) {
     const exchanges = await openReplaying(flags.replay, flags, context);
     return createSession(known, { settings, flags, context, exchanges, close: async () => undefined });

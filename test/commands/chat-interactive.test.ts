@@ -30,6 +30,12 @@ test('what is said at the end goes on offline, where it was so', async ({ cli })
   expect(ran.stderr).toContain('go on with: gateway-cli chat --offline --session ');
 });
 
+test('what is odd about the base URL is told once', async ({ server, cli }) => {
+  server.reply(answer('Hello'));
+  const ran = await cli(['chat', '--base-url', `${server.url}/v1`], person(['hi']).options);
+  expect(ran.stderr.match(/at the end of the base URL is cut/g)).toHaveLength(1);
+});
+
 test('a prompt that is only a dash is a prompt', async ({ server, cli }) => {
   server.reply(answer('Hello'));
   await cli(['chat'], person(['-']).options);

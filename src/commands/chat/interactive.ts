@@ -11,7 +11,7 @@ import type { Resumed } from './session.ts';
 import { runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../context.ts';
-import { openSession } from '../session.ts';
+import { openSession, readTarget } from '../session.ts';
 
 interface Opening {
   context: Context;
@@ -22,6 +22,7 @@ interface Opening {
 /** The interactive mode (design.md section 1): prompts until the person leaves; every finished turn is on disk at once. */
 export async function runInteractive(flags: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
   const { io, ui, signal } = context;
+  await readTarget(settings, context);
   const session = await openSession(settings, flags, context);
   context.atEnd(() => session.close());
   const history = await openHistory(await stateFolder());

@@ -4,6 +4,7 @@ import { usageError } from '../errors.ts';
 import type { MessageInline } from '../formats/messages/types.ts';
 import { readInputImage, spool } from '../images/input.ts';
 import { sniffType } from '../images/sniff.ts';
+import { decodeText } from '../terminal/decode-text.ts';
 import { createUpload, type Upload } from '../upload.ts';
 import type { Context } from './context.ts';
 import { quote } from './flags/values.ts';
@@ -36,7 +37,9 @@ export async function readImages(
     const image = await readInputImage(path, { label: `-i ${quote(typed)}`, hash });
     context.atEnd(image.cleanup);
     await warnOfSize(typed, image.bytes, context);
-    images.push({ mimeType: image.mimeType, data: createUpload(image.path, image.bytes), sha256: image.sha256 });
+    const isTemporary = typed === '-' || image.path !== path;
+    const data = createUpload(image.path, image.bytes, { isTemporary });
+    images.push({ mimeType: image.mimeType, data, sha256: image.sha256 });
   }
   return images;
 }
@@ -49,7 +52,9 @@ export async function readAttachments(paths: readonly string[], context: Context
     const { bytes, head } = await lookAt(path, typed);
     await warnOfSize(typed, bytes, context);
     const mimeType = sniffType(head) ?? (await typeOf(typed, head));
-    files.push({ mimeType, data: createUpload(path, bytes), title: typed === '-' ? undefined : basename(typed) });
+    const isTemporary = typed === '-';
+    const data = createUpload(path, bytes, { isTemporary });
+    files.push({ mimeType, data, title: isTemporary ? undefined : basename(typed) });
   }
   return files;
 }
@@ -66,11 +71,7 @@ function isText(mimeType: string): boolean {
 
 async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
   const bytes = typeof data.source === 'string' ? await readFile(data.source) : data.source;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw usageError(`--attach ${quote(title)} is not UTF-8 text`, 'convert it: iconv -t UTF-8', error);
-  }
+  return decodeText(bytes, `--attach ${quote(title)}`);
 }
 
 /** What comes through stdin goes to a file first, so that Content-Length is known (design.md section 6). */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { codeOf, messageOf, usageError } from '../errors.ts';
 import { lookAt, shellWord } from '../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { decodeText } from '../terminal/decode-text.ts';
 import type { Context } from './context.ts';
 import { parseJson, quote } from './flags/values.ts';
 
@@ -12,12 +13,7 @@ const mostBytes = 64 * 1024 * 1024;
 /** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
 export async function readTextFlag(flag: string, path: string, context: Context): Promise<string> {
   const bytes = path === '-' ? await readStdin(flag, context) : await readUserFile(flag, path, context.io.cwd);
-  const name = path === '-' ? 'stdin' : quote(path);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw usageError(`${flag}: ${name} is not UTF-8 text`, 'convert it: iconv -t UTF-8', error);
-  }
+  return decodeText(bytes, `${flag}: ${path === '-' ? 'stdin' : quote(path)}`);
 }
 
 /** The bytes of a file that the user named. */

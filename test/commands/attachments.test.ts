@@ -14,6 +14,7 @@ function filesOfAllKinds(): string {
   put('facts.json', '{"a":1}');
   put('blob', 'a\0b');
   put('bad.txt', Uint8Array.of(0xe4, 0x20, 0xff));
+  put('wide.txt', Buffer.from('\uFEFFwide', 'utf16le'));
   return cwd;
 }
 
@@ -73,6 +74,7 @@ test.for([
   [['text'], 'none.pdf', "--attach 'none.pdf': there is no such file"],
   [['text'], '.', "--attach '.': it is a folder"],
   [['chat'], 'bad.txt', "--attach 'bad.txt' is not UTF-8 text"],
+  [['chat'], 'wide.txt', 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'],
 ] as const)('%s refuses --attach %s before anything is sent', async ([[command], name, words], { cli }) => {
   const ran = await cli([command, 'read it', '--attach', name], { cwd: filesOfAllKinds() });
   expect(ran).toMatchObject({ code: 2, stdout: '' });

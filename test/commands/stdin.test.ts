@@ -39,6 +39,20 @@ test.each([
   expect(ran.stderr).toContain(hint);
 });
 
+test.each([
+  ['the prompt', ['text', '-']],
+  ['--prompt-file', ['text', '--prompt-file', '-']],
+  ['--system-file', ['text', 'hi', '--system-file', '-']],
+  ['--schema', ['text', 'hi', '--schema', '-']],
+  ['--messages', ['chat', '--messages', '-']],
+  ['no flag', ['text']],
+])('UTF-16 on stdin for %s is told with the command that converts it', async (_, argv) => {
+  const ran = await run([...argv, ...dry], { stdin: Buffer.from('\uFEFF{"a": 1}', 'utf16le') });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('stdin is not UTF-8 text: invalid byte at offset 0\n');
+  expect(ran.stderr).toContain('it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8\n');
+});
+
 const env = { GATEWAY_BASE_URL: 'https://127.0.0.1:1', GATEWAY_MODEL: 'm' };
 
 test('a key from stdin leaves stdin alone for all else, also where it is not read', async () => {

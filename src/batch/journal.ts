@@ -24,7 +24,7 @@ export interface JournalState {
   run: RunRecord | undefined;
   /** All that was paid for so far. */
   usage: Usage;
-  /** The newest error of jobs that failed, as many as are kept. */
+  /** The newest error of jobs that failed or are unknown, as many as are kept. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
@@ -42,6 +42,18 @@ interface Open {
 
 /** So many failures are told one by one; results.jsonl has them all. */
 export const mostFailures = 1000;
+
+/** What is told of a job that the journal knows no end of. */
+export const unanswered: JobError = {
+  class: 'no-reply',
+  message: 'its run ended before an answer was written down',
+  billed: 'unknown',
+};
+
+/** Keeps the newest error of a job, where there is room. */
+export function keepFailure(failures: Map<string, JobError>, id: string, error: JobError): void {
+  if (failures.size < mostFailures || failures.has(id)) failures.set(id, error);
+}
 
 /**
  * Reads the journal of a batch's folder; without one everything is new. A torn last line is ignored. Throws GatewayError
@@ -61,7 +73,7 @@ export async function readJournal(folder: string): Promise<JournalState> {
       if (!record) throw notAJournal(path, number);
       applyRecord(record, state, open);
     }
-    settleReady(open, state);
+    settleRun(open, state);
     return state;
   } finally {
     await handle.close();
@@ -82,7 +94,7 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
   const { ready, before } = open;
   state.lastAt = record.at;
   if (record.type === 'run') {
-    settleReady(open, state);
+    settleRun(open, state);
     open.earlierMs = state.durationMs;
     state.run = record;
     return;
@@ -115,20 +127,22 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
   table.setRequest(slot, record.request);
   state.usage = addUsage(state.usage, record.usage);
   if (record.type !== 'failed' && record.type !== 'unknown') failures.delete(record.id);
-  else if (failures.size < mostFailures || failures.has(record.id))
-    failures.set(record.id, record.error ?? { class: 'unknown', message: 'no error is known' });
+  else keepFailure(failures, record.id, record.error ?? { class: 'unknown', message: 'no error is known' });
 }
 
 /**
  * Where a run broke off after `ready` and without `sent`, nothing went out: the kernel kept every line of a process that was
- * killed. Unless the machine went down: then the line may be lost, and the job may have been billed.
+ * killed. Unless the machine went down: then the line may be lost, and the job may have been billed. What went out and has
+ * no end is told as such, whatever is known of it from before.
  */
-function settleReady({ ready, before }: Open, { table, run }: JournalState): void {
+function settleRun({ ready, before }: Open, { table, run, failures }: JournalState): void {
+  for (const id of before.keys()) keepFailure(failures, id, unanswered);
   if (ready.size > 0 && (run?.boot === undefined || run.boot !== bootMark()))
     for (const [id, request] of ready) {
       const slot = table.add(keyOf(id));
       table.setState(slot, 'sent');
       table.setRequest(slot, request);
+      keepFailure(failures, id, unanswered);
     }
   ready.clear();
   before.clear();

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import type { ErrorClass } from '../errors.ts';
+import type { Certainty, ErrorClass } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
-import { type JournalState, openIfThere } from './journal.ts';
+import { type JournalState, keepFailure, openIfThere } from './journal.ts';
 import { readLines } from './read-lines.ts';
-import { batchFiles, type JobRecord } from './types.ts';
+import { batchFiles, type JobError, type JobRecord } from './types.ts';
 
 /**
  * Jobs that were sent, and whose end the journal does not know: where results.jsonl holds their answer, the run was killed
- * between the two files, and nothing is unknown. Returns the records that the journal lacks; the table knows them already.
+ * between the two files, and nothing is unknown. Returns the records that the journal lacks; the state knows them already.
  */
 export async function findLostEnds(
   folder: string,
-  { table, run, lastAt }: JournalState,
+  { table, run, lastAt, failures }: JournalState,
   now: () => number,
 ): Promise<JobRecord[]> {
   let open = 0;
@@ -30,8 +30,11 @@ export async function findLostEnds(
       const type = endOf(result.document);
       table.setState(slot, type);
       const usage = result.document['usage'] as Usage | undefined;
+      const error = type === 'done' ? undefined : errorOf(result.document);
+      if (error === undefined) failures.delete(result.id);
+      else keepFailure(failures, result.id, error);
       // It came in the time of the run that sent it: nobody knows when, and that run did not last until now.
-      records.push({ type, id: result.id, request: result.request, at: Math.min(now(), lastAt), usage });
+      records.push({ type, id: result.id, request: result.request, at: Math.min(now(), lastAt), usage, error });
     }
     return records;
   } finally {
@@ -46,6 +49,16 @@ function endOf({ ok, error }: JsonObject): 'done' | 'failed' | 'unknown' {
   if (ok === true) return 'done';
   const name = isObject(error) ? error['class'] : undefined;
   return name === 'no-reply' || endSignals.has(name) ? 'unknown' : 'failed';
+}
+
+/** As the journal would have it. */
+function errorOf({ error }: JsonObject): JobError {
+  const { class: name, message, billed } = isObject(error) ? error : {};
+  return {
+    class: typeof name === 'string' ? name : 'unknown',
+    message: typeof message === 'string' ? message : 'no error is known',
+    billed: billed as Certainty | undefined,
+  };
 }
 
 /** One line of results.jsonl. */

@@ -23,6 +23,10 @@ describe('a journal from a crash', () => {
     const { code, stderr } = await batch();
     expect(code).toBe(13);
     expect(stderr).toContain('1 done, 1 unknown (maybe billed)');
+    expect(stderr).toContain(`${line['id']}: no-reply: its run ended before an answer was written down\n`);
+    const failures = [{ id: line['id'], error: { class: 'no-reply', billed: 'unknown' } }];
+    expect(folder.lines('summary.json')).toMatchObject([{ unknown: 1, failures }]);
+    expect(JSON.parse((await batch(['status', 'out', '--json'])).stdout)).toMatchObject({ unknown: 1, failures });
     expect(server.bodies).toHaveLength(2);
     expect((await batch(['--retry-unknown'])).code).toBe(0);
     expect(server.bodies).toHaveLength(3);
@@ -44,6 +48,8 @@ describe('a journal from a crash', () => {
     const again = await batch();
     expect([again.code, server.bodies.length]).toEqual([code, requests]);
     expect(again.stderr).toContain(code === 0 ? '3 done\n' : '2 done, 1 unknown (maybe billed)');
+    const failures = code === 0 ? [] : [{ id: 'p2', error: { class: 'no-reply' } }];
+    expect(folder.lines('summary.json')).toMatchObject([{ failures }]);
   });
 
   test('a failed job that was ready again and did not go out is still a failed one', async ({
@@ -72,6 +78,7 @@ describe('a journal from a crash', () => {
       .filter((line) => !line.includes('"done"'));
     folder.write('out/journal.jsonl', journal.join('\n'));
     expect((await batch()).code).toBe(0);
+    expect(folder.lines('summary.json')).toMatchObject([{ done: 2, failures: [] }]);
     expect(server.bodies).toHaveLength(2);
     expect((await batch()).code).toBe(0);
   });
@@ -105,7 +112,11 @@ describe('a journal from a crash', () => {
     await batch();
     const journal = folder.lines('journal.jsonl').filter(({ type }) => type !== 'unknown');
     folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const told = /p1: no-reply: (?!its run ended)/;
+    expect((await batch(['status', 'out'])).stdout).toMatch(told);
     expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (maybe billed)');
+    // Now the journal has it, too.
+    expect((await batch()).stderr).toMatch(told);
     expect(server.bodies).toHaveLength(1);
   });
 

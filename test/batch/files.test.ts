@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { keyOf } from '../../src/batch/digest.ts';
-import { readJournal } from '../../src/batch/journal.ts';
+import { mostFailures, readJournal } from '../../src/batch/journal.ts';
 import { readLines } from '../../src/batch/read-lines.ts';
 import { SyncedFile } from '../../src/batch/synced-file.ts';
 
@@ -166,7 +166,7 @@ describe('the journal', () => {
       const { table, failures } = await readJournal(path);
       const slot = table.find(keyOf('a'));
       expect([table.stateOf(slot), table.requestOf(slot)]).toEqual([type, '00000000000000aa']);
-      expect(failures.get('a')?.class).toBe({ failed: 'quota', unknown: 'unknown' }[type]);
+      expect(failures.get('a')?.class).toBe({ failed: 'quota', unknown: 'unknown', sent: 'no-reply' }[type]);
     },
   );
 
@@ -190,6 +190,25 @@ describe('the journal', () => {
     expect(state.usage).toEqual({ totalTokens: 5 });
     expect([...state.failures]).toEqual([['a', error]]);
     expect(state).toMatchObject({ run: { jobs: 3 }, lastAt: 9 });
+  });
+
+  test('what a run left without an end is told as such, whatever it was before, until it has one', async () => {
+    const error = { class: 'quota', message: 'm' };
+    const killed = [run, record('failed', 'a', { error }), run, record('sent', 'a'), record('sent', 'b')];
+    const classes = async (records: readonly object[]) =>
+      [...(await readJournal(write(records))).failures].map(([id, { class: name, billed }]) => [id, name, billed]);
+    expect(await classes(killed)).toEqual([
+      ['a', 'no-reply', 'unknown'],
+      ['b', 'no-reply', 'unknown'],
+    ]);
+    expect(await classes([...killed, run, record('sent', 'a'), record('done', 'a')])).toEqual([
+      ['b', 'no-reply', 'unknown'],
+    ]);
+  });
+
+  test('so many of them are kept, and no more', async () => {
+    const many = Array.from({ length: mostFailures + 1 }, (_, i) => record('sent', `${i}`));
+    expect((await readJournal(write([run, ...many]))).failures.size).toBe(mostFailures);
   });
 
   test('the time of all runs is added up, and what lies between them is not', async () => {

@@ -192,6 +192,7 @@ describe('batch status', () => {
     const { stdout } = await batch(['status', 'out']);
     expect(stdout).toContain('3 jobs: 0 done, 2 unknown (maybe billed), 1 not sent yet');
     expect(stdout).toContain(`process ${process.pid} on`);
+    expect(stdout).not.toContain('its run ended');
     const second = await batch();
     expect(second.code).toBe(14);
     expect(second.stderr).toContain(`process ${process.pid} on`);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { unanswered } from '../../batch/journal.ts';
 import { findHolder } from '../../batch/lock.ts';
 import {
   countJobs,
@@ -31,7 +32,9 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const { folder, state } = await readBatchFolder(outdir, context);
   const running = await findHolder(folder);
   const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
-  const { usage, durationMs, failures } = state;
+  const { usage, durationMs } = state;
+  // Nobody knows which of them are still under way.
+  const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;
   const facts = { counts, skipped: 0, usage, durationMs, outdir, failures };
   // The telling itself went well, whatever became of the jobs: the document says what the process does.
   const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });

@@ -1,5 +1,5 @@
 import type { BatchGate } from '../../batch/gate.ts';
-import { mostFailures } from '../../batch/journal.ts';
+import { keepFailure } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
@@ -41,8 +41,7 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
         return;
       }
       counts.failed++;
-      if (performed.error && (state.failures.size < mostFailures || state.failures.has(id)))
-        state.failures.set(id, performed.error);
+      if (performed.error) keepFailure(state.failures, id, performed.error);
     },
   };
 }

@@ -9,6 +9,8 @@ export interface Upload {
   readonly bytes: number;
   /** A file's path, or the bytes themselves. */
   readonly source: string | Uint8Array;
+  /** The file is gone when the program ends: it holds what came through stdin or a pipe. */
+  readonly isTemporary?: boolean | undefined;
 }
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
@@ -20,10 +22,10 @@ export interface Body {
 }
 
 /** Marks a file (with its size in bytes) or bytes in memory as the content of a Base64 string. */
-export function createUpload(source: string, bytes: number): Upload;
+export function createUpload(source: string, bytes: number, file?: Pick<Upload, 'isTemporary'>): Upload;
 export function createUpload(source: Uint8Array): Upload;
-export function createUpload(source: string | Uint8Array, bytes?: number): Upload {
-  return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength };
+export function createUpload(source: string | Uint8Array, bytes?: number, file?: Pick<Upload, 'isTemporary'>): Upload {
+  return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength, ...file };
 }
 
 /** Tells an Upload from ordinary JSON. */

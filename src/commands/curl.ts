@@ -1,3 +1,4 @@
+import { usageError } from '../errors.ts';
 import type { HttpRequest } from '../transport/types.ts';
 import { isUpload } from '../upload.ts';
 
@@ -6,7 +7,8 @@ const largestArgument = 64 * 1024;
 
 /**
  * A bash command that really sends the request. The key is not in it: curl reads it from the environment, and it never
- * stands in curl's argv either. Header values that are secret are passed as `keyHeader`.
+ * stands in curl's argv either. Header values that are secret are passed as `keyHeader`. Throws GatewayError usage where a file
+ * will be gone when the command runs.
  */
 export function curlCommand(request: HttpRequest, { keyHeaders }: { keyHeaders: readonly string[] }): string {
   const headers = Object.entries(request.headers).map(([name, value]) =>
@@ -28,6 +30,12 @@ function textOf(segment: Segment | undefined): string {
 
 function printSegment(segment: Segment): string {
   if (!isUpload(segment)) return `printf %s ${textOf(segment)}`;
+  if (segment.isTemporary) {
+    throw usageError(
+      '--curl: what comes through stdin or a pipe has no file that the command could read',
+      'save it first (cat > input.png), and name that file instead',
+    );
+  }
   if (typeof segment.source === 'string') return `base64 < ${shellQuote(segment.source)} | tr -d '\\n'`;
   return `printf %s ${shellQuote(Buffer.from(segment.source).toString('base64'))}`;
 }

@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 import { shell } from '../helpers/spawn.ts';
+import { png } from '../replies/deviation.ts';
 
 /** What a shell finds behind `command -v curl`. */
 const hasCurl = (await shell('command -v curl')).code === 0;
@@ -49,3 +53,30 @@ test
       expect([name, byCurl?.headers[name]]).toEqual([name, byUs?.headers[name]]);
   },
 );
+
+test.for([
+  ['image edit -i', ['image', 'edit', '-i', '-', 'gray']],
+  ['chat -i', ['chat', '-i', '-', 'what is it?']],
+  ['text --attach', ['text', '--attach', '-', 'what is it?']],
+] as const)('%s - is refused: no file is left that the command could read', async ([, argv], { cli }) => {
+  const stdin = Buffer.from(png, 'base64');
+  const ran = await cli([...argv, '--curl'], { stdin });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('what comes through stdin or a pipe has no file');
+  expect(ran.stderr).toContain('save it first (cat > input.png), and name that file instead');
+  expect(await cli([...argv, '--dry-run'], { stdin })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a picture through a pipe is refused too', async ({ cli }) => {
+  const cwd = scratchFolder();
+  execFileSync('mkfifo', [join(cwd, 'pipe')]);
+  const writing = writeFile(join(cwd, 'pipe'), Buffer.from(png, 'base64'));
+  expect(await cli(['image', 'edit', '-i', 'pipe', 'gray', '--curl'], { cwd })).toMatchObject({ code: 2, stdout: '' });
+  await writing;
+});
+
+test('stdin that stands in the command as text is no such thing', async ({ cli }) => {
+  const ran = await cli(['chat', '--attach', '-', 'sum it up', '--curl'], { stdin: 'a,b' });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toContain('a,b');
+});

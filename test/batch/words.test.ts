@@ -136,6 +136,19 @@ describe('what a batch says', () => {
     expect((await batch()).stderr).toContain('3 jobs were edited since an earlier run sent them: p1, p2, p3');
   });
 
+  test('what is sent again was sent before, too', async ({ server, folder, batch }) => {
+    server.answer = (prompt) => (prompt === 'p1' ? { status: 400, body: {} } : undefined);
+    folder.jobs(...manyJobs(1));
+    await batch();
+    expect((await batch(['--retry-failed'])).stderr).toContain('1 of 1 job was sent before; 1 is sent again\n');
+    folder.jobs(...manyJobs(3));
+    const both = '1 of 3 jobs was sent before; 1 is sent again, 2 for the first time\n';
+    expect((await batch(['--retry-failed'])).stderr).toContain(both);
+    expect((await batch(['--retry-failed'])).stderr).toContain('3 of 3 jobs were sent before; 1 is sent again\n');
+    const spent = await batch(['--retry-failed', '--max-tokens-total', '1']);
+    expect(spent.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now\n');
+  });
+
   test('of a merge with failures the document says what the process does', async ({ server, folder, batch }) => {
     server.answer = () => ({ status: 400, body: {} });
     folder.jobs(...manyJobs(2));

@@ -3,11 +3,11 @@ import { readJournal } from '../../batch/journal.ts';
 import { findLostEnds } from '../../batch/reconcile.ts';
 import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
-import { totalTokens } from '../../batch/usage.ts';
+import { isSpent } from '../../batch/usage.ts';
 import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir } from './folder.ts';
-import { planBatch } from './plan.ts';
+import { type BatchPlan, planBatch } from './plan.ts';
 import { createRequestBuilder } from './request.ts';
 import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
@@ -67,17 +67,23 @@ async function* idsOf(source: JobSource): AsyncGenerator<string> {
 }
 
 async function tellResume({ plan, context, source, flags, state }: Batch): Promise<void> {
-  const skipped = plan.jobs - plan.due;
-  const isSpent = totalTokens(state.usage) >= (flags.maxTokensTotal ?? Number.POSITIVE_INFINITY);
-  const now = isSpent ? 0 : plan.due;
-  if (skipped > 0)
-    await context.ui.note(
-      `${skipped} of ${countOf(plan.jobs, 'job')} ${be(skipped, 'was')} sent before; ${now} ${be(now, 'is')} sent now`,
-    );
+  const before = plan.jobs - plan.due + plan.again;
+  if (before > 0) {
+    const next = describeNext(plan, isSpent(state.usage, flags.maxTokensTotal));
+    await context.ui.note(`${before} of ${countOf(plan.jobs, 'job')} ${be(before, 'was')} sent before; ${next}`);
+  }
   if (plan.removed > 0) {
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
     await context.ui.warn(`${what} not in ${source.name} any more`);
   }
+}
+
+/** Who pays for a job a second time sees it. */
+function describeNext({ due, again }: BatchPlan, spent: boolean): string {
+  const now = spent ? 0 : due;
+  if (now === 0 || again === 0) return `${now} ${be(now, 'is')} sent now`;
+  const first = due - again;
+  return `${again} ${be(again, 'is')} sent again${first > 0 ? `, ${first} for the first time` : ''}`;
 }
 
 function be(count: number, one: 'is' | 'was'): string {

@@ -30,7 +30,7 @@ export async function begin(
 ): Promise<Begun | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
-  if (await showRequest(post, target, { flags, context, offline: settings.offline.value })) return undefined;
+  if (await showRequest(post, target, { flags, context, settings })) return undefined;
   const images = await planImages(plan, context);
   const session = await openSession(settings, flags, context);
   context.atEnd(() => session.close());

@@ -1,6 +1,8 @@
 import { addressPost, describePost, keyHeaders, type Post, type Target } from '../client/target.ts';
 import { usageError } from '../errors.ts';
 import { createRedactor, redactHeaders } from '../settings/redact.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { KeySource } from '../settings/types.ts';
 import type { Context } from './context.ts';
 import { curlCommand } from './curl.ts';
 
@@ -27,10 +29,11 @@ export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
 }
 
 /** Prints the request for `--dry-run` or `--curl`; true when it did. No key is read, nothing is sent. */
-export async function showRequest(post: Post, target: Target, { flags, context, offline }: Showing): Promise<boolean> {
+export async function showRequest(post: Post, target: Target, { flags, context, settings }: Showing): Promise<boolean> {
   if (flags.curl) {
-    if (offline) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
+    if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(curlOf(post, target));
+    await tellOfKey(settings.key, context);
     return true;
   }
   if (!flags.dryRun) return false;
@@ -53,7 +56,14 @@ export async function showRequest(post: Post, target: Target, { flags, context, 
 interface Showing {
   flags: StdoutFlags;
   context: Context;
-  offline: boolean;
+  settings: Pick<Settings, 'offline' | 'key'>;
+}
+
+/** The printed command knows one place for the key; without it, it would send none and say nothing. */
+async function tellOfKey(key: KeySource, { ui }: Context): Promise<void> {
+  if (key.kind === 'value' && key.from === 'environment GATEWAY_API_KEY') return;
+  const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
+  await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }
 
 function curlOf(post: Post, target: Target): string {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,4 +79,31 @@ test('stdin that stands in the command as text is no such thing', async ({ cli }
   const ran = await cli(['chat', '--attach', '-', 'sum it up', '--curl'], { stdin: 'a,b' });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(ran.stdout).toContain('a,b');
+});
+
+test('says that GATEWAY_API_KEY must be set where the key is from somewhere else', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  const config = join(cwd, 'config.json');
+  writeFileSync(join(cwd, 'key'), canaryKey);
+  const profile = { baseUrl: server.url, apiKeyCommand: ['touch', join(cwd, 'ran')] };
+  writeFileSync(config, JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
+  const argv = ['text', 'x', '--curl'];
+  const usual = await cli(argv, { cwd });
+  expect(usual).toMatchObject({ code: 0, stderr: '' });
+  const told = async (flags: string[], env: Record<string, string>) => {
+    const ran = await cli([...argv, ...flags], { cwd, env });
+    expect(ran).toMatchObject({ code: 0, stdout: usual.stdout });
+    return ran.stderr;
+  };
+  const start = 'gateway-cli: warning: set GATEWAY_API_KEY in the shell that runs this command';
+  const unset = { GATEWAY_API_KEY: '' };
+  expect(await told(['--api-key-file', 'key'], {})).toBe(`${start}; here the key is from flag --api-key-file\n`);
+  expect(await told([], { ...unset, GATEWAY_API_KEY_FILE: 'key' })).toContain(
+    `${start}; here the key is from environment GATEWAY_API_KEY_FILE`,
+  );
+  expect(await told([], { ...unset, GATEWAY_CONFIG: config })).toContain(
+    `${start}; here the key is from profile default`,
+  );
+  expect(await told([], unset)).toBe(`${start}; here no API key is set\n`);
+  expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });

@@ -1,9 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
 import { code, tableRows } from './helpers/readme.ts';
 import { eventStream, imageReply, messageEvents, test, textReply } from './helpers/with-server.ts';
+import { scratchFolder } from './helpers/scratch.ts';
 
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -51,7 +51,7 @@ plain.each([
 test.for(rows)('%s', async ([, , example = '', sends = ''], { server, cli }) => {
   const argv = code(example).split(' ');
   const [path = '', expected = ''] = [...sends.matchAll(/`([^`]*)`/g)].map((match) => match[1]);
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-fields-'));
+  const cwd = scratchFolder();
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
 
   server.reply({ body: replyTo(argv) });

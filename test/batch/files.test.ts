@@ -1,14 +1,14 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { keyOf } from '../../src/batch/digest.ts';
 import { mostFailures, readJournal } from '../../src/batch/journal.ts';
 import { readLines } from '../../src/batch/read-lines.ts';
 import { SyncedFile } from '../../src/batch/synced-file.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
-const folder = () => mkdtempSync(join(tmpdir(), 'gateway-cli-batch-'));
+const folder = scratchFolder;
 
 async function linesOf(content: string | Uint8Array) {
   const path = join(folder(), 'lines');

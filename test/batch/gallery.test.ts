@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { decode } from 'fast-png';
 import { describe, expect, test as plain } from 'vitest';
 import { escapeHtml, galleryCard, galleryHead } from '../../src/batch/gallery-html.ts';
 import { run } from '../helpers/run.ts';
 import { manyJobs, test } from './with-batch.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
@@ -117,7 +117,7 @@ describe('batch gallery', () => {
   plain.skipIf(chromium === undefined && !isFull)(
     'is drawn by Chromium, and hostile text does nothing there',
     async () => {
-      const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-gallery-'));
+      const cwd = scratchFolder();
       await makeBatch(cwd);
       const url = `file://${join(cwd, 'out/index.html')}`;
       const browse = (...flags: string[]) =>

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { hostname, tmpdir } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHolder, takeLock } from '../../src/batch/lock.ts';
 import { isRunning, ownMark } from '../../src/lock/processes.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
-const folder = () => mkdtempSync(join(tmpdir(), 'gateway-cli-lock-'));
+const folder = scratchFolder;
 const lockIn = (path: string) => join(path, 'lock.json');
 const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.stringify({ mark, nonce: 'n' }));
 

@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openRecorder } from '../../src/batch/recorder.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 test.each([
   ['with a mark of the boot', 'boot', ['run', 'ready', 'unsent']],
   ['without one, where nobody writes ready,', undefined, ['run']],
 ])('%s what was only staged is written down as it came', async (_, boot, types) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-batch-'));
+  const folder = scratchFolder();
   const recorder = await openRecorder({
     folder,
     run: {

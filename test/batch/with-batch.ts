@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as base } from 'vitest';
 import { run, type Ran, type RunOptions } from '../helpers/run.ts';
 import { canaryKey } from '../helpers/with-server.ts';
 import { type CountingServer, startCountingServer } from './counting-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** The folder of one test, with a batch in it. */
 export interface BatchFolder {
@@ -51,7 +51,7 @@ export function environmentFor({ url }: CountingServer): Record<string, string> 
 }
 
 export function createFolder(): BatchFolder {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-batch-'));
+  const cwd = scratchFolder();
   const write = (name: string, content: string | Uint8Array) => writeFileSync(join(cwd, name), content);
   return {
     cwd,

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openRecorder, type Recorder, type RecorderOptions } from '../../src/cassettes/recorder.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../../src/transport/types.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 export const base = new URL('http://127.0.0.1:9/');
 
@@ -45,7 +45,7 @@ const noMask = { hide: (text: string) => text, reach: 0 };
 export async function recorderFor(
   options: Partial<RecorderOptions> & Pick<RecorderOptions, 'elapsed'>,
 ): Promise<{ recorder: Recorder; folder: string }> {
-  const folder = options.folder ?? join(mkdtempSync(join(tmpdir(), 'gateway-cli-cassettes-')), 'made');
+  const folder = options.folder ?? join(scratchFolder(), 'made');
   const onFailure = (error: unknown): never => {
     throw error;
   };

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeRequest } from '../../src/cassettes/request-line.ts';
 import { segmentBody } from '../../src/transport/body.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
 import { createUpload } from '../../src/upload.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const base = new URL('https://gateway.example/prefix/');
 
@@ -20,7 +20,7 @@ const hashOf = async (made: HttpRequest, at = base): Promise<string> => (await d
 describe('equal requests have equal hashes', () => {
   const photo = Buffer.alloc(5000, 'photo');
   const inline = (bytes: Buffer) => JSON.stringify({ data: bytes.toString('base64') });
-  const file = join(mkdtempSync(join(tmpdir(), 'gateway-cli-cassette-')), 'photo.png');
+  const file = join(scratchFolder(), 'photo.png');
   writeFileSync(file, photo);
   const upload = (source: ReturnType<typeof createUpload>): HttpRequest => ({
     ...request(''),

@@ -1,10 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createApp, type AppOptions } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import { run, type Ran } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 export const upstreamKey = 'canary-7f3a9c51-secret';
 
@@ -12,7 +12,7 @@ export const upstreamKey = 'canary-7f3a9c51-secret';
 export async function startWork(options: AppOptions = {}): Promise<{ cwd: string; config: string; url: string }> {
   const upstream = await listen(createApp({ key: upstreamKey, faultDelay: 5, ...options }));
   onTestFinished(() => upstream.close(0));
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-served-'));
+  const cwd = scratchFolder();
   const config = writeConfig(cwd, {
     work: { baseUrl: upstream.url, apiKey: upstreamKey, models: { text: 'local-text', image: 'local-image' } },
   });

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { completeLine, expandPath } from '../../src/chat/complete.ts';
 import { openHistory } from '../../src/chat/history.ts';
 import { parseEntry, slashCommands, slashHelp } from '../../src/chat/slash.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 test.each([
   ['', { kind: 'nothing' }],
@@ -33,7 +33,7 @@ test('help names every command within 100 columns', () => {
   ).toBeLessThanOrEqual(100);
 });
 
-const cwd = mkdtempSync(join(tmpdir(), 'gateway-complete-'));
+const cwd = scratchFolder();
 mkdirSync(join(cwd, 'photos'));
 for (const name of ['photo.jpg', 'photos/a b.png', '.hidden', 'bad\u001b[31m.png']) writeFileSync(join(cwd, name), '');
 
@@ -62,7 +62,7 @@ test('a path below ~ is one of the home folder', async () => {
 });
 
 test('the history is kept for the next time, one line an entry, for its owner alone', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-history-'));
+  const folder = scratchFolder();
   const first = await openHistory(folder);
   await first.add('one');
   await first.add('two\nlines "here"');
@@ -72,7 +72,7 @@ test('the history is kept for the next time, one line an entry, for its owner al
 });
 
 test('a history that has grown too long is cut to its newest entries', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-history-'));
+  const folder = scratchFolder();
   const path = join(folder, 'chat-history');
   writeFileSync(path, Array.from({ length: 2500 }, (_, i) => `"${i}"\n`).join(''));
   const { entries } = await openHistory(folder);

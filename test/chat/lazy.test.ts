@@ -1,13 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { shell } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** The text of all files of the built program that a run loads. */
 async function loadedBy(flags: string): Promise<string> {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-lazy-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 's.json'), '{}');
   const { code, stderr } = await shell(`node $BIN ${flags}`, { cwd, env: { NODE_V8_COVERAGE: join(cwd, 'coverage') } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -1,14 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSession, readSession } from '../../src/chat/session-file.ts';
@@ -16,6 +6,7 @@ import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { canaryKey, eventStream, messageEvents } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const turn = (n: number) => [
   { role: 'user' as const, content: `q${n}` },
@@ -25,7 +16,7 @@ const lines = (...turns: number[]): string =>
   turns.flatMap((n) => turn(n).map((message) => `${JSON.stringify(message)}\n`)).join('');
 
 function place(content?: string): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'gateway-session-')), 'talk.jsonl');
+  const path = join(scratchFolder(), 'talk.jsonl');
   if (content !== undefined) writeFileSync(path, content);
   return path;
 }
@@ -159,7 +150,7 @@ test('a folder that is not there, or may not be written, is found before anythin
 });
 
 test('what cannot be read is a mistake of usage, and the lock is given back', async () => {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-session-'));
+  const path = scratchFolder();
   await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
   expect(existsSync(`${path}.lock`)).toBe(false);
 });

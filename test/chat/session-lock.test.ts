@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockSession } from '../../src/chat/session-lock.ts';
 import { ownMark } from '../../src/lock/processes.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
-const place = (): string => join(mkdtempSync(join(tmpdir(), 'gateway-lock-')), 'talk.jsonl');
+const place = (): string => join(scratchFolder(), 'talk.jsonl');
 
 test('only one writer has a session, and the next gets it after the release', async () => {
   const path = place();

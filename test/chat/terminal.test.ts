@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
 import { createPause, type ScriptedServer } from '../helpers/scripted-server.ts';
 import { openTerminal, type Terminal, withoutTmux } from '../helpers/tmux.ts';
 import { canaryKey, eventStream, messageEvents, test as base } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** A conversation in a real terminal with the built program. */
 const test = base.extend<{
@@ -25,7 +25,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const inTmux = test.skipIf(withoutTmux);
 
 const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...texts)) });
-const home = (): string => mkdtempSync(join(tmpdir(), 'gateway-tmux-'));
+const home = scratchFolder;
 const promptsOf = (server: ScriptedServer): unknown[] =>
   server.requests.map((request) => (request.json() as { messages: { content: unknown }[] }).messages.at(-1)?.content);
 

@@ -1,10 +1,10 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkProgram, runTool } from '../../src/chat/tool-run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
-const cwd = mkdtempSync(join(tmpdir(), 'gateway-tool-'));
+const cwd = scratchFolder();
 const node = (script: string): { name: string; argv: string[] } => ({
   name: 'f',
   argv: [process.execPath, '-e', script],

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Client, type ClientOptions, createClient, GatewayError, ResponseError } from '../../src/index.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { canaryKey, eventStream, imageReply, messageEvents, test as base, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const png = Buffer.from(dot, 'base64');
@@ -51,7 +51,7 @@ test('generateImages keeps pictures in memory, or in a folder that it makes', as
   expect(memory.warnings).toEqual([expect.stringContaining('declared "image/jpeg"') as string]);
   expect(server.requests[0]?.headers['authorization']).toBe(`Bearer ${canaryKey}`);
 
-  const folder = join(mkdtempSync(join(tmpdir(), 'gateway-cli-library-')), 'new');
+  const folder = join(scratchFolder(), 'new');
   const files = await client().generateImages({ model: 'm', prompt: 'a dot' }, { folder });
   expect(files.images.map(({ path }) => path)).toEqual([join(folder, 'image-1.png'), join(folder, 'image-2.png')]);
   expect(readFileSync(join(folder, 'image-2.png')).equals(png)).toBe(true);
@@ -64,7 +64,7 @@ test('media come from files too, and what is no image is refused before anything
   server,
   client,
 }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-library-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'dot.png'), png);
   writeFileSync(join(cwd, 'dot.txt'), 'plain');
   server.reply({ body: imageReply({ mimeType: 'image/png', data: dot }) });

@@ -1,12 +1,12 @@
-import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** A folder with files of all kinds. */
 function filesOfAllKinds(): string {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-attach-'));
+  const cwd = scratchFolder();
   const put = (name: string, content: string | Uint8Array) => writeFileSync(join(cwd, name), content);
   put('Makefile', 'all:\n');
   put('paper', '%PDF-1.4\n');

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { cut } from '../helpers/scripted-server.ts';
 import { run } from '../helpers/run.ts';
 import { canaryKey, eventStream, imageReply, messageEvents, test, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'gateway-cli-record-'));
+const folder = scratchFolder;
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const noGateway = { GATEWAY_MODEL: 'm', GATEWAY_IMAGE_MODEL: 'm' };
 

@@ -1,16 +1,16 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import type { LineRead } from '../../src/terminal/line-editor.ts';
 import type { ReceivedRequest } from '../helpers/request-reader.ts';
 import { eventStream, messageEvents, test } from '../helpers/with-server.ts';
 import { person } from './person.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** A new state folder; env-paths reads the process itself. */
 let sessions: string;
 beforeEach(() => {
-  const state = mkdtempSync(join(tmpdir(), 'gateway-state-'));
+  const state = scratchFolder();
   vi.stubEnv('XDG_STATE_HOME', state);
   sessions = join(state, 'gateway-cli', 'sessions');
 });
@@ -94,7 +94,7 @@ test('/model and /system hold from the next prompt on, /system - takes it away',
 });
 
 test('/image goes with the next prompt alone, and a wrong path is told at once', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'a dot.gif'), 'GIF89a\x01\x00\x01\x00');
   server.reply(answer('one'));
   server.reply(answer('two'));
@@ -108,7 +108,7 @@ test('/image goes with the next prompt alone, and a wrong path is told at once',
 });
 
 test('/save keeps the conversation under a name, and goes on there', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   for (const text of ['one', 'two']) server.reply(answer(text));
   const typed = ['/save early', 'a', '/save trip', '/save talk.md', '/save talk.md', 'b', '/save'];
   const ran = await cli(['chat'], { ...person(typed).options, cwd });
@@ -150,7 +150,7 @@ test('Ctrl-C twice leaves, once does not', async ({ server, cli }) => {
 });
 
 test('--confirm asks between the prompts; anything but yes is no', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'tools.json'), '[{"name":"now","input_schema":{"type":"object"}}]');
   const call = { type: 'tool_use', id: 't1', name: 'now', input: { zone: '\u009b31mUTC' } };
   const calling = { body: { id: 'x', role: 'assistant', content: [call], stop_reason: 'tool_use' } };
@@ -175,7 +175,7 @@ test('the history of the last time is there', async ({ server, cli }) => {
 });
 
 test('a conversation that cannot be kept is a warning, once', async ({ server, cli }) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'gateway-state-')), 'file');
+  const file = join(scratchFolder(), 'file');
   writeFileSync(file, '');
   vi.stubEnv('XDG_STATE_HOME', file);
   server.always(answer('one'));
@@ -203,7 +203,7 @@ test('/retry before any prompt says that there is none', async ({ cli }) => {
 });
 
 test('an answer that does not fit its schema is told and not kept', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 's.json'), '{"type":"object"}');
   server.reply(answer('words'));
   const ran = await cli(['chat', '--schema', 's.json'], { ...person(['hi']).options, cwd });
@@ -213,7 +213,7 @@ test('an answer that does not fit its schema is told and not kept', async ({ ser
 });
 
 test('what is said at the end goes on with the profile', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   const profiles = { work: { baseUrl: server.url, apiKey: 'k' } };
   writeFileSync(join(cwd, 'c.json'), JSON.stringify({ profiles }), { mode: 0o600 });
   server.reply(answer('Hello'));

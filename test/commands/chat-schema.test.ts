@@ -1,8 +1,8 @@
-import { writeFileSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const schema = {
   $schema: 'http://json-schema.org/draft-07/schema#',
@@ -13,7 +13,7 @@ const schema = {
 };
 
 function folder(content: unknown = schema): string {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-schema-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 's.json'), typeof content === 'string' ? content : JSON.stringify(content));
   return cwd;
 }

@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, vi } from 'vitest';
 import { eventStream, messageEvents, test } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** A new state folder; env-paths reads the process itself. */
 let state: string;
 beforeEach(() => {
-  state = mkdtempSync(join(tmpdir(), 'gateway-state-'));
+  state = scratchFolder();
   vi.stubEnv('XDG_STATE_HOME', state);
 });
 
@@ -70,7 +70,7 @@ test('--continue takes the newest session, and without one says how to begin', a
 });
 
 test('a path is used as it is, and its pictures are sent again', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   server.reply(answer('a dot'));
   server.reply(answer('black'));
   await cli(['chat', '--session', 'talk.jsonl', '-i', '-', 'what?'], { cwd, stdin: dot });
@@ -109,7 +109,7 @@ test.for([
 });
 
 test('an answer that does not fit its schema is not kept', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 's.json'), '{"type":"object"}');
   server.reply(answer('words'));
   expect(await cli(['chat', '--session', 't.jsonl', 'a', '--schema', 's.json'], { cwd })).toMatchObject({ code: 11 });
@@ -117,7 +117,7 @@ test('an answer that does not fit its schema is not kept', async ({ server, cli 
 });
 
 test('--dry-run shows the earlier turns and changes nothing, also while the session is in use', async ({ cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   const path = join(cwd, 't.jsonl');
   writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n');
   writeFileSync(`${path}.lock`, '{}');
@@ -129,7 +129,7 @@ test('--dry-run shows the earlier turns and changes nothing, also while the sess
 });
 
 test('a body without a prompt does not go on with a session', async ({ cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'b.json'), '{"top_k":3}');
   const ran = await cli(['chat', '--session', 'a', '--body', 'b.json'], { cwd });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -145,7 +145,7 @@ test.for([
   ['a flag as its name', ['--session', '--json'], '--session needs a value'],
   ['a folder that is not there', ['--session', 'no/such/t.jsonl'], 'cannot be written'],
 ] as const)('refuses %s before anything is sent', async ([, flags, told], { cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'm.json'), '[]');
   writeFileSync(join(cwd, 'b.json'), '{"messages":[]}');
   const ran = await cli(['chat', 'x', ...flags], { cwd });
@@ -154,7 +154,7 @@ test.for([
 });
 
 test('a turn that a crash cut is left out, and that is said', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-talk-'));
+  const cwd = scratchFolder();
   const path = join(cwd, 't.jsonl');
   writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n{"role":"us');
   server.reply(answer('b'));

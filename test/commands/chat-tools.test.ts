@@ -1,18 +1,18 @@
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { ReceivedRequest } from '../helpers/request-reader.ts';
 import { readme } from '../helpers/readme.ts';
 import { run } from '../helpers/run.ts';
 import { eventStream, messageEvents, test } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const weather = { name: 'get_weather', input_schema: { type: 'object' } };
 const other = { name: 'other', input_schema: { type: 'object' } };
 
 /** A folder with tools.json and programs. */
 function folder(): string {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-tools-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'tools.json'), JSON.stringify([weather, other]));
   writeFileSync(join(cwd, 'weather.sh'), '#!/bin/sh\nread input\necho "$1 rain for $input"\necho ran >> ran.txt\n');
   writeFileSync(join(cwd, 'fail.sh'), '#!/bin/sh\necho "no such city" >&2\nexit 3\n');

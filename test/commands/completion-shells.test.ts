@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hasTool, lacks, openScreen, type Screen } from '../helpers/screen.ts';
 import { bareEnv, bin } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** A folder with a program to complete, a config and a file. */
 function place(): { cwd: string; env: Record<string, string> } {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-shells-'));
+  const cwd = scratchFolder();
   mkdirSync(join(cwd, 'bin'));
   symlinkSync(bin, join(cwd, 'bin/gateway-cli'));
   writeFileSync(join(cwd, 'notes of mine.txt'), '');

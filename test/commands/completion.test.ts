@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { splitLine } from '../../src/completion/split-line.ts';
 import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
-const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-completion-'));
+const cwd = scratchFolder();
 const file = join(cwd, 'config.json');
 const models = { text: 'work-text', image: 'work-image' };
 writeFileSync(

@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lacks, openScreen, type Screen } from '../helpers/screen.ts';
 import { canaryKey } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** A shell in a real terminal, with a config of its own. */
 async function openShell(): Promise<{ screen: Screen; config: () => unknown }> {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-terminal-'));
+  const cwd = scratchFolder();
   const file = join(cwd, 'config.json');
   const screen = openScreen('bash --noprofile --norc -i', { env: { GATEWAY_CONFIG: file }, cwd });
   await screen.shows(/[#$] ?$/m);

@@ -1,9 +1,9 @@
-import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, type RunOptions } from '../helpers/run.ts';
 import { canaryKey } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const example = 'https://gateway.example.com';
 
@@ -12,7 +12,7 @@ function place(content?: object): {
   config: () => unknown;
   cli: (argv: readonly string[], options?: RunOptions) => ReturnType<typeof run>;
 } {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-config-'));
+  const cwd = scratchFolder();
   const file = join(cwd, 'config.json');
   if (content) writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
   return {

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
@@ -13,7 +12,7 @@ import { png } from '../replies/deviation.ts';
 const hasCurl = (await shell('command -v curl')).code === 0;
 
 test('a request that fits stands in the command itself, a large one comes through a pipe', async ({ cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-curl-'));
+  const cwd = scratchFolder();
   const shown = async (bytes: number) => {
     writeFileSync(join(cwd, 'p.txt'), 'x'.repeat(bytes));
     const ran = await cli(['text', '--prompt-file', 'p.txt', '--curl'], { cwd });
@@ -31,7 +30,7 @@ test
   .for([['text'], ['chat', '--no-stream'], ['text', '--attach', "it's.txt"], ['text', '--auth', 'bearer']])(
   '%j: what the command sends is what the program would send',
   async (argv, { server, cli }) => {
-    const cwd = mkdtempSync(join(tmpdir(), 'gateway-curl-'));
+    const cwd = scratchFolder();
     writeFileSync(join(cwd, "it's.txt"), "attached 'words'");
     const words = [...argv, 'say "it\'s $HOME"', '--header', "x-note: it's `date`"];
     const { stdout } = await cli([...words, '--curl'], { cwd });

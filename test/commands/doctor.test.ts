@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { checkRuntime } from '../../src/commands/doctor/settings.ts';
 import { run } from '../helpers/run.ts';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 interface Document {
   schema: string;
@@ -160,7 +160,7 @@ test.each([
 });
 
 test('a config file that is broken, or open to others, is told with the way to mend it', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-doctor-'));
+  const cwd = scratchFolder();
   const file = join(cwd, 'config.json');
   writeFileSync(file, '{', { mode: 0o644 });
   const broken = await run(['doctor'], { env: { GATEWAY_CONFIG: file } });

@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { imageReply, test } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** One red pixel. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -43,7 +43,7 @@ test.for([
 });
 
 test('preview: true in the profile is the default, on terminals alone', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-preview-'));
+  const cwd = scratchFolder();
   const config = join(cwd, 'config.json');
   writeFileSync(config, JSON.stringify({ profile: 'p', profiles: { p: { preview: true } } }), { mode: 0o600 });
   server.always(reply);

@@ -1,14 +1,14 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 let folder: string;
 let temp: string;
 beforeEach(() => {
-  const state = mkdtempSync(join(tmpdir(), 'gateway-state-'));
-  temp = mkdtempSync(join(tmpdir(), 'gateway-temp-'));
+  const state = scratchFolder();
+  temp = scratchFolder();
   vi.stubEnv('XDG_STATE_HOME', state);
   vi.stubEnv('TMPDIR', temp);
   folder = join(state, 'gateway-cli', 'recovered');

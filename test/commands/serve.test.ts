@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
@@ -12,6 +11,7 @@ import { tableRows } from '../helpers/readme.ts';
 import { startServe } from '../cassettes/served.ts';
 import { run } from '../helpers/run.ts';
 import { bin, shell } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -34,7 +34,7 @@ describe('the faults on demand', () => {
 
   const cases = faultRows.flatMap((row) => row.commands.map((command) => ({ ...row, command })));
   test.concurrent.each(cases)('$name ends $command with $exitCode', async ({ name, command, exitCode, flags }) => {
-    const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-faults-'));
+    const cwd = scratchFolder();
     const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
     const retried = /-(once|twice)$/.test(name);
     const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '4s' : '2m', '--retries', retried ? '2' : '0'];
@@ -105,7 +105,7 @@ test.each(['99999', '-1', '80.5', 'http', ''])('--port %s is refused, with a por
 });
 
 test('an upstream that nobody serves: the caller learns that nothing was billed', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-nobody-'));
+  const cwd = scratchFolder();
   const free = createServer().listen(0, '127.0.0.1');
   await once(free, 'listening');
   const { port } = free.address() as AddressInfo;

@@ -1,12 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { run } from '../helpers/run.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 let folder: string;
 beforeEach(() => {
-  const state = mkdtempSync(join(tmpdir(), 'gateway-state-'));
+  const state = scratchFolder();
   vi.stubEnv('XDG_STATE_HOME', state);
   vi.stubEnv('TZ', 'UTC');
   folder = join(state, 'gateway-cli', 'sessions');

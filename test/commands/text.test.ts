@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { canaryKey, test, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 test('prints the text of candidate 0 and nothing else', async ({ server, cli }) => {
   server.reply({ body: textReply('Hello') });
@@ -124,7 +124,7 @@ test('an answer that does not fit --schema is exit 11, one that does is 0', asyn
 });
 
 test('--contents takes an object that holds the turns, and no other', async ({ server, cli }) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-contents-'));
+  const cwd = scratchFolder();
   const contents = [{ role: 'user', parts: [{ text: 'q' }] }];
   writeFileSync(join(cwd, 'c.json'), JSON.stringify({ contents }));
   writeFileSync(join(cwd, 'm.json'), JSON.stringify({ messages: contents }));

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { outcomes } from '../../src/errors.ts';
@@ -9,6 +8,7 @@ import { run } from '../helpers/run.ts';
 import { cut, type ScriptedReply, startScriptedServer } from '../helpers/scripted-server.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { createDice, type Dice, mutate, pieces } from './mutations.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 /** `GATEWAY_CLI_FUZZ_SEED=<n>` brings a run back; each mutation of it has the next number. */
@@ -161,7 +161,7 @@ test.each(Array.from({ length: parts }, (_unused, part) => seed + part * count))
   async (first) => {
     const server = await startScriptedServer();
     onTestFinished(() => server.close());
-    const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-fuzz-'));
+    const cwd = scratchFolder();
     onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 10 }));
     const env = {
       GATEWAY_BASE_URL: server.url,

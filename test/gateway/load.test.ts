@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isFull } from '../faults/program.ts';
 import { bareEnv, bin } from '../helpers/spawn.ts';
 import { message, turn } from './gateway-under-test.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** The full run: issue 5's 500 at once for 30 s. `npm test`: a small number, and nothing of the clock. */
 const load = isFull ? { parallel: 500, seconds: 30 } : { parallel: 50, seconds: 0 };
@@ -108,7 +107,7 @@ function post({ url, key }: Gateway, agent: Agent, path: string, body: object): 
 }
 
 async function startGateway(): Promise<Gateway> {
-  const home = mkdtempSync(join(tmpdir(), 'gateway-cli-load-'));
+  const home = scratchFolder();
   const child = spawn(process.execPath, [bin, 'serve', '--port', '0', '--json', '--quiet'], {
     cwd: home,
     env: bareEnv(home),

@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { bareEnv } from './spawn.ts';
+import { scratchFolder } from './scratch.ts';
 
 const runFile = promisify(execFile);
 
@@ -34,7 +34,7 @@ export async function openTerminal(
   script: string,
   { env = {}, cwd }: { env?: Record<string, string>; cwd?: string } = {},
 ): Promise<Terminal> {
-  const folder = cwd ?? mkdtempSync(join(tmpdir(), 'gateway-tmux-'));
+  const folder = cwd ?? scratchFolder();
   const socket = join(tmpdir(), `gateway-tmux-${randomBytes(6).toString('hex')}`);
   const tmux = async (...words: string[]) =>
     (await runFile('tmux', ['-S', socket, '-f', '/dev/null', ...words])).stdout;

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bareEnv } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -21,7 +21,7 @@ export interface Installed {
 
 /** Packs what is built and installs it without a network. */
 export function packAndInstall(): Installed {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-package-'));
+  const folder = scratchFolder();
   const cwd = join(folder, 'empty');
   mkdirSync(cwd);
   const env = { ...bareEnv(folder), npm_config_update_notifier: 'false', npm_config_loglevel: 'error' };

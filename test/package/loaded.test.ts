@@ -1,10 +1,10 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const root = join(import.meta.dirname, '../..');
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -49,7 +49,7 @@ const heavy = [
 
 /** Which files of dist a run loads. */
 async function loadedBy(words: string, server: ScriptedServer): Promise<Loaded> {
-  const hook = join(mkdtempSync(join(tmpdir(), 'gateway-cli-loaded-')), 'hook.cjs');
+  const hook = join(scratchFolder(), 'hook.cjs');
   writeFileSync(
     hook,
     `process.on('exit', () => require('node:fs').writeFileSync(__dirname + '/loaded', [...Object.keys(require.cache), ...process.moduleLoadList].join('\\n')))`,
@@ -116,7 +116,7 @@ test.each([
 });
 
 test.each(['--help', '--version'])('%s prints the same where its file is not there', async (flag) => {
-  const copy = mkdtempSync(join(tmpdir(), 'gateway-cli-copy-'));
+  const copy = scratchFolder();
   for (const part of ['bin', 'dist']) cpSync(join(root, part), join(copy, part), { recursive: true });
   for (const name of ['help.txt', 'version.txt']) rmSync(join(copy, 'dist', name));
   const [whole, bare] = await Promise.all([shell(`$BIN ${flag}`), shell(`${copy}/bin/gateway-cli.js ${flag}`)]);

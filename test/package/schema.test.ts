@@ -1,10 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { textReply } from '../helpers/with-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const age = { type: 'integer' };
 
@@ -36,7 +36,7 @@ test.each([
   const server = await startScriptedServer();
   server.reply({ body: textReply('{"age":36,"next":{"age":1}}') });
   server.reply({ body: textReply('{"age":"old","next":{"age":"old"}}') });
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-schema-'));
+  const cwd = scratchFolder();
   writeFileSync(join(cwd, 'schema.json'), JSON.stringify({ type: 'object', ...schema }));
   const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: 'k-123456', GATEWAY_MODEL: 'm' };
   const fits = await shell('node $BIN text hi --schema schema.json', { cwd, env });

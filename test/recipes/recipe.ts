@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { bareEnv, bin } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 /** The lines of a recipe. */
 export function readRecipe(name: string): string[] {
@@ -24,7 +24,7 @@ function indentOf(line: string): number {
 
 /** A runner's workspace: gateway-cli on the path, offline. */
 export function workspace(env: Record<string, string> = {}): { cwd: string; env: Record<string, string> } {
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-recipe-'));
+  const cwd = scratchFolder();
   mkdirSync(join(cwd, '.bin'));
   symlinkSync(bin, join(cwd, '.bin/gateway-cli'));
   const path = `${join(cwd, '.bin')}:${bareEnv(cwd)['PATH'] ?? ''}`;

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
@@ -7,6 +6,7 @@ import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createOfflineAnswerer } from '../../src/gateway/offline-answerer.ts';
 import { lacks } from '../helpers/screen.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const page = readFileSync(join(import.meta.dirname, 'serve.md'), 'utf8');
 const key = 'canary-7f3a9c51-secret';
@@ -21,7 +21,7 @@ const titles = [...page.matchAll(/^## (.*)$/gm)].map(([, title = '']) => title);
 
 describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }, () => {
   const ran: Record<string, Shell> = {};
-  const cwd = mkdtempSync(join(tmpdir(), 'gateway-cli-recipes-'));
+  const cwd = scratchFolder();
   let gateway: Listening;
 
   // One after the other, in one folder, as a reader would.

@@ -3,7 +3,6 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,13 +10,13 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, writeConfig } from '../../src/settings/file.ts';
 import type { Config } from '../../src/settings/types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { bareEnv, bin } from '../helpers/spawn.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const posix = process.platform !== 'win32';
 const isRoot = process.getuid?.() === 0;
@@ -30,7 +29,7 @@ let folder: string;
 let path: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
+  folder = scratchFolder();
   path = join(folder, 'config.json');
 });
 

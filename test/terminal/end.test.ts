@@ -1,11 +1,11 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buildSync } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
 
@@ -60,7 +60,7 @@ test('a file that is being written is whole', async () => {
 
 test('the program ends so: nothing that is merely open holds it', async () => {
   const held = `require('node:net').createServer().listen(0, '127.0.0.1')`;
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-cli-end-'));
+  const folder = scratchFolder();
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'held.cjs'), held);
   const argv = ['--require', join(folder, 'held.cjs'), bin, 'completion', 'bash'];

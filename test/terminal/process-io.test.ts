@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const posix = process.platform !== 'win32';
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
@@ -47,7 +47,7 @@ let folder: string;
 let entry: string;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-process-io-'));
+  folder = scratchFolder();
   entry = join(folder, 'entry.mjs');
   const stdin = { contents: program, resolveDir: join(import.meta.dirname, '../..'), loader: 'ts' as const };
   await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile: entry, logLevel: 'error' });

@@ -37,6 +37,8 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+  /** Bytes of a body whose pieces take their time. */
+  length?: number | undefined;
   /** `end` unless a fault wants otherwise. */
   ending?: Ending;
   /** Whether the head is sent at all; false only for faults. */

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../json.ts';
 import { findFault } from '../faults/table.ts';
+import { pacedBody } from '../paced.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { Problem } from '../problem.ts';
 import type { Call, Reply } from '../types.ts';
@@ -51,9 +51,10 @@ function jsonReply(answer: JsonObject): Reply {
 /** `?alt=sse` gives events with CRLF line ends, otherwise the pieces are a JSON list, as the public service has it. */
 function streamReply(answer: JsonObject, call: Call, { pace }: Surroundings): Reply {
   const sse = call.query.get('alt') === 'sse';
-  const pieces = encoded(answer, sse);
-  const body = pace > 0 ? paced(pieces, pace, call.left.signal) : pieces;
-  return { status: 200, headers: sse ? { 'content-type': 'text/event-stream' } : json, body };
+  const head = { status: 200, headers: sse ? { 'content-type': 'text/event-stream' } : json };
+  if (pace <= 0) return { ...head, body: encoded(answer, sse) };
+  const pieces = [...encoded(answer, sse)].map((text, index) => ({ text, waits: index > 0 && text !== ']' }));
+  return { ...head, ...pacedBody(pieces, { pace, signal: call.left.signal }) };
 }
 
 function* encoded(answer: JsonObject, sse: boolean): Generator<string> {
@@ -63,15 +64,6 @@ function* encoded(answer: JsonObject, sse: boolean): Generator<string> {
     before = ',\r\n';
   }
   if (!sse) yield ']';
-}
-
-async function* paced(pieces: Iterable<string>, pace: number, signal: AbortSignal): AsyncGenerator<string> {
-  let first = true;
-  for (const piece of pieces) {
-    if (!first && piece !== ']') await sleep(pace, undefined, { signal });
-    yield piece;
-    first = false;
-  }
 }
 
 function unknownModel(model: string): Problem {

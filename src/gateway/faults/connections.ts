@@ -78,25 +78,36 @@ export const connectionFaults: readonly Fault[] = [
   },
 ];
 
-/** The first half of a body, under the head of the whole one. */
-async function half(reply: Reply): Promise<Reply> {
-  const whole = await collect(reply.body);
-  const bytes = whole.subarray(0, Math.ceil(whole.length / 2));
-  const plain = typeof reply.body === 'string' || reply.body instanceof Uint8Array;
+/** A reply that stops in the middle. */
+type Half = Reply & { body: AsyncIterable<Uint8Array> };
+
+/** The first half of a body, under the head of the whole one. A paced one is not waited for: even its head would be late. */
+async function half({ body, length, ...reply }: Reply): Promise<Half> {
+  const plain = typeof body === 'string' || body instanceof Uint8Array;
+  if (!plain && length !== undefined) return { ...reply, body: firstOf(body, Math.ceil(length / 2)) };
+  const whole = await collect(body);
   const headers = plain ? { 'content-length': String(whole.length), ...reply.headers } : reply.headers;
-  return { ...reply, headers, body: chunk(bytes) };
+  return { ...reply, headers, body: firstOf([whole], Math.ceil(whole.length / 2)) };
 }
 
-async function* chunk(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
+type Pieces = Exclude<Reply['body'], string | Uint8Array>;
+
+async function* firstOf(pieces: Pieces, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  for await (const piece of pieces) {
+    const part = Buffer.from(piece).subarray(0, left);
+    yield part;
+    left -= part.length;
+    if (left === 0) return;
+  }
 }
 
-function stall(reply: Reply, { left }: Visit): Reply {
+function stall(reply: Half, { left }: Visit): Reply {
   return { ...reply, body: thenNothing(reply.body, left.signal) };
 }
 
-async function* thenNothing(body: Reply['body'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  yield await collect(body);
+async function* thenNothing(body: Half['body'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  yield* body;
   await forever(signal);
 }
 

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../json.ts';
 import { findFault } from '../faults/table.ts';
 import { textAt } from '../fields/read.ts';
+import { pacedBody } from '../paced.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { Problem } from '../problem.ts';
 import type { Call, Reply } from '../types.ts';
@@ -34,19 +34,14 @@ function jsonReply(message: JsonObject): Reply {
 }
 
 function streamReply(events: Iterable<StreamEvent>, call: Call, { pace }: Surroundings): Reply {
-  const body = pace > 0 ? paced(events, pace, call.left.signal) : encoded(events);
-  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body };
+  const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
+  if (pace <= 0) return { ...head, body: encoded(events) };
+  const pieces = Array.from(events, (event) => ({ text: encodeEvent(event), waits: event.paced }));
+  return { ...head, ...pacedBody(pieces, { pace, signal: call.left.signal }) };
 }
 
 function* encoded(events: Iterable<StreamEvent>): Generator<string> {
   for (const event of events) yield encodeEvent(event);
-}
-
-async function* paced(events: Iterable<StreamEvent>, pace: number, signal: AbortSignal): AsyncGenerator<string> {
-  for (const event of events) {
-    if (event.paced) await sleep(pace, undefined, { signal });
-    yield encodeEvent(event);
-  }
 }
 
 function unknownModel(model: string): Problem {

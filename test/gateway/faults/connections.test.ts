@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOfflineAnswerer } from '../../../src/gateway/offline-answerer.ts';
@@ -12,6 +13,20 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close(0));
 const { chat, stream, write } = askFaults(() => gateway);
+
+/** What of a stream comes before it is cut, out of its chunks. */
+async function cutStream(from: GatewayUnderTest): Promise<string> {
+  const body = JSON.stringify(message('hi', { model: 'fault-cut', stream: true }));
+  const head = `Host: 127.0.0.1:${from.port}\r\nx-api-key: local-test-key\r\nvendor-b-version: 2023-06-01\r\nContent-Type: application/json`;
+  const reply = await from.raw(
+    `POST /v1/messages HTTP/1.1\r\n${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  const chunks = reply.slice(reply.indexOf('\r\n\r\n') + 2);
+  return chunks
+    .split(/\r\n[0-9a-f]+\r\n/)
+    .join('')
+    .trimEnd();
+}
 
 describe('connections', () => {
   const broken = [
@@ -57,6 +72,36 @@ describe('connections', () => {
     socket.destroy();
     expect(await logged).toMatchObject([{ note: 'the caller left' }]);
     await waiting.close();
+  });
+
+  it.each(['fault-stall', 'fault-cut'])('%s of a paced stream begins at once', async (model) => {
+    const slow = await startGateway({ pace: 600_000 });
+    const body = JSON.stringify(message('hi', { model, stream: true }));
+    const contents = JSON.stringify(turn('hi'));
+    for (const [path, text] of [
+      ['/v1/messages', body],
+      [`/v1beta/models/${model}:streamGenerateContent?alt=sse`, contents],
+    ] as const) {
+      const headers = { 'content-type': 'application/json', authorization: 'Bearer local-test-key' };
+      const sent = request(slow.url + path, {
+        method: 'POST',
+        headers: { ...headers, 'vendor-b-version': '2023-06-01' },
+      });
+      sent.end(text);
+      const [response] = (await once(sent, 'response')) as [NodeJS.ReadableStream];
+      const [first] = (await once(response, 'data')) as [Buffer];
+      expect(String(first)).toMatch(/^(event|data): /);
+      sent.destroy();
+    }
+    await slow.close(0);
+  });
+
+  it('a paced stream is cut where one is that takes no time', async () => {
+    const brisk = await startGateway({ pace: 1 });
+    const [whole, paced] = await Promise.all([gateway, brisk].map(cutStream));
+    expect(paced).toBe(whole);
+    expect(whole).toContain('content_block_delta');
+    await brisk.close(0);
   });
 
   it('fault-empty and fault-garbage-json are whole replies of status 200', async () => {

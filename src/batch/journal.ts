@@ -22,6 +22,8 @@ export interface JournalState {
   table: JobTable;
   /** The last run's own record; undefined for an empty journal. */
   run: RunRecord | undefined;
+  /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
+  beganAt: number | undefined;
   /** All that was paid for so far. */
   usage: Usage;
   /** The newest error of jobs that failed or are unknown, as many as are kept. */
@@ -61,7 +63,8 @@ export function keepFailure(failures: Map<string, JobError>, id: string, error: 
  */
 export async function readJournal(folder: string): Promise<JournalState> {
   const table = new JobTable();
-  const state: JournalState = { table, run: undefined, usage: {}, failures: new Map(), lastAt: 0, durationMs: 0 };
+  const facts = { run: undefined, beganAt: undefined, usage: {}, lastAt: 0, durationMs: 0 };
+  const state: JournalState = { table, failures: new Map(), ...facts };
   const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
   const handle = await openIfThere(path);
@@ -97,6 +100,7 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
     settleRun(open, state);
     open.earlierMs = state.durationMs;
     state.run = record;
+    state.beganAt ??= record.at;
     return;
   }
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));

@@ -18,6 +18,17 @@ export async function recoverCommands(): Promise<string> {
   ].join('\n');
 }
 
+/** Whether a reply was kept since then (ms since 1970), by whatever command. */
+export async function isReplyKept(since: number): Promise<boolean> {
+  const files = (await Promise.all((await recoveryFolders()).map(keptIn))).flat();
+  return files.some(({ name }) => keptAt(name) + 1000 > since);
+}
+
+/** To the second, as its name has it; ms since 1970. */
+function keptAt(name: string): number {
+  return Date.parse(name.replace(/^\D*(....)(..)(..)T(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z'));
+}
+
 interface KeptFile {
   folder: string;
   name: string;

@@ -1,4 +1,6 @@
-import { describe, expect, onTestFinished } from 'vitest';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { run } from '../helpers/run.ts';
 import { startCountingServer } from './counting-server.ts';
@@ -147,6 +149,26 @@ describe('what a batch says', () => {
     expect((await batch(['--retry-failed'])).stderr).toContain('3 of 3 jobs were sent before; 1 is sent again\n');
     const spent = await batch(['--retry-failed', '--max-tokens-total', '1']);
     expect(spent.stderr).toContain('3 of 3 jobs were sent before; 0 are sent now\n');
+  });
+
+  test('what is unknown is sent again after a look at the replies that were kept since the batch began', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    for (const name of ['XDG_STATE_HOME', 'TMPDIR']) vi.stubEnv(name, folder.cwd);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const lists = 'were kept since this batch began: gateway-cli recover lists them';
+    server.answer = () => ({ drop: true });
+    folder.jobs(...manyJobs(1));
+    await batch();
+    mkdirSync(join(folder.cwd, 'gateway-cli/recovered'), { recursive: true });
+    const keep = (stamp: string) => folder.write(`gateway-cli/recovered/gateway-cli-${stamp}-1a2b3c4d.json`, '{}');
+    keep('20200101T000000');
+    expect((await batch()).stderr).not.toContain(lists);
+    keep('29990101T000000');
+    expect((await batch()).stderr).toContain(lists);
+    expect((await batch(['status', 'out'])).stdout).toContain(lists);
   });
 
   test('of a merge with failures the document says what the process does', async ({ server, folder, batch }) => {

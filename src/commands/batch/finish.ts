@@ -12,7 +12,7 @@ import { batchFiles, type Counts } from '../../batch/types.ts';
 import { isSpent, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import { nextStep } from './next-step.ts';
+import { nextStep, tellKept } from './next-step.ts';
 import type { Batch } from './types.ts';
 import { writeSummary } from './folder.ts';
 
@@ -49,7 +49,10 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (ending !== undefined) throw ending;
   await tellFailures(batch, counts);
-  if (exitCodeOf(counts) !== outcomes.ok.code) throw failed(counts, stop, batch);
+  if (exitCodeOf(counts) !== outcomes.ok.code) {
+    const kept = await tellKept(counts, state.beganAt);
+    throw failed(counts, { stop, kept }, batch);
+  }
 }
 
 /** Of few jobs and many shards some shards have none: nobody shall look for a mistake. */
@@ -64,7 +67,11 @@ async function tellFailures({ state, context, outdir }: Batch, counts: Counts): 
   for (const line of describeFailures(state.failures, { counts, most: mostTold, results })) await context.ui.note(line);
 }
 
-function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch): GatewayError {
+function failed(
+  counts: Counts,
+  { stop, kept }: { stop: Stop | undefined; kept: string | undefined },
+  { flags, state }: Batch,
+): GatewayError {
   const early = {
     tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
     failures: `stopped after ${countOf(counts.failed + counts.unknown, 'failure')}: `,
@@ -72,7 +79,8 @@ function failed(counts: Counts, stop: Stop | undefined, { flags, state }: Batch)
   };
   const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
   const next = nextStep(counts, isSpent(state.usage, flags.maxTokensTotal));
-  const hint = counts.pending > 0 ? next : `why stands in ${batchFiles.summary}; ${next}`;
+  const told = counts.pending > 0 ? next : `why stands in ${batchFiles.summary}; ${next}`;
+  const hint = [kept, told].filter((line) => line !== undefined).join('\n');
   return new GatewayError('batch-failed', message, { hint, sent: 'yes', retryable: true });
 }
 

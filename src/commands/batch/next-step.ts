@@ -10,3 +10,11 @@ export function nextStep({ failed, unknown, pending }: Counts, isSpent: boolean)
   const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
   return `to send them again: the same command with ${flags}${isSpent ? ` and ${limit}` : ''}`;
 }
+
+/** Whoever pays again for what is unknown shall know that its reply may be there. */
+export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
+  if (unknown === 0 || beganAt === undefined) return undefined;
+  const { isReplyKept } = await import('../kept-files.ts');
+  if (!(await isReplyKept(beganAt))) return undefined;
+  return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
+}

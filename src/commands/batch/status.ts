@@ -13,7 +13,7 @@ import { batchFiles } from '../../batch/types.ts';
 import { isSpent } from '../../batch/usage.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { nextStep } from './next-step.ts';
+import { nextStep, tellKept } from './next-step.ts';
 import { readBatchFolder } from './read.ts';
 import type { Action, Context } from '../context.ts';
 import { setExamples } from '../help.ts';
@@ -43,8 +43,10 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
   lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
-  if (!running && exitCodeOf(counts) !== outcomes.ok.code)
-    lines.push(nextStep(counts, isSpent(usage, state.run?.maxTokens)));
+  if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
+    const kept = await tellKept(counts, state.beganAt);
+    lines.push(...(kept ? [kept] : []), nextStep(counts, isSpent(usage, state.run?.maxTokens)));
+  }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
 }

@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { usageError } from '../errors.ts';
@@ -48,11 +49,11 @@ export async function readImages(
 export async function readAttachments(paths: readonly string[], context: Context): Promise<Attached[]> {
   const files: Attached[] = [];
   for (const typed of paths) {
-    const path = await fileOf('--attach', typed, context);
+    const path = await keepPipe(await fileOf('--attach', typed, context), typed, context);
     const { bytes, head } = await lookAt(path, typed);
     await warnOfSize(typed, bytes, context);
     const mimeType = sniffType(head) ?? (await typeOf(typed, head));
-    const isTemporary = typed === '-';
+    const isTemporary = path !== resolve(context.io.cwd, typed);
     const data = createUpload(path, bytes, { isTemporary });
     files.push({ mimeType, data, title: isTemporary ? undefined : basename(typed) });
   }
@@ -78,6 +79,15 @@ async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
 async function fileOf(flag: string, typed: string, context: Context): Promise<string> {
   if (typed !== '-') return resolve(context.io.cwd, typed);
   const spooled = await spool(context.stdin.claim(flag));
+  context.atEnd(spooled.cleanup);
+  return spooled.path;
+}
+
+/** A pipe, such as bash's `<(…)`, can be read once only, and does not tell its size. */
+async function keepPipe(path: string, typed: string, context: Context): Promise<string> {
+  const stats = await stat(path).catch(() => undefined);
+  if (!stats?.isFIFO()) return path;
+  const spooled = await spool(createReadStream(path), { label: `--attach ${quote(typed)}` });
   context.atEnd(spooled.cleanup);
   return spooled.path;
 }

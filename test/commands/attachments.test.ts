@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { truncateSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
@@ -38,6 +40,20 @@ test.for([
   expect(await cli(['text', 'read it', '--attach', name], { cwd })).toMatchObject({ code: 0, stderr: '' });
   expect(server.requests[0]?.json()).toEqual({
     contents: [{ role: 'user', parts: [{ text: 'read it' }, inline(type, content)] }],
+  });
+});
+
+test('what comes through a pipe with a name goes out whole', async ({ server, cli }) => {
+  server.reply({ body: textReply('ok') });
+  const cwd = scratchFolder();
+  execFileSync('mkfifo', [join(cwd, 'notes')]);
+  const [ran] = await Promise.all([
+    cli(['text', 'read it', '--attach', 'notes'], { cwd }),
+    writeFile(join(cwd, 'notes'), 'from a pipe'),
+  ]);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(server.requests[0]?.json()).toMatchObject({
+    contents: [{ parts: [{ text: 'read it' }, inline('text/plain', 'from a pipe')] }],
   });
 });
 

@@ -34,12 +34,11 @@ export async function readImages(
 ): Promise<Attached[]> {
   const images: Attached[] = [];
   for (const typed of paths) {
-    const path = await fileOf('-i', typed, context);
+    const { path, isTemporary } = await fileOf('-i', typed, context);
     const image = await readInputImage(path, { label: `-i ${quote(typed)}`, hash });
     context.atEnd(image.cleanup);
     await warnOfSize(typed, image.bytes, context);
-    const isTemporary = typed === '-' || image.path !== path;
-    const data = createUpload(image.path, image.bytes, { isTemporary });
+    const data = createUpload(path, image.bytes, { isTemporary });
     images.push({ mimeType: image.mimeType, data, sha256: image.sha256 });
   }
   return images;
@@ -49,11 +48,10 @@ export async function readImages(
 export async function readAttachments(paths: readonly string[], context: Context): Promise<Attached[]> {
   const files: Attached[] = [];
   for (const typed of paths) {
-    const path = await keepPipe(await fileOf('--attach', typed, context), typed, context);
+    const { path, isTemporary } = await fileOf('--attach', typed, context);
     const { bytes, head } = await lookAt(path, typed);
     await warnOfSize(typed, bytes, context);
     const mimeType = sniffType(head) ?? (await typeOf(typed, head));
-    const isTemporary = path !== resolve(context.io.cwd, typed);
     const data = createUpload(path, bytes, { isTemporary });
     files.push({ mimeType, data, title: isTemporary ? undefined : basename(typed) });
   }
@@ -75,21 +73,20 @@ async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
   return decodeText(bytes, `--attach ${quote(title)}`);
 }
 
-/** What comes through stdin goes to a file first, so that Content-Length is known (design.md section 6). */
-async function fileOf(flag: string, typed: string, context: Context): Promise<string> {
-  if (typed !== '-') return resolve(context.io.cwd, typed);
-  const spooled = await spool(context.stdin.claim(flag));
+/** What can be read once only, stdin or a pipe such as bash's `<(…)`, goes to a file first: its size must be known. */
+async function fileOf(flag: string, typed: string, context: Context): Promise<{ path: string; isTemporary: boolean }> {
+  const path = resolve(context.io.cwd, typed);
+  const isStdin = typed === '-';
+  const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
+  if (stream === undefined) return { path, isTemporary: false };
+  const spooled = await spool(stream, { label: isStdin ? undefined : `${flag} ${quote(typed)}` });
   context.atEnd(spooled.cleanup);
-  return spooled.path;
+  return { path: spooled.path, isTemporary: true };
 }
 
-/** A pipe, such as bash's `<(…)`, can be read once only, and does not tell its size. */
-async function keepPipe(path: string, typed: string, context: Context): Promise<string> {
+async function openPipe(path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
   const stats = await stat(path).catch(() => undefined);
-  if (!stats?.isFIFO()) return path;
-  const spooled = await spool(createReadStream(path), { label: `--attach ${quote(typed)}` });
-  context.atEnd(spooled.cleanup);
-  return spooled.path;
+  return stats === undefined || stats.isFile() || stats.isDirectory() ? undefined : createReadStream(path);
 }
 
 async function lookAt(path: string, typed: string): Promise<{ bytes: number; head: Uint8Array }> {

@@ -14,7 +14,6 @@ import { batchFiles, type JobError, type JobRecord } from './types.ts';
 export async function findLostEnds(
   folder: string,
   { table, run, lastAt, failures }: JournalState,
-  now: () => number,
 ): Promise<JobRecord[]> {
   let open = 0;
   for (const slot of table.slots()) if (table.stateOf(slot) === 'sent') open++;
@@ -33,8 +32,8 @@ export async function findLostEnds(
       const error = type === 'done' ? undefined : errorOf(result.document);
       if (error === undefined) failures.delete(result.id);
       else keepFailure(failures, result.id, error);
-      // It came in the time of the run that sent it: nobody knows when, and that run did not last until now.
-      records.push({ type, id: result.id, request: result.request, at: Math.min(now(), lastAt), usage, error });
+      // It came in the time of the run that sent it, nobody knows when.
+      records.push({ type, id: result.id, request: result.request, at: lastAt, usage, error });
     }
     return records;
   } finally {

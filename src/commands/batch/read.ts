@@ -18,7 +18,7 @@ export async function readBatchFolder(
     throw usageError(`${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${reasonOf(error)}`}`, hint, error);
   });
   if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
-  return { folder, state, lostEnds: await findLostEnds(folder, state, () => io.now()) };
+  return { folder, state, lostEnds: await findLostEnds(folder, state) };
 }
 
 async function whyNone(outdir: string, folder: string): Promise<string> {

@@ -36,7 +36,7 @@ export async function runBatch(
   });
   if (outdir.exists && !flags.dryRun) await enterOutdir(outdir.path, context);
   const state = await readJournal(outdir.path);
-  const lostEnds = await findLostEnds(outdir.path, state, () => context.io.now());
+  const lostEnds = await findLostEnds(outdir.path, state);
   const resume = {
     retryFailed: flags.retryFailed === true,
     retryUnknown: flags.retryUnknown === true,

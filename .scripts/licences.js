@@ -4,17 +4,17 @@ import { join } from 'node:path';
 
 /**
  * The text of THIRD-PARTY-LICENSES.txt: one part a package, from its own licence file. Throws where a package has none.
- * @param {import('esbuild').Metafile} metafile what went into the bundle
- * @param {string} root the package's folder
+ * @param {readonly import('rolldown').RenderedChunk[]} chunks what went into the bundle
  */
-export function licenceTexts(metafile, root) {
-  const inputs = Object.values(metafile.outputs).flatMap(({ inputs }) =>
-    Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+export function licenceTexts(chunks) {
+  const modules = chunks.flatMap(({ modules }) =>
+    Object.entries(modules).flatMap(([path, { renderedLength }]) => (renderedLength > 0 ? [path] : [])),
   );
-  const folders = new Set(inputs.flatMap((path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
-  const parts = [...folders].sort().map((folder) => partOf(join(root, folder)));
+  const packages = modules.flatMap(
+    (path) => /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(path)?.[0] ?? [],
+  );
   const head = 'gateway-cli contains code of these packages, under these licences.\n';
-  return [head, ...parts].join(`\n${'-'.repeat(80)}\n\n`);
+  return [head, ...[...new Set(packages)].sort().map(partOf)].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
 function partOf(folder) {

@@ -31,7 +31,7 @@ const hooks = {
     if (name === step && ++seen === Number(nth)) process.kill(process.pid, 'SIGKILL');
   },
 };
-await runBatch(
+void runBatch(
   ['jobs.jsonl'],
   { output: 'out', concurrency: 4, ...(flags.includes('unknown') && { retryUnknown: true }) },
   context,

@@ -20,7 +20,7 @@ afterAll(() => installed.remove());
 test('holds these files and no other', () => {
   const kinds = [...installed.files.keys()].map((path) =>
     path
-      .replace(/^dist\/chunks\/[\w-]+-[A-Z0-9]{8}\.js$/, 'dist/chunks/*.js')
+      .replace(/^dist\/chunks\/[\w-]+-[\w-]{8}\.js$/, 'dist/chunks/*.js')
       .replace(/^dist\/types\/[\w/-]+\.d\.ts$/, 'dist/types/*.d.ts'),
   );
   expect([...new Set(kinds)].toSorted()).toEqual([
@@ -30,22 +30,19 @@ test('holds these files and no other', () => {
     'bin/package.json',
     'dist/THIRD-PARTY-LICENSES.txt',
     'dist/chunks/*.js',
-    'dist/chunks/llhttp.wasm',
     'dist/config.schema.json',
     'dist/help.txt',
     'dist/index.js',
-    'dist/index.mjs',
     'dist/main.js',
     'dist/package.json',
     'dist/types/*.d.ts',
-    'dist/types/package.json',
     'dist/version.txt',
     'package.json',
   ]);
 });
 
-test('is at most 350 kB in 100 files, and one package when it is installed', () => {
-  expect(installed.packed).toBeLessThanOrEqual(350_000);
+test('is at most 500 kB in 100 files, and one package when it is installed', () => {
+  expect(installed.packed).toBeLessThanOrEqual(500_000);
   expect(installed.files.size).toBeLessThanOrEqual(100);
   const names = readdirSync(join(installed.cwd, 'node_modules')).filter((name) => !name.startsWith('.'));
   expect(names).toEqual(['gateway-cli']);

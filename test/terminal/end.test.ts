@@ -3,23 +3,18 @@ import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { buildSync } from 'esbuild';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { bundleProgram } from '../helpers/bundle.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
 
-const { outputFiles } = buildSync({
-  entryPoints: [join(import.meta.dirname, '../../src/terminal/end.ts')],
-  format: 'iife',
-  globalName: 'ended',
-  platform: 'node',
-  write: false,
-});
+const ended = join(scratchFolder(), 'end.cjs');
+beforeAll(() => bundleProgram(join(import.meta.dirname, '../../src/terminal/end.ts'), ended));
 
 /** A process that does that work, and ends with it under way. */
 function ending(work: string): ChildProcessByStdio<null, Readable, Readable> {
-  const script = `${outputFiles[0]?.text}\nprocess.exitCode = 7;\n${work}\nended.endProcess(process);`;
+  const script = `process.exitCode = 7;\n${work}\nrequire(${JSON.stringify(ended)}).endProcess(process);`;
   const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;

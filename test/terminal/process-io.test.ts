@@ -2,55 +2,21 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bundleProgram } from '../helpers/bundle.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const posix = process.platform !== 'win32';
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 const hasScript = posix && (isFull || spawnSync('script', ['--version']).status === 0);
 
-/** What the child does, by its first argument; it tells on stderr, for stdout is what is tested. */
-const program = `
-  import { createProcessIo } from './src/terminal/process-io.ts';
-  import { readStdinText } from './src/terminal/stdin-text.ts';
-  import { startProgress } from './src/terminal/progress.ts';
-
-  const io = createProcessIo(process);
-  const tell = (value) => io.stderr.write(JSON.stringify(value) + '\\n');
-  const failure = async (act) => { try { await act(); return 'none'; } catch (error) { return error.class + ': ' + error.message; } };
-  const count = Number(process.argv[3]);
-
-  const acts = {
-    kind: () => tell({ stdin: io.stdin.kind, stdout: io.stdout.isTTY, stderr: io.stderr.isTTY }),
-    kindOut: () => io.stdout.write(JSON.stringify({ stdin: io.stdin.kind, stdout: io.stdout.isTTY, stderr: io.stderr.isTTY })),
-    write: async () => tell(await failure(() => io.stdout.write('x'.repeat(count)))),
-    twice: async () => tell([await failure(() => io.stdout.write('x'.repeat(count))), await failure(() => io.stdout.write('y'))]),
-    endless: async () => tell(await failure(async () => { for (;;) await io.stdout.write('x'.repeat(65536)); })),
-    stderr: async () => { for (let i = 0; i < 100; i++) await io.stderr.write('x'.repeat(65536)); await io.stdout.write('done'); },
-    echo: async () => io.stdout.write(await readStdinText(io.stdin.read(), { timeoutMs: 60000, note: () => undefined })),
-    read: async () => tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 60000, note: () => undefined }))),
-    late: async () => tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 50, note: () => undefined }))),
-    first: async () => { for await (const chunk of io.stdin.read()) { await tell(String(chunk)); break; } },
-    spin: async () => {
-      const progress = startProgress({ io, text: 'waiting', quiet: false, after: (ms, act) => (act(), () => undefined) });
-      await import('ora');
-      await new Promise((resolve) => setImmediate(resolve));
-      progress.stop();
-      await io.stdout.write('done\\n');
-    },
-  };
-  await acts[process.argv[2]]();
-`;
-
 let folder: string;
 let entry: string;
 
 beforeAll(async () => {
   folder = scratchFolder();
-  entry = join(folder, 'entry.mjs');
-  const stdin = { contents: program, resolveDir: join(import.meta.dirname, '../..'), loader: 'ts' as const };
-  await build({ stdin, bundle: true, platform: 'node', format: 'esm', outfile: entry, logLevel: 'error' });
+  entry = join(folder, 'entry.cjs');
+  await bundleProgram(join(import.meta.dirname, 'process-io-child.ts'), entry);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));

@@ -1,27 +1,29 @@
-// npm run bench: prints the table of design.md section 7. Exit 1 where a row falls short.
-import { execFileSync } from 'node:child_process';
+// npm run bench: prints one table for each version of Node. Exit 1 where a row falls short.
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { experiments } from './experiments/all.js';
 import { openLab } from './lab.js';
 import { measure } from './measure.js';
+import { majors, nodeOf } from './nodes.js';
 import { profile } from './profile.js';
 import { json, table } from './report.js';
-import { rows } from './rows.js';
+import { major, rows } from './rows.js';
 import { measuresMemory } from './run-child.js';
 
-const here = import.meta.dirname;
-const usage = `Usage: npm run bench -- [--only <row,…>] [--rounds <n>] [--json] [--bin <file>] [--profile <row>]
+const folder = import.meta.dirname;
+const usage = `Usage: npm run bench -- [--node <20,24,26|this>] [--only <row,…>] [--rounds <n>] [--json] [--bin <file>] [--profile <row>]
 Rows: ${rows.map((row) => row.id).join(' ')}
 `;
 
 const { values: flags } = parseArgs({
   options: {
+    node: { type: 'string', default: majors.join(',') },
     only: { type: 'string' },
     rounds: { type: 'string' },
     json: { type: 'boolean' },
-    bin: { type: 'string', default: join(here, '../../bin/gateway-cli.js') },
+    bin: { type: 'string', default: join(folder, '../../bin/gateway-cli.js') },
     profile: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
   },
@@ -29,16 +31,16 @@ const { values: flags } = parseArgs({
 
 /** @param {string | undefined} list */
 function chooseRows(list) {
-  const ids = list?.split(',') ?? rows.map((row) => row.id);
+  const ids = list?.split(',') ?? rows.filter((row) => !row.only || row.only === major).map((row) => row.id);
   const unknown = ids.filter((id) => rows.every((row) => row.id !== id));
   if (unknown.length > 0) throw new Error(`no such row: ${unknown.join(', ')}\n${usage}`);
   return rows.filter((row) => ids.includes(row.id));
 }
 
 function installRivals() {
-  if (existsSync(join(here, 'node_modules/@google/genai'))) return;
+  if (existsSync(join(folder, 'node_modules/@google/genai'))) return;
   process.stderr.write('installing the rivals into test/bench/node_modules\n');
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: here, stdio: ['ignore', 2, 2] });
+  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] });
 }
 
 /**
@@ -90,7 +92,7 @@ function judge(row, medians, skipped) {
   const why = row.needs.map((name) => skipped.get(name)).find((reason) => reason !== undefined);
   if (why !== undefined) return { row, verdict: 'skipped', why };
   const figures = row.read(medians);
-  return { row, figures, verdict: figures.value <= row.atMost ? 'hold' : 'short' };
+  return { row, figures, verdict: figures.value <= row.atMost(figures) ? 'hold' : 'short' };
 }
 
 /** @param {import('./lab.js').Lab} lab */
@@ -107,9 +109,17 @@ async function main(lab) {
   if (outcomes.some(({ verdict }) => verdict === 'short')) process.exitCode = 1;
 }
 
-if (flags.help) {
-  process.stdout.write(usage);
-} else {
+/** Runs this bench by each version of Node, one after another. */
+function onEach() {
+  installRivals();
+  for (const version of flags.node.split(',')) {
+    const argv = [import.meta.filename, ...process.argv.slice(2), '--node', 'this'];
+    const { status } = spawnSync(nodeOf(version), argv, { stdio: 'inherit' });
+    if (status !== 0) process.exitCode = 1;
+  }
+}
+
+async function here() {
   installRivals();
   const lab = await openLab(flags.bin);
   try {
@@ -118,3 +128,7 @@ if (flags.help) {
     lab.close();
   }
 }
+
+if (flags.help) process.stdout.write(usage);
+else if (flags.node === 'this') await here();
+else onEach();

@@ -88,7 +88,7 @@ export async function openLab(bin) {
 
 /**
  * Nothing of the caller's environment but where programs and temporary files are: NODE_EXTRA_CA_CERTS alone costs every Node
- * process 31 ms (design.md 7).
+ * process 31 ms.
  * @param {string} home
  * @returns {NodeJS.ProcessEnv}
  */

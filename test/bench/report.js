@@ -28,8 +28,8 @@ export function table(outcomes) {
 
 /** @param {Outcome} outcome */
 function cells({ row, verdict, figures, why }) {
-  const target = amount(row.atMost, row.unit);
-  if (!figures) return [row.id, row.what, '', row.against, '', target, verdict, why ?? ''];
+  if (!figures) return [row.id, row.what, '', row.against, '', '', verdict, why ?? ''];
+  const target = amount(row.atMost(figures), row.unit);
   const rival = Number.isNaN(figures.rival) ? row.against : `${row.against} ${amount(figures.rival, row.raw)}`;
   return [
     row.id,
@@ -70,9 +70,8 @@ export function json(outcomes) {
     against,
     unit,
     raw,
-    atMost,
     verdict,
-    ...figures,
+    ...(figures && { ...figures, atMost: atMost(figures) }),
     why,
   }));
   return `${JSON.stringify({ schema: 'gateway-cli/bench@1', node: process.versions.node, machine: machine(), rows })}\n`;

@@ -9,7 +9,7 @@ import { bareNode, sampleOf } from './experiment.js';
 /** @typedef {import('./experiment.js').Run} Run */
 /** @typedef {import('./experiment.js').Side} Side */
 
-/** The batch that is held against its ideal, to which the start of a process is added; a longer one is held against this one. */
+/** The batch whose start is measured beside it; a longer one is held against this one. */
 const idealJobs = 2000;
 const extras = { scene: 'batch', memory: true };
 
@@ -24,13 +24,19 @@ export function batchOf(jobs, rounds) {
     memory: true,
     sides: {
       product: (lab) => productOf(lab, jobs),
-      ...(jobs === idealJobs && { start: /** @type {Side} */ (lab) => productOf(lab, 1) }),
-      sdk: (lab) =>
-        withJobs(lab, jobs, (file, folder) =>
-          lab.script('rivals/sdk-batch.js', [file, join(folder, 'results.jsonl')], extras),
-        ),
+      ...(jobs === idealJobs && {
+        start: /** @type {Side} */ (lab) => productOf(lab, 1),
+        floor: script('floors/http-batch.js', jobs),
+      }),
+      sdk: script('rivals/sdk-batch.js', jobs),
     },
   };
+}
+
+/** @param {string} name of a script that reads jobs and writes a line for each @param {number} jobs @returns {Side} */
+function script(name, jobs) {
+  return (lab) =>
+    withJobs(lab, jobs, (file, folder) => lab.script(name, [file, join(folder, 'results.jsonl')], extras));
 }
 
 /** @param {Lab} lab @param {number} jobs */

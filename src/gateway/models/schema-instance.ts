@@ -1,8 +1,7 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, numberAt, textAt, textsAt, valueAt } from '../fields/read.ts';
-import { textInstance } from './text-instance.ts';
-import { numberInstance } from './number-instance.ts';
+import { hashText } from './random.ts';
 
 /** What makes the values: the seed text, and the prompt that strings are taken from. */
 export interface InstanceSource {
@@ -22,17 +21,19 @@ const generousDepth = 4;
 const deepest = 32;
 
 /**
- * A value that fits a JSON Schema (or the OpenAPI form of wire.md 1, types in capitals): first choices, all properties,
- * bounds kept, local references followed. `not`, `if` and conditions between fields are not looked at.
+ * A value that fits a JSON Schema, or the OpenAPI form with types in capitals, as far as plain schemas go: types, properties,
+ * const, enum, bounds, lengths, usual formats, local references, the first choice of anyOf and oneOf. Patterns and conditions
+ * are not looked at.
  */
 export function instanceOf(schema: JsonValue, source: InstanceSource): JsonValue {
   return build(schema, { ...source, root: schema, name: 'value', depth: 0 });
 }
 
 function build(raw: JsonValue, walk: Walk): JsonValue {
-  const schema = resolve(raw, walk);
-  if (!isObject(schema) || walk.depth > deepest) return walk.depth > deepest ? null : 'offline';
-  const fixed = fixedValue(schema);
+  if (walk.depth > deepest) return null;
+  const schema = resolve(raw, walk.root);
+  if (!isObject(schema)) return 'offline';
+  const fixed = valueAt(schema, 'const') ?? listAt(schema, 'enum')[0];
   if (fixed !== undefined) return fixed;
   switch (typeOf(schema)) {
     case 'object':
@@ -40,10 +41,11 @@ function build(raw: JsonValue, walk: Walk): JsonValue {
     case 'array':
       return buildList(schema, walk);
     case 'string':
-      return textInstance(schema, walk);
+      return buildText(schema, walk);
     case 'integer':
+      return buildNumber(schema, walk, 1);
     case 'number':
-      return numberInstance(schema, walk.seed + walk.name);
+      return buildNumber(schema, walk, 0.5);
     case 'boolean':
       return true;
     default:
@@ -51,66 +53,86 @@ function build(raw: JsonValue, walk: Walk): JsonValue {
   }
 }
 
-function fixedValue(schema: JsonObject): JsonValue | undefined {
-  const constant = valueAt(schema, 'const');
-  if (constant !== undefined) return constant;
-  return listAt(schema, 'enum')[0];
-}
-
 function buildObject(schema: JsonObject, walk: Walk): JsonObject {
   const properties = valueAt(schema, 'properties');
   const required = textsAt(schema, 'required');
   const declared = isObject(properties) ? Object.keys(properties) : [];
   const names = walk.depth < generousDepth ? [...new Set([...declared, ...required])] : required;
-  const extra = valueAt(schema, 'additionalProperties') ?? {};
-  const entries = names.map((name) => [name, build(valueAt(properties, name) ?? extra, inside(walk, name))] as const);
-  const missing = (numberAt(schema, 'minProperties') ?? 0) - entries.length;
-  const more = Array.from({ length: Math.min(Math.max(missing, 0), 100) }, (_, index) => {
-    return [`offline${index + 1}`, build(extra, inside(walk, 'value'))] as const;
-  });
-  return Object.fromEntries([...entries, ...more]);
+  return Object.fromEntries(names.map((name) => [name, build(valueAt(properties, name) ?? {}, inside(walk, name))]));
 }
 
 function buildList(schema: JsonObject, walk: Walk): JsonValue[] {
   const prefix = listAt(schema, 'prefixItems');
   const items = valueAt(schema, 'items') ?? {};
-  const least = Number(valueAt(schema, 'minItems') ?? 0);
-  const most = Number(valueAt(schema, 'maxItems') ?? Infinity);
-  const usual =
-    walk.depth < generousDepth ? (items === false ? prefix.length : Math.max(prefix.length, 2)) : prefix.length;
+  const usual = walk.depth < generousDepth && items !== false ? Math.max(prefix.length, 2) : prefix.length;
+  const { least, most } = lengthsOf(schema, 'Items');
   const length = Math.min(Math.max(usual, least), most, 1000);
-  const values = Array.from({ length }, (_, index) => build(prefix[index] ?? items, inside(walk, walk.name, index)));
-  if (valueAt(schema, 'uniqueItems') !== true) return values;
-  const unique = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
-  return unique.length >= least ? unique : values;
+  return Array.from({ length }, (_, index) => build(prefix[index] ?? items, inside(walk, walk.name, index)));
 }
 
 function inside(walk: Walk, name: string, index = 0): Walk {
   return { ...walk, name, depth: walk.depth + 1, seed: `${walk.seed}\n${name}${index}` };
 }
 
+/** A small number that the seed chooses, or one within the bounds. */
+function buildNumber(schema: JsonObject, walk: Walk, step: number): number {
+  const above = numberAt(schema, 'exclusiveMinimum');
+  const below = numberAt(schema, 'exclusiveMaximum');
+  const low = numberAt(schema, 'minimum') ?? (above === undefined ? undefined : above + step);
+  const high = numberAt(schema, 'maximum') ?? (below === undefined ? undefined : below - step);
+  if (low === undefined) return Math.min(1 + (hashText(walk.seed) % 9), high ?? Infinity);
+  return Math.min(step === 1 ? Math.ceil(low) : low, high ?? Infinity);
+}
+
+const formats: Readonly<Record<string, string>> = {
+  date: '2024-05-15',
+  'date-time': '2024-05-15T12:00:00Z',
+  time: '12:00:00Z',
+  email: 'offline@example.com',
+  uri: 'https://example.com/offline',
+  uuid: '00000000-0000-4000-8000-000000000000',
+};
+
+/** A text of the schema's format and length: the last name in the prompt, as Paris in "the weather in Paris?". */
+function buildText(schema: JsonObject, { name, hint }: Walk): string {
+  const format = formats[textAt(schema, 'format') ?? ''];
+  if (format !== undefined) return format;
+  const words = hint.slice(0, 1000).split(/\s+/).slice(1);
+  const noun = words.findLast((word) => /^\p{Lu}\p{Ll}/u.test(word))?.replace(/[^\p{L}\p{N}]+$/u, '');
+  const { least, most } = lengthsOf(schema, 'Length');
+  return (noun ?? `offline ${name}`).slice(0, most).padEnd(Math.min(least, 100_000), ' offline');
+}
+
+/** The OpenAPI form may write its bounds as strings (int64). */
+function lengthsOf(schema: JsonObject, of: 'Items' | 'Length'): { least: number; most: number } {
+  return {
+    least: Number(valueAt(schema, `min${of}`) ?? 0) || 0,
+    most: Number(valueAt(schema, `max${of}`) ?? Infinity),
+  };
+}
+
 /** Follows `$ref`, joins `allOf` and takes the first of `anyOf` and `oneOf` that is not null. */
-function resolve(raw: JsonValue, walk: Walk, steps = 0): JsonValue {
+function resolve(raw: JsonValue, root: JsonValue, steps = 0): JsonValue {
   if (!isObject(raw) || steps > deepest) return raw;
   const reference = textAt(raw, '$ref');
-  if (reference !== undefined) return resolve(lookUp(walk.root, reference), walk, steps + 1);
-  const all = listAt(raw, 'allOf').map((part) => resolve(part, walk, steps + 1));
-  const choices = [...listAt(raw, 'anyOf'), ...listAt(raw, 'oneOf')].map((part) => resolve(part, walk, steps + 1));
-  const chosen = choices.find((part) => !isObject(part) || typeOf(part) !== 'null') ?? choices[0];
-  return [...all, ...(chosen === undefined ? [] : [chosen])].filter(isObject).reduce(join, raw);
+  if (reference !== undefined) return resolve(lookUp(root, reference), root, steps + 1);
+  const choices = [...listAt(raw, 'anyOf'), ...listAt(raw, 'oneOf')].map((part) => resolve(part, root, steps + 1));
+  const chosen = choices.find((part) => isObject(part) && typeOf(part) !== 'null') ?? choices[0] ?? {};
+  const all = listAt(raw, 'allOf').map((part) => resolve(part, root, steps + 1));
+  return [...all, chosen].filter(isObject).reduce(join, raw);
 }
 
 /** Two schemas that both hold: properties and required names add up, the later keywords win. */
 function join(one: JsonObject, other: JsonObject): JsonObject {
-  const properties = [valueAt(one, 'properties'), valueAt(other, 'properties')].filter(isObject);
+  const properties = [valueAt(one, 'properties'), valueAt(other, 'properties')]
+    .filter(isObject)
+    .flatMap(Object.entries);
   const required = [...textsAt(one, 'required'), ...textsAt(other, 'required')];
   return {
     ...one,
     ...other,
-    ...(properties.length > 0 && {
-      properties: Object.fromEntries(properties.flatMap((part) => Object.entries(part))),
-    }),
-    ...(required.length > 0 && { required: [...new Set(required)] }),
+    ...(properties.length > 0 && { properties: Object.fromEntries(properties) as JsonObject }),
+    ...(required.length > 0 && { required }),
   };
 }
 
@@ -118,12 +140,8 @@ function lookUp(root: JsonValue, reference: string): JsonValue {
   if (!reference.startsWith('#')) return {};
   const steps = reference.slice(1).split('/').slice(1);
   let at: JsonValue = root;
-  for (const step of steps) at = valueAt(at, decodePointer(step)) ?? {};
+  for (const step of steps) at = valueAt(at, step.replaceAll('~1', '/').replaceAll('~0', '~')) ?? {};
   return at;
-}
-
-function decodePointer(step: string): string {
-  return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 /** The type a schema asks for, in small letters; guessed from its keywords where it names none. */

@@ -4,12 +4,11 @@ import { type Answered, type CallOptions, openConnections, sendPost } from '../c
 import { type Deadline, startDeadline } from '../client/deadline.ts';
 import { addressPost, createTarget, type Post, type Target } from '../client/target.ts';
 import { usageError } from '../errors.ts';
-import { revealHeaders } from '../settings/headers.ts';
+import { credentialOf, hiddenHeaderNames, revealHeaders } from '../settings/headers.ts';
 import { readKey } from '../settings/key.ts';
-import { createRedactor } from '../settings/redact.ts';
 import { runCommand } from '../settings/run-command.ts';
 import type { Settings } from '../settings/settings.ts';
-import { Secret } from '../settings/secret.ts';
+import type { Secret } from '../settings/secret.ts';
 import type { KeySource } from '../settings/types.ts';
 import type { TransportOptions } from '../transport/types.ts';
 import { type Exchanges, openRecording, openReplaying } from './cassettes.ts';
@@ -39,7 +38,7 @@ function targetOf(settings: Settings, context: Context, forms?: AuthForms): Retu
   const { auth, headerNames, headers, allowHttp } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
-  context.ui.redactWith(createRedactor(secretHeaders(settings)));
+  context.ui.hide(secretHeaders(settings));
   return createTarget({
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
     key: undefined,
@@ -75,7 +74,7 @@ export async function openSession(
   }
   const key = await readSessionKey(settings.key, context);
   const secrets = [key, ...secretHeaders(settings)];
-  context.ui.redactWith(createRedactor(secrets));
+  context.ui.hide(secrets);
   const exchanges = await openRecording(transport, flags, { context, secrets });
   return createSession(
     { ...known, key: key.reveal() },
@@ -92,9 +91,9 @@ export function readSessionKey(source: KeySource, context: Context): Promise<Sec
   });
 }
 
-/** The values of headers that must not be shown. */
+/** The credentials among the headers: what is looked for in texts. Other values of a header file are only not shown. */
 export function secretHeaders(settings: Pick<Settings, 'headers'>): Secret[] {
-  return settings.headers.map(({ value }) => value.value).filter((value) => value instanceof Secret);
+  return settings.headers.map(({ value }) => credentialOf(value)).filter((value) => value !== undefined);
 }
 
 interface Parts {
@@ -112,11 +111,12 @@ async function createSession(target: Target, { settings, flags, context, exchang
     maxWaitMs: flags.retryMaxTime ?? 60_000,
     safeOnly: flags.retrySafeOnly === true,
   };
+  const hidden = hiddenHeaderNames(settings);
   let deadline: Deadline | undefined;
   const told: Pick<CallOptions, 'onRequest' | 'onReply' | 'onRetry'> = {
     onRequest(request) {
       context.report.attempts++;
-      tellRequest(request, { context, names: target.headerNames });
+      tellRequest(request, hidden, context);
     },
     onReply: (reply) => tellReply(reply, context),
     onRetry: (notice) => tellRetry(notice, context),

@@ -1,6 +1,7 @@
 import { addressPost, describePost, keyHeaders, type Post, type Target } from '../client/target.ts';
 import { usageError } from '../errors.ts';
-import { createRedactor, redactHeaders } from '../settings/redact.ts';
+import { hiddenHeaderNames } from '../settings/headers.ts';
+import { redactHeaders } from '../settings/redact.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { KeySource } from '../settings/types.ts';
 import type { Context } from './context.ts';
@@ -42,13 +43,13 @@ export async function showRequest(post: Post, target: Target, { flags, context, 
   const secret = Object.keys(keyHeaders(masked, post.use)).filter(
     (name) => name !== (target.headerNames?.version ?? 'vendor-b-version'),
   );
-  const headers = redactHeaders(request.headers, createRedactor([]), secret);
+  const headers = redactHeaders(request.headers, context.ui.redact, [...secret, ...hiddenHeaderNames(settings)]);
   const body = describePost(post);
   if (context.root.json) {
     context.report.own = { schema: 'gateway-cli/request@1', method: 'POST', url: request.url.href, headers, body };
     return true;
   }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${context.ui.redact(value)}`);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
   return true;
 }
@@ -56,7 +57,7 @@ export async function showRequest(post: Post, target: Target, { flags, context, 
 interface Showing {
   flags: StdoutFlags;
   context: Context;
-  settings: Pick<Settings, 'offline' | 'key'>;
+  settings: Pick<Settings, 'offline' | 'key' | 'headers' | 'headerNames'>;
 }
 
 /** The printed command knows one place for the key; without it, it would send none and say nothing. */

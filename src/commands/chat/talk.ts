@@ -117,5 +117,5 @@ async function askPerson(question: string, { editor }: Talk): Promise<string> {
 export async function tellFailure(error: unknown, { io, ui, signal }: Context): Promise<void> {
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
-  await io.stderr.write(`${ui.redact(formatError(error))}\n`);
+  await io.stderr.write(`${formatError(error, ui.redact)}\n`);
 }

@@ -7,7 +7,6 @@ import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { revealHeaders } from '../../settings/headers.ts';
-import { createRedactor } from '../../settings/redact.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
@@ -53,7 +52,7 @@ export async function openUpstream(profile: string, flags: SourceFlags, place: S
   const { text } = survey;
   const key = await readProfileKey(profile, text.key, context);
   const secrets = [key, ...secretHeaders(text)];
-  context.ui.redactWith(createRedactor(secrets));
+  context.ui.hide(secrets);
   const target = await targetOf(survey, key.reveal(), context);
   const transport = await openConnections(await transportOptions(flags, context));
   const exchanges = await openRecording(transport, flags, { context, secrets: [...secrets, new Secret(localKey)] });

@@ -11,7 +11,7 @@ import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type S
 import { addFlags } from './flags/flag.ts';
 import { connectionFlags } from './flags/shared.ts';
 import { setExamples, setNotes } from './help.ts';
-import { readSessionKey, secretHeaders, transportOptions } from './session.ts';
+import { readSessionKey, credentialsOf, transportOptions } from './session.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from './settings.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
@@ -111,7 +111,7 @@ async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key
   const { key: source, headers } = surveyed.of('text');
   try {
     const key = await readSessionKey(source, context);
-    context.ui.hide([key, ...secretHeaders({ headers })]);
+    context.ui.hide(credentialsOf({ headers }, key).map(({ secret }) => secret));
     return { key, check: { name: 'key', state: 'ok', text: `there is one (${'from' in source ? source.from : ''})` } };
   } catch (error) {
     return { key: undefined, check: failedCheck('key', error) };

@@ -38,7 +38,7 @@ function targetOf(settings: Settings, context: Context, forms?: AuthForms): Retu
   const { auth, headerNames, headers, allowHttp } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
-  context.ui.hide(secretHeaders(settings));
+  context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
   return createTarget({
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
     key: undefined,
@@ -66,16 +66,16 @@ export async function openSession(
   }
   const transport = await openConnections(await transportOptions(flags, context));
   if (settings.offline.value) {
-    const exchanges = await openRecording(transport, flags, { context, secrets: secretHeaders(settings) });
+    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
     const { startOffline } = await import('../gateway/offline.ts');
     const gateway = await startOffline({ headerNames: known.headerNames });
     const target = { ...known, baseUrl: gateway.url, key: gateway.key };
     return createSession(target, { settings, flags, context, exchanges, close: () => gateway.close() });
   }
   const key = await readSessionKey(settings.key, context);
-  const secrets = [key, ...secretHeaders(settings)];
-  context.ui.hide(secrets);
-  const exchanges = await openRecording(transport, flags, { context, secrets });
+  const credentials = credentialsOf(settings, key);
+  context.ui.hide(credentials.map(({ secret }) => secret));
+  const exchanges = await openRecording(transport, flags, { context, credentials });
   return createSession(
     { ...known, key: key.reveal() },
     { settings, flags, context, exchanges, close: async () => undefined },
@@ -91,9 +91,20 @@ export function readSessionKey(source: KeySource, context: Context): Promise<Sec
   });
 }
 
-/** The credentials among the headers: what is looked for in texts. Other values of a header file are only not shown. */
-export function secretHeaders(settings: Pick<Settings, 'headers'>): Secret[] {
-  return settings.headers.map(({ value }) => credentialOf(value)).filter((value) => value !== undefined);
+/** A secret that replies are searched for, and what people call it. */
+export interface Credential {
+  /** `the key`, `header x-corp-token` */
+  name: string;
+  secret: Secret;
+}
+
+/** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
+export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+  const fromHeaders = headers.flatMap(({ value: header }) => {
+    const secret = credentialOf(header);
+    return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
+  });
+  return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }
 
 interface Parts {

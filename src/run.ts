@@ -12,7 +12,9 @@ import { type ErrorClass, GatewayError, messageOf, outcomes } from './errors.ts'
 import { escapeForTerminal } from './terminal/escape.ts';
 import { formatError } from './terminal/error-text.ts';
 import { githubErrorLine } from './terminal/github.ts';
+import { guardedOutput } from './terminal/guarded-output.ts';
 import type { Io } from './terminal/io.ts';
+import { jsonLine } from './terminal/json-line.ts';
 import { lastingOutput } from './terminal/lasting-output.ts';
 import type { Command } from 'commander';
 
@@ -39,7 +41,9 @@ interface Run {
 }
 
 /** Runs the program once: everything that is printed, printed; nothing of the process touched. Never throws. */
-export async function runProgram(argv: readonly string[], io: Io, ending: Ending): Promise<Ended> {
+export async function runProgram(argv: readonly string[], bare: Io, ending: Ending): Promise<Ended> {
+  const { stdout, stderr, env } = bare;
+  const io = { ...bare, stdout: guardedOutput(stdout, env), stderr: guardedOutput(stderr, env) };
   const started = io.elapsed();
   const run: Run = {
     report: emptyReport(commandOf(argv, tree)),
@@ -177,7 +181,7 @@ async function printDocument(
 ): Promise<void> {
   if (error?.class === 'closed') return;
   const document = run.report.own ?? resultDocument(run.report, { error, durationMs, redaction: run.redaction });
-  await io.stdout.write(`${JSON.stringify(document)}\n`);
+  await io.stdout.write(jsonLine(document));
 }
 
 /** A person who pressed Ctrl-C knows, and the shell tells of a death by signal; nobody reads behind a closed pipe. */
@@ -188,6 +192,8 @@ async function printError(error: GatewayError, run: Run, io: Io): Promise<void> 
   const { redact } = run.redaction;
   await io.stderr.write(`${formatError(error, redact)}\n`);
   if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
-  if (io.env['GITHUB_ACTIONS'] === 'true')
-    await io.stderr.write(`${githubErrorLine(redact(error.message), `gateway-cli ${error.class}`)}\n`);
+  if (io.env['GITHUB_ACTIONS'] !== 'true') return;
+  const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);
+  // As bytes: this one is meant for the runner.
+  await io.stderr.write(Buffer.from(`${line}\n`));
 }

@@ -1,7 +1,6 @@
 import { createRedaction, type Redaction } from '../settings/redact.ts';
 import type { Secret } from '../settings/secret.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
-import { createCiGuard, isReadByCi } from '../terminal/ci-commands.ts';
 import { escapeForTerminal, escapeLine } from '../terminal/escape.ts';
 import type { Io } from '../terminal/io.ts';
 import { createStyle } from '../terminal/style.ts';
@@ -33,7 +32,6 @@ export const noSecrets: Redaction = createRedaction([]);
 /** Builds the Ui of one command. */
 export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
-  const guard = isReadByCi(io.env, io.stderr) ? createCiGuard() : keep;
   let redaction = noSecrets;
   const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
@@ -60,19 +58,15 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
     clean: (value) => redaction.clean(value),
     async think(text) {
       running?.stop();
-      await io.stderr.write(await style.faint(escapeForTerminal(guard(redact(text)))));
+      await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));
     },
     async show(drawing) {
       running?.stop();
-      await io.stderr.write(drawing);
+      await io.stderr.write(Buffer.from(drawing));
     },
     progress(text) {
       running = startProgress({ io, text, quiet: root.quiet === true || root.verbose === true, color: root.color });
       return running;
     },
   };
-}
-
-function keep(text: string): string {
-  return text;
 }

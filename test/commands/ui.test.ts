@@ -3,13 +3,15 @@ import type { RootOptions } from '../../src/commands/context.ts';
 import { emptyReport } from '../../src/commands/document.ts';
 import { createUi } from '../../src/commands/ui.ts';
 import { Secret } from '../../src/settings/secret.ts';
+import { guardedOutput } from '../../src/terminal/guarded-output.ts';
 import type { Io } from '../../src/terminal/io.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../helpers/with-server.ts';
 
 /** A Ui whose secret is `canary-7f3a9c51`, and what it printed. */
 function place(root: Partial<RootOptions> = {}, env: Record<string, string> = {}) {
   const written: string[] = [];
-  const stderr = { isTTY: false, columns: 80, write: async (chunk: unknown) => void written.push(String(chunk)) };
+  const bare = { isTTY: false, columns: 80, write: async (chunk: unknown) => void written.push(String(chunk)) };
+  const stderr = guardedOutput(bare, env);
   const report = emptyReport('text');
   const ui = createUi({ stderr, env } as unknown as Io, { color: true, ...root } as RootOptions, report);
   ui.hide([new Secret('canary-7f3a9c51')]);

@@ -12,6 +12,9 @@ export function guardedOutput(output: Output, env: Io['env']): Output {
   return {
     isTTY: output.isTTY,
     isFile: output.isFile,
+    get isClosed() {
+      return output.isClosed;
+    },
     get columns() {
       return output.columns;
     },

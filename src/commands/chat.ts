@@ -72,7 +72,7 @@ async function keepTurn(
   { file, body, context }: { file: SessionFile; body: Body; context: Context },
 ): Promise<void> {
   const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at });
+  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at, redaction: context.ui });
   if (turn) await file.append(turn);
   else await context.ui.warn('the answer holds nothing that a session can keep');
 }

@@ -91,7 +91,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at });
+  const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at, redaction: context.ui });
   if (!turn) return;
   const replaced = prompt.answered ? earlier.length : undefined;
   talk.messages = [...before, ...turn];

@@ -6,13 +6,15 @@ import type { Context, RootOptions } from './commands/context.ts';
 import { emptyReport, type Report, resultDocument } from './commands/document.ts';
 import { formatHelp } from './commands/help.ts';
 import { createStdin } from './commands/stdin.ts';
-import { createUi } from './commands/ui.ts';
+import { createUi, noSecrets } from './commands/ui.ts';
 import { isShown, shownDocument, throwParsed } from './commands/usage-error.ts';
 import { type ErrorClass, GatewayError, messageOf, outcomes } from './errors.ts';
 import { escapeForTerminal } from './terminal/escape.ts';
 import { formatError } from './terminal/error-text.ts';
 import { githubErrorLine } from './terminal/github.ts';
+import { guardedOutput } from './terminal/guarded-output.ts';
 import type { Io } from './terminal/io.ts';
+import { jsonLine } from './terminal/json-line.ts';
 import { lastingOutput } from './terminal/lasting-output.ts';
 import type { Command } from 'commander';
 
@@ -35,16 +37,18 @@ export interface Ended {
 interface Run {
   report: Report;
   root: RootOptions;
-  redact: (text: string) => string;
+  redaction: typeof noSecrets;
 }
 
 /** Runs the program once: everything that is printed, printed; nothing of the process touched. Never throws. */
-export async function runProgram(argv: readonly string[], io: Io, ending: Ending): Promise<Ended> {
+export async function runProgram(argv: readonly string[], bare: Io, ending: Ending): Promise<Ended> {
+  const { stdout, stderr, env } = bare;
+  const io = { ...bare, stdout: guardedOutput(stdout, env), stderr: guardedOutput(stderr, env) };
   const started = io.elapsed();
   const run: Run = {
     report: emptyReport(commandOf(argv, tree)),
     root: { ...(wantsJson(argv) && { json: true }) },
-    redact: (text) => text,
+    redaction: noSecrets,
   };
   const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
   let error = thrown === undefined ? undefined : asFailure(thrown.value);
@@ -78,7 +82,7 @@ async function parseAndAct(
       run.root = rootOptions(command);
       run.report = emptyReport(nameOf(command));
       const ui = createUi(io, run.root, run.report);
-      run.redact = (text) => ui.redact(text);
+      run.redaction = ui;
       const { signal, patience } = ending;
       const lasting = { ...io, stdout: lastingOutput(io.stdout, signal) };
       const context = {
@@ -122,11 +126,11 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
 }
 
 /** The JSON document was the output, and the disk behind stdout is full. */
-async function documentLost(failure: GatewayError, { report }: Run, io: Io): Promise<GatewayError> {
+async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
   if (failure.class !== 'not-written') return failure;
   const { keepReply } = await import('./commands/keep-reply.ts');
   report.lost.text = true;
-  return keepReply(failure, report, io);
+  return keepReply(failure, { report, io, redaction });
 }
 
 type Cleanup = () => Promise<void>;
@@ -176,8 +180,8 @@ async function printDocument(
   { error, durationMs, io }: { error: GatewayError | undefined; durationMs: number; io: Io },
 ): Promise<void> {
   if (error?.class === 'closed') return;
-  const document = run.report.own ?? resultDocument(run.report, { error, durationMs });
-  await io.stdout.write(`${run.redact(JSON.stringify(document))}\n`);
+  const document = run.report.own ?? resultDocument(run.report, { error, durationMs, redaction: run.redaction });
+  await io.stdout.write(jsonLine(document));
 }
 
 /** A person who pressed Ctrl-C knows, and the shell tells of a death by signal; nobody reads behind a closed pipe. */
@@ -185,8 +189,11 @@ const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hang
 
 async function printError(error: GatewayError, run: Run, io: Io): Promise<void> {
   if (silent.has(error.class)) return;
-  await io.stderr.write(`${run.redact(formatError(error))}\n`);
-  if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(run.redact(error.stack))}\n`);
-  if (io.env['GITHUB_ACTIONS'] === 'true')
-    await io.stderr.write(`${run.redact(githubErrorLine(error.message, `gateway-cli ${error.class}`))}\n`);
+  const { redact } = run.redaction;
+  await io.stderr.write(`${formatError(error, redact)}\n`);
+  if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
+  if (io.env['GITHUB_ACTIONS'] !== 'true') return;
+  const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);
+  // As bytes: this one is meant for the runner.
+  await io.stderr.write(Buffer.from(`${line}\n`));
 }

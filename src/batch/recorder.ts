@@ -29,8 +29,6 @@ export interface RecorderOptions {
   /** Ends of jobs that an earlier run could not write down. */
   lostEnds: readonly JobRecord[];
   now: () => number;
-  /** Takes keys out of what is written. */
-  redact: (text: string) => string;
   step?: Step | undefined;
 }
 
@@ -41,20 +39,16 @@ export interface RecorderOptions {
 const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
-export async function openRecorder({ folder, run, lostEnds, now, redact, step }: RecorderOptions): Promise<Recorder> {
+export async function openRecorder({ folder, run, lostEnds, now, step }: RecorderOptions): Promise<Recorder> {
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   // The ends first: the run's own record says that earlier results are no ends any more.
-  for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(lineOf(record));
+  for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(JSON.stringify(record));
   await journal.sync();
-
-  function lineOf(record: object): string {
-    return redact(JSON.stringify(record));
-  }
 
   function note(type: JobRecord['type'], group: readonly Noted[]): void {
     const at = now();
-    journal.append(group.map(({ job: { id }, request }) => lineOf({ type, id, request, at })).join('\n'));
+    journal.append(group.map(({ job: { id }, request }) => JSON.stringify({ type, id, request, at })).join('\n'));
   }
 
   async function unsent(group: readonly Noted[]): Promise<void> {
@@ -82,11 +76,11 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
-      results.append(lineOf({ id, request, ...document }));
+      results.append(JSON.stringify({ id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
-      await journal.appendSoon(lineOf({ type: state, id, request, at: now(), usage, error }));
+      await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), usage, error }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);

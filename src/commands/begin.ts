@@ -1,4 +1,5 @@
 import type { Post } from '../client/target.ts';
+import { usageError } from '../errors.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Context } from './context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from './image/output.ts';
@@ -31,10 +32,17 @@ export async function begin(
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
+  if (plan.besideText || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
   const images = await planImages(plan, context);
   const session = await openSession(settings, flags, context);
   context.atEnd(() => session.close());
   if (!flags.raw) return { images, session };
   await sendRaw(session, post, context);
   return undefined;
+}
+
+/** Throws GatewayError usage where the answer would be paid for and lost. */
+function requireStdout({ io }: Context): void {
+  if (io.stdout.isClosed)
+    throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
 }

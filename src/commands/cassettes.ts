@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import { recordReason } from '../cassettes/record-reason.ts';
 import { type GatewayError, usageError } from '../errors.ts';
 import { modelVariables } from '../settings/pick-values.ts';
-import { createMasker } from '../settings/redact.ts';
-import type { Secret } from '../settings/secret.ts';
+import { createMasker, isUnmistakable } from '../settings/redact.ts';
 import type { Use } from '../settings/types.ts';
 import type { Exchange, Transport } from '../transport/types.ts';
 import type { Context } from './context.ts';
+import type { Credential } from './session.ts';
 
 /** The flags of recording and replaying, as they were typed. */
 export interface CassetteFlags {
@@ -58,18 +58,19 @@ export async function openReplaying(
   return { at, close: async () => undefined };
 }
 
-/** What is sent, kept in a folder when `--record` says so; the secrets stay out of it. Throws GatewayError usage. */
+/** What is sent, kept in a folder when `--record` says so; the credentials stay out of it. Throws GatewayError usage. */
 export async function openRecording(
   transport: Transport,
   { record }: CassetteFlags,
-  { context, secrets }: { context: Context; secrets: readonly Secret[] },
+  { context, credentials }: { context: Context; credentials: readonly Credential[] },
 ): Promise<Exchanges> {
   if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
   const { openRecorder } = await import('../cassettes/recorder.ts');
   const { io, ui } = context;
+  await warnOfPlain(credentials, context);
   const recorder = await openRecorder({
     folder: resolve(io.cwd, record),
-    mask: createMasker(secrets),
+    mask: createMasker(credentials.map(({ secret }) => secret)),
     elapsed: io.elapsed,
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${recordReason(error)}`),
   });
@@ -80,4 +81,12 @@ export async function openRecording(
       await transport.close();
     },
   };
+}
+
+/** A reply is never altered for a word that it may hold by chance; whoever uses such a word as a credential shall know. */
+async function warnOfPlain(credentials: readonly Credential[], { ui }: Context): Promise<void> {
+  const plain = credentials.filter(({ secret }) => !isUnmistakable(secret.reveal().trim())).map(({ name }) => name);
+  if (plain.length === 0) return;
+  const short = plain.length === 1 ? 'is too short or too plain' : 'are too short or too plain';
+  await ui.warn(`--record: ${plain.join(', ')} ${short} to be masked: a reply that repeats it is recorded as it came`);
 }

@@ -14,6 +14,7 @@ import { chatFlags } from './flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';
 import { setExamples } from './help.ts';
 import { warnOfNoImage } from './image/output.ts';
+import { jsonLine } from '../terminal/json-line.ts';
 import { checkRaw } from './raw.ts';
 import { checkSchema } from './schema.ts';
 import { readSettings } from './settings.ts';
@@ -58,7 +59,7 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const timeoutMs = settings.timeoutMs.value;
   const { signal } = context;
   const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
-  if (flags.jsonl) await context.io.stdout.write(`${JSON.stringify(endLine(turned.answer))}\n`);
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, context.ui)));
   await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, turned.answer.result.text);
@@ -71,7 +72,7 @@ async function keepTurn(
   { file, body, context }: { file: SessionFile; body: Body; context: Context },
 ): Promise<void> {
   const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at });
+  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at, redaction: context.ui });
   if (turn) await file.append(turn);
   else await context.ui.warn('the answer holds nothing that a session can keep');
 }

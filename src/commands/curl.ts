@@ -6,20 +6,27 @@ import { isUpload } from '../upload.ts';
 const largestArgument = 64 * 1024;
 
 /**
- * A bash command that really sends the request. The key is not in it: curl reads it from the environment, and it never
- * stands in curl's argv either. Header values that are secret are passed as `keyHeader`. Throws GatewayError usage where a file
- * will be gone when the command runs.
+ * A bash command that really sends the request. No secret is in it: curl reads the values of the headers in `variables` from
+ * these environment variables, and they never stand in curl's argv either. Throws GatewayError usage where a file will be gone
+ * when the command runs.
  */
-export function curlCommand(request: HttpRequest, { keyHeaders }: { keyHeaders: readonly string[] }): string {
-  const headers = Object.entries(request.headers).map(([name, value]) =>
-    keyHeaders.includes(name)
-      ? `-H @<(printf '${name}: ${value.startsWith('Bearer ') ? 'Bearer ' : ''}%s' "$GATEWAY_API_KEY")`
-      : `-H ${shellQuote(`${name}: ${value}`)}`,
-  );
+export function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string>): string {
+  const headers = Object.entries(request.headers).map(([name, value]) => {
+    const variable = variables.get(name);
+    return variable === undefined
+      ? `-H ${shellQuote(`${name}: ${value}`)}`
+      : `-H @<(printf ${shellQuote(headerFormat(name, value))} "$${variable}")`;
+  });
   const curl = ['curl -sS', shellQuote(request.url.href), ...headers].join(' \\\n  ');
   const { segments, bytes } = request.body;
   if (segments.length === 1 && bytes <= largestArgument) return `${curl} \\\n  --data-raw ${textOf(segments[0])}\n`;
   return `{ ${segments.map(printSegment).join('; ')}; } |\n${curl} \\\n  --data-binary @-\n`;
+}
+
+/** What printf makes the header of; a scheme is no secret. */
+function headerFormat(name: string, value: string): string {
+  const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
+  return `${name.replaceAll('%', '%%')}: ${scheme}%s`;
 }
 
 type Segment = HttpRequest['body']['segments'][number];

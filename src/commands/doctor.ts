@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { checkAddress } from '../doctor/address.ts';
 import type { Check } from '../doctor/types.ts';
 import { GatewayError, outcomes } from '../errors.ts';
-import { createRedactor } from '../settings/redact.ts';
 import type { Secret } from '../settings/secret.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
@@ -12,7 +11,7 @@ import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type S
 import { addFlags } from './flags/flag.ts';
 import { connectionFlags } from './flags/shared.ts';
 import { setExamples, setNotes } from './help.ts';
-import { readSessionKey, secretHeaders, transportOptions } from './session.ts';
+import { readSessionKey, credentialsOf, transportOptions } from './session.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from './settings.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
@@ -47,7 +46,12 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   const checks: Check[] = [];
   const settings: Surveyed['rows'] = [];
   for await (const check of examine(flags, context, settings)) {
-    const shown = { ...check, text: context.ui.redact(check.text) };
+    const { text, fix } = check;
+    const shown = {
+      ...check,
+      text: context.ui.redact(text),
+      ...(fix !== undefined && { fix: context.ui.redact(fix) }),
+    };
     checks.push(shown);
     if (!root.json) await io.stdout.write(await lineOf(shown, style));
   }
@@ -107,7 +111,7 @@ async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key
   const { key: source, headers } = surveyed.of('text');
   try {
     const key = await readSessionKey(source, context);
-    context.ui.redactWith(createRedactor([key, ...secretHeaders({ headers })]));
+    context.ui.hide(credentialsOf({ headers }, key).map(({ secret }) => secret));
     return { key, check: { name: 'key', state: 'ok', text: `there is one (${'from' in source ? source.from : ''})` } };
   } catch (error) {
     return { key: undefined, check: failedCheck('key', error) };

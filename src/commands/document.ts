@@ -1,6 +1,7 @@
 import type { Result, ResultImage } from '../client/result.ts';
 import type { GatewayError } from '../errors.ts';
 import { outcomes } from '../errors.ts';
+import type { Redaction } from '../settings/redact.ts';
 import type { StoredBlob } from '../images/types.ts';
 
 /** A picture that is on disk (or went to stdout: path `-`). */
@@ -51,13 +52,17 @@ export function emptyReport(command: string): Report {
   return { command, images: [], warnings: [], attempts: 0, lost: { images: [], text: false } };
 }
 
+/** How a run ended, and what keeps its secrets out of the document. */
+export interface DocumentEnd {
+  error: GatewayError | undefined;
+  durationMs: number;
+  redaction: Redaction;
+}
+
 /** The one JSON document of design.md section 2; absent keys are unknown. */
-export function resultDocument(
-  report: Report,
-  { error, durationMs }: { error: GatewayError | undefined; durationMs: number },
-): object {
+export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { result } = report;
-  return {
+  return redaction.clean({
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -76,20 +81,20 @@ export function resultDocument(
     stopSequence: result?.stopSequence,
     promptFeedback: result?.promptFeedback,
     usage: result?.usage,
-    warnings: report.warnings,
+    warnings: report.warnings.map((warning) => redaction.redact(warning)),
     attempts: report.attempts,
     durationMs: Math.round(durationMs),
-    error: error && errorDocument(error, report.attempts > 0),
-  };
+    error: error && errorDocument(error, report.attempts > 0, redaction),
+  });
 }
 
 /** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */
-function errorDocument(error: GatewayError, requested: boolean): object {
+function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): object {
   const { hint, status, requestId, retryable, retryAfterMs, sent } = error.details;
   return {
     class: error.class,
-    message: error.message,
-    hint,
+    message: redact(error.message),
+    hint: hint && redact(hint),
     status,
     requestId,
     retryable: retryable ?? false,

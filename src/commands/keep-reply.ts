@@ -4,19 +4,27 @@ import { join } from 'node:path';
 import { type ErrorClass, GatewayError, messageOf } from '../errors.ts';
 import type { KeptReply } from '../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../recovery/write-recovery.ts';
+import type { Redaction } from '../settings/redact.ts';
 import { userFolders } from '../settings/folders.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Context } from './context.ts';
 import { type Report, resultDocument } from './document.ts';
 
+/** What a reply is kept from. */
+interface Keeping {
+  report: Report;
+  io: Io;
+  redaction: Redaction;
+}
+
 /**
  * Keeps a paid reply that could not be written, in one recovery file, and says in the error's hint how to write it out
  * (design.md section 4, code 12). Where no file can be written either, the hint names what is left.
  */
-export async function keepReply(failure: GatewayError, report: Report, io: Io): Promise<GatewayError> {
-  if (!hasReply(report)) return failure;
-  const hint = await keep(report, io).catch((error: unknown) => `the reply could not be kept: ${messageOf(error)}`);
+export async function keepReply(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
+  if (!hasReply(keeping.report)) return failure;
+  const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${messageOf(error)}`);
   const told = [hint, failure.details.hint].filter((line) => line !== undefined).join('\n');
   return withHint(failure, told);
 }
@@ -31,7 +39,7 @@ export async function keepLost(
   { io, report, ui }: Context,
 ): Promise<void> {
   report.lost.text = io.stdout.failure !== undefined && !report.command.startsWith('image');
-  const told = await keepReply(failure, report, io);
+  const told = await keepReply(failure, { report, io, redaction: ui });
   if (thrown === undefined || !outranks(thrown.value)) throw told;
   if (report.kept !== undefined) await ui.warn(recoverHint(report.kept));
 }
@@ -48,11 +56,11 @@ function hasReply({ kept, result, attempts, lost }: Report): boolean {
   );
 }
 
-async function keep(report: Report, io: Io): Promise<string> {
+async function keep({ report, io, redaction }: Keeping): Promise<string> {
   if (report.kept !== undefined) return recoverHint(report.kept);
   if (isOnDisk(report))
     return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
-  const reply = keptReply(report, io);
+  const reply = keptReply({ report, io, redaction });
   const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
   try {
     report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
@@ -73,13 +81,13 @@ function recoverHint(path: string): string {
   return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}`;
 }
 
-function keptReply(report: Report, io: Io): KeptReply {
+function keptReply({ report, io, redaction }: Keeping): KeptReply {
   const { lost } = report;
   return {
     savedAt: new Date(io.now()).toISOString(),
     command: report.command,
     printsText: lost.text,
-    document: resultDocument(report, { error: undefined, durationMs: 0 }),
+    document: resultDocument(report, { error: undefined, durationMs: 0, redaction }),
     images: lost.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
     body: lost.body,
   };

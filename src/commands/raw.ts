@@ -3,6 +3,7 @@ import type { Post } from '../client/target.ts';
 import { usageError } from '../errors.ts';
 import { BlockWriter } from '../images/block-writer.ts';
 import { randomNonce } from '../images/temp-file.ts';
+import { createCiByteGuard, isReadByCi } from '../terminal/ci-commands.ts';
 import type { Context } from './context.ts';
 import type { Session } from './session.ts';
 
@@ -27,9 +28,14 @@ export function checkRaw(flags: RawFlags): void {
   throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }
 
-/** `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. */
+/**
+ * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's
+ * runner reads along, the body cannot give it commands.
+ */
 export async function sendRaw(session: Session, post: Post, context: Context): Promise<void> {
-  const { stdout } = context.io;
+  const { stdout, env } = context.io;
+  const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
+  const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: the terminal obeys what stands in the reply');
   let failedBody: Uint8Array | undefined;
   try {
@@ -37,9 +43,9 @@ export async function sendRaw(session: Session, post: Post, context: Context): P
     // Of an attempt before it.
     failedBody = undefined;
     if (stdout.isFile) await writeAndKeep(reply.body, context);
-    else for await (const chunk of reply.body) await stdout.write(chunk);
+    else for await (const chunk of reply.body) await print(chunk);
   } finally {
-    if (failedBody !== undefined) await stdout.write(failedBody);
+    if (failedBody !== undefined) await print(failedBody);
   }
 }
 

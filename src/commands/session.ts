@@ -4,12 +4,11 @@ import { type Answered, type CallOptions, openConnections, sendPost } from '../c
 import { type Deadline, startDeadline } from '../client/deadline.ts';
 import { addressPost, createTarget, type Post, type Target } from '../client/target.ts';
 import { usageError } from '../errors.ts';
-import { revealHeaders } from '../settings/headers.ts';
+import { credentialOf, hiddenHeaderNames, revealHeaders } from '../settings/headers.ts';
 import { readKey } from '../settings/key.ts';
-import { createRedactor } from '../settings/redact.ts';
 import { runCommand } from '../settings/run-command.ts';
 import type { Settings } from '../settings/settings.ts';
-import { Secret } from '../settings/secret.ts';
+import type { Secret } from '../settings/secret.ts';
 import type { KeySource } from '../settings/types.ts';
 import type { TransportOptions } from '../transport/types.ts';
 import { type Exchanges, openRecording, openReplaying } from './cassettes.ts';
@@ -39,7 +38,7 @@ function targetOf(settings: Settings, context: Context, forms?: AuthForms): Retu
   const { auth, headerNames, headers, allowHttp } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
-  context.ui.redactWith(createRedactor(secretHeaders(settings)));
+  context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
   return createTarget({
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
     key: undefined,
@@ -67,16 +66,16 @@ export async function openSession(
   }
   const transport = await openConnections(await transportOptions(flags, context));
   if (settings.offline.value) {
-    const exchanges = await openRecording(transport, flags, { context, secrets: secretHeaders(settings) });
+    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
     const { startOffline } = await import('../gateway/offline.ts');
     const gateway = await startOffline({ headerNames: known.headerNames });
     const target = { ...known, baseUrl: gateway.url, key: gateway.key };
     return createSession(target, { settings, flags, context, exchanges, close: () => gateway.close() });
   }
   const key = await readSessionKey(settings.key, context);
-  const secrets = [key, ...secretHeaders(settings)];
-  context.ui.redactWith(createRedactor(secrets));
-  const exchanges = await openRecording(transport, flags, { context, secrets });
+  const credentials = credentialsOf(settings, key);
+  context.ui.hide(credentials.map(({ secret }) => secret));
+  const exchanges = await openRecording(transport, flags, { context, credentials });
   return createSession(
     { ...known, key: key.reveal() },
     { settings, flags, context, exchanges, close: async () => undefined },
@@ -92,9 +91,20 @@ export function readSessionKey(source: KeySource, context: Context): Promise<Sec
   });
 }
 
-/** The values of headers that must not be shown. */
-export function secretHeaders(settings: Pick<Settings, 'headers'>): Secret[] {
-  return settings.headers.map(({ value }) => value.value).filter((value) => value instanceof Secret);
+/** A secret that replies are searched for, and what people call it. */
+export interface Credential {
+  /** `the key`, `header x-corp-token` */
+  name: string;
+  secret: Secret;
+}
+
+/** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
+export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+  const fromHeaders = headers.flatMap(({ value: header }) => {
+    const secret = credentialOf(header);
+    return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
+  });
+  return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }
 
 interface Parts {
@@ -112,11 +122,12 @@ async function createSession(target: Target, { settings, flags, context, exchang
     maxWaitMs: flags.retryMaxTime ?? 60_000,
     safeOnly: flags.retrySafeOnly === true,
   };
+  const hidden = hiddenHeaderNames(settings);
   let deadline: Deadline | undefined;
   const told: Pick<CallOptions, 'onRequest' | 'onReply' | 'onRetry'> = {
     onRequest(request) {
       context.report.attempts++;
-      tellRequest(request, { context, names: target.headerNames });
+      tellRequest(request, hidden, context);
     },
     onReply: (reply) => tellReply(reply, context),
     onRetry: (notice) => tellRetry(notice, context),

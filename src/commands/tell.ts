@@ -1,37 +1,27 @@
 import { messageOf } from '../errors.ts';
 import { formatDuration } from '../settings/duration.ts';
-import { createRedactor, redactHeaders } from '../settings/redact.ts';
-import type { HeaderNames } from '../settings/types.ts';
+import { redactHeaders } from '../settings/redact.ts';
 import type { HttpReply, HttpRequest } from '../transport/types.ts';
 import type { RetryNotice } from '../transport/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Context } from './context.ts';
 
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
-export function tellRequest(
-  request: HttpRequest,
-  { context, names }: { context: Context; names: HeaderNames | undefined },
-): void {
+export function tellRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
   if (!context.ui.isVerbose) return;
   void context.ui.detail(`> POST ${request.url.href} (${request.body.bytes} bytes)`);
-  tellHeaders('>', request.headers, { context, names });
+  tellHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
 }
 
 /** The reply's head, for `--verbose`. */
 export function tellReply(reply: HttpReply, context: Context): void {
   if (!context.ui.isVerbose) return;
   void context.ui.detail(`< HTTP ${reply.status}`);
-  tellHeaders('<', reply.headers, { context, names: undefined });
+  tellHeaders('<', redactHeaders(reply.headers, context.ui.redact), context);
 }
 
-function tellHeaders(
-  mark: string,
-  headers: Readonly<Record<string, string>>,
-  { context, names }: { context: Context; names: HeaderNames | undefined },
-): void {
-  const secret = names?.apiKey === undefined ? [] : [names.apiKey];
-  const shown = redactHeaders(headers, createRedactor([]), secret);
-  for (const [name, value] of Object.entries(shown)) void context.ui.detail(`${mark} ${name}: ${value}`);
+function tellHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui }: Context): void {
+  for (const [name, value] of Object.entries(shown)) void ui.detail(`${mark} ${name}: ${value}`);
 }
 
 /** One line a retry: what failed, how long the wait is, and whether it may be paid for twice. */

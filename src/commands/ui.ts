@@ -1,5 +1,6 @@
+import { createRedaction, type Redaction } from '../settings/redact.ts';
+import type { Secret } from '../settings/secret.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
-import { createCiGuard, isReadByCi } from '../terminal/ci-commands.ts';
 import { escapeForTerminal, escapeLine } from '../terminal/escape.ts';
 import type { Io } from '../terminal/io.ts';
 import { createStyle } from '../terminal/style.ts';
@@ -7,16 +8,15 @@ import type { RootOptions } from './context.ts';
 import type { Report } from './document.ts';
 
 /** What people see beside the payload: all of it on stderr. */
-export interface Ui {
+export interface Ui extends Redaction {
   /** A line about what happens; silent with `--quiet`. */
   note(text: string): Promise<void>;
   /** Something that the user should know of; also in the JSON document. */
   warn(text: string): Promise<void>;
   /** Lines for `--verbose`. */
   detail(text: string): Promise<void>;
-  /** Text is redacted from here on: keys are known only after the settings are read. */
-  redactWith(redact: (text: string) => string): void;
-  redact(text: string): string;
+  /** These are redacted from here on: keys are known only after the settings are read. */
+  hide(secrets: readonly Secret[]): void;
   /** A spinner, on terminals only. */
   progress(text: string): Progress;
   /** What the model thinks aloud, with `--thinking`. */
@@ -26,11 +26,14 @@ export interface Ui {
   readonly isVerbose: boolean;
 }
 
+/** Of a run that knows no secrets yet. */
+export const noSecrets: Redaction = createRedaction([]);
+
 /** Builds the Ui of one command. */
 export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
-  const guard = isReadByCi(io.env, io.stderr) ? createCiGuard() : keep;
-  let redact = keep;
+  let redaction = noSecrets;
+  const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
   const line = async (text: string) => {
     running?.stop();
@@ -48,25 +51,22 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
     async detail(text) {
       if (root.verbose) await line(escapeLine(redact(text)));
     },
-    redactWith(next) {
-      redact = next;
+    hide(secrets) {
+      redaction = createRedaction(secrets);
     },
-    redact: (text) => redact(text),
+    redact,
+    clean: (value) => redaction.clean(value),
     async think(text) {
       running?.stop();
-      await io.stderr.write(await style.faint(escapeForTerminal(guard(redact(text)))));
+      await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));
     },
     async show(drawing) {
       running?.stop();
-      await io.stderr.write(drawing);
+      await io.stderr.write(Buffer.from(drawing));
     },
     progress(text) {
       running = startProgress({ io, text, quiet: root.quiet === true || root.verbose === true, color: root.color });
       return running;
     },
   };
-}
-
-function keep(text: string): string {
-  return text;
 }

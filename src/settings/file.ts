@@ -3,10 +3,12 @@ import { constants } from 'node:fs';
 import { lstat, open, readlink, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import system from 'node:process';
 import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { parseConfig } from './schema.ts';
-import type { Config, LoadedConfig } from './types.ts';
+import { shellWord } from '../shell-word.ts';
+import type { Config, Distrust, LoadedConfig } from './types.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -23,10 +25,11 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
     throw unreadable(path, error);
   }
   try {
-    const { mode, size } = await file.stat();
+    const { mode, size, uid } = await file.stat();
     if (size > maxBytes) throw usageError(`${path}: too large for a config file (${size} bytes)`);
     const config = parseConfig(decode(await file.readFile(), path), path);
-    return { path, exists: true, config, warnings: modeWarnings(path, mode) };
+    const distrust = distrustOf(path, { mode, uid });
+    return { path, exists: true, config, warnings: modeWarnings(path, mode), ...(distrust && { distrust }) };
   } catch (error) {
     throw error instanceof GatewayError ? error : unreadable(path, error);
   } finally {
@@ -95,6 +98,23 @@ function modeWarnings(path: string, mode: number): string[] {
   const regular = (mode & constants.S_IFMT) === constants.S_IFREG;
   if (!regular || constants.O_NOFOLLOW === undefined || (mode & 0o066) === 0) return [];
   return [`${path} is open to other users (mode ${(mode & 0o777).toString(8)}); type: chmod 600 '${path}'`];
+}
+
+/** Whoever else can write the file could run programs through it. Root can anyway. */
+function distrustOf(path: string, { mode, uid }: { mode: number; uid: number }): Distrust | undefined {
+  const own = system.geteuid?.();
+  if (own === undefined) return undefined;
+  if (uid !== own && uid !== 0)
+    return {
+      reason: `${path} belongs to another user (uid ${uid})`,
+      hint: `look at what it runs, then copy it to a file of your own`,
+    };
+  const isRegular = (mode & constants.S_IFMT) === constants.S_IFREG;
+  if (!isRegular || (mode & 0o022) === 0) return undefined;
+  return {
+    reason: `others can write ${path} (mode ${(mode & 0o777).toString(8)})`,
+    hint: `chmod 600 ${shellWord(path)}`,
+  };
 }
 
 function decode(bytes: Uint8Array, path: string): string {

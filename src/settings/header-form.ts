@@ -15,19 +15,29 @@ const refusedNames = new Set([
   'upgrade',
 ]);
 
-/** Names that only look as if they held a credential. */
-const harmlessNames = new Set(['idempotency-key', 'x-idempotency-key']);
+/** What a key opens nothing with. */
+const harmlessKey = /(?:^|[-_.])(?:idempotency|cache|surrogate|routing|partition)[-_.]key(?=[-_.]|$)/g;
 
+/** A whole word of a name that says credential, compounds such as `apikey` and a number behind it included. */
 const credentialWord =
-  /(?:key|token|secret|auth|authorization|password|passwd|credentials?|cookie|jwt|signature)(?![a-z])/;
+  /^x?(?:(?:api|access|secret|auth|private|client|session|service|subscription|security|app|user|id|refresh|bearer)*(?:key|token|secret)|auth|authorization|password|passwd|passphrase|credentials?|cookie|jwt|signature)\d*$/;
 
 /**
- * Whether a header of this name holds a credential: authorization, cookie, x-api-key and anything that ends a word
- * with key, token, secret and the like. `anthropic-ratelimit-tokens-remaining` does not.
+ * Whether a header of this name holds a credential: authorization, cookie, x-api-key and any other with a whole word such as
+ * key, token or secret. `x-portkey-provider` and `anthropic-ratelimit-tokens-remaining` have none.
  */
 export function isCredentialName(name: string): boolean {
-  const lower = name.toLowerCase();
-  return !harmlessNames.has(lower) && credentialWord.test(lower);
+  const words = name
+    .toLowerCase()
+    .replaceAll(harmlessKey, '')
+    .split(/[^a-z\d]+/);
+  return words.some((word) => credentialWord.test(word));
+}
+
+/** Whether a header is a credential, by its name or because its value holds a long run of letters and digits. */
+export function isCredential(name: string, value: string): boolean {
+  const runs = value.match(/[A-Za-z\d]{16,}/g) ?? [];
+  return isCredentialName(name) || runs.some((run) => /\d/.test(run) && /[A-Za-z]/.test(run));
 }
 
 /** Why a user cannot set a header of this name, or undefined. */

@@ -1,6 +1,7 @@
 import { usageError } from '../errors.ts';
-import { invalidNameReason, invalidValueReason, isCredentialName } from './header-form.ts';
+import { invalidNameReason, invalidValueReason, isCredential, isCredentialName } from './header-form.ts';
 import { Secret } from './secret.ts';
+import type { Settings } from './settings.ts';
 import type { Header } from './types.ts';
 
 const secretHint = "put it into the profile's headers, or into a file: --header @file";
@@ -60,6 +61,17 @@ function plain(value: Header['value']): string {
 /** Headers by name, as they go out. The result holds secrets in the clear: it is for sending only. */
 export function revealHeaders(headers: readonly Header[]): Record<string, string> {
   return Object.fromEntries(headers.map(({ name, value }) => [name, plain(value)]));
+}
+
+/** The value of a header where it is a credential, by its name or by itself. */
+export function credentialOf({ name, value }: Header): Secret | undefined {
+  return value instanceof Secret && isCredential(name, value.reveal()) ? value : undefined;
+}
+
+/** The names under which no value is shown: of the key, of credentials, and of all that stood in a header file. */
+export function hiddenHeaderNames({ headers, headerNames }: Pick<Settings, 'headers' | 'headerNames'>): string[] {
+  const names = headers.flatMap(({ value: { name, value } }) => (value instanceof Secret ? [name] : []));
+  return headerNames.apiKey === undefined ? names : [...names, headerNames.apiKey.value];
 }
 
 function splitHeader(text: string, where: string): { name: string; value: string } {

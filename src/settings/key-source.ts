@@ -3,7 +3,7 @@ import type { PickedProfile } from './pick-profile.ts';
 import { fromEnvironment, fromFlag } from './sources.ts';
 import type { Environment } from './sources.ts';
 import { Secret } from './secret.ts';
-import type { KeySource, Sourced } from './types.ts';
+import type { KeySource, LoadedConfig, Sourced } from './types.ts';
 
 /** What decides where the key comes from. */
 export interface KeyPlace {
@@ -11,8 +11,8 @@ export interface KeyPlace {
   env: Environment;
   offline: boolean;
   picked: PickedProfile | undefined;
-  /** Of the config file that holds the profile. */
-  configPath: string;
+  /** The config file that holds the profile. */
+  config: Pick<LoadedConfig, 'path' | 'distrust'>;
   baseUrl: Sourced<string> | undefined;
 }
 
@@ -45,15 +45,16 @@ export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<s
   return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
 }
 
-function profileKey({ picked, baseUrl, env, configPath }: KeyPlace): KeySource | undefined {
+function profileKey({ picked, baseUrl, env, config }: KeyPlace): KeySource | undefined {
   if (picked === undefined) return undefined;
   const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
   if ((apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
   if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
   const from = picked.label;
   if (apiKey !== undefined) return { kind: 'value', secret: new Secret(apiKey), from };
-  if (apiKeyCommand !== undefined) return { kind: 'command', argv: apiKeyCommand, from };
-  return { kind: 'file', path: inConfigFolder(apiKeyFile ?? '', configPath, env), from };
+  if (apiKeyCommand === undefined)
+    return { kind: 'file', path: inConfigFolder(apiKeyFile ?? '', config.path, env), from };
+  return { kind: 'command', argv: apiKeyCommand, from, distrust: config.distrust };
 }
 
 function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {

@@ -35,6 +35,8 @@ export async function readKey(source: KeySource, effects: KeyEffects): Promise<S
     case 'file':
       return checkKey(await readKeyFile(source.path, source.from, effects), source.from);
     case 'command':
+      if (source.distrust !== undefined)
+        throw keyError(`apiKeyCommand is not run: ${source.distrust.reason}`, source.distrust.hint);
       return checkKey(await runKeyCommand(source.argv, source.from, effects), source.from);
   }
 }

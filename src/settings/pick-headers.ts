@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import { invalidNameReason, isCredentialName } from './header-form.ts';
+import { invalidNameReason, isCredential } from './header-form.ts';
 import type { PickedProfile } from './pick-profile.ts';
 import { Secret } from './secret.ts';
 import type { SettingsInput, SettingsSurvey } from './settings.ts';
@@ -58,7 +58,7 @@ function parseHeaderNames(text: string, from: string): HeaderNames {
 /** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
 export function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): Sourced<Header>[] {
   const fromProfile = Object.entries(owner?.profile.headers ?? {}).map(([name, value]) => {
-    const secret = isCredentialName(name) ? new Secret(value) : value;
+    const secret = isCredential(name, value) ? new Secret(value) : value;
     return [
       name.toLowerCase(),
       { value: { name: name.toLowerCase(), value: secret }, from: owner?.label ?? '' },

@@ -2,39 +2,87 @@ import { isCredentialName } from './header-form.ts';
 import type { Secret } from './secret.ts';
 
 const mask = '(redacted)';
+const scheme = /^(?:Bearer|Basic) +/i;
 
 /** Replaces every known secret in a text. */
 export type Redactor = (text: string) => string;
 
+/** How the secrets of a run are kept out of what it says and keeps. */
+export interface Redaction {
+  /** For messages to people: errors, hints, warnings, lines of `--verbose`. */
+  redact: Redactor;
+  /** Every string of a value that is kept or printed as JSON; names and structure stay. */
+  clean<T>(value: T): T;
+}
+
+export function createRedaction(secrets: readonly Secret[]): Redaction {
+  const certain = patternOf(literalSpellings(secrets));
+  return {
+    redact: createRedactor(secrets),
+    clean: (value) => (certain === undefined ? value : redactStrings(value, (text) => text.replace(certain, mask))),
+  };
+}
+
 /**
- * A function that replaces each secret, as it is, URL-encoded, JSON-escaped or inside Base64, by `(redacted)`.
- * Values of 3 to 5 characters count only where they stand alone, shorter ones not at all: they would eat ordinary words.
+ * A function that replaces each secret in a message, as it is, URL-encoded, JSON-escaped or inside Base64, by `(redacted)`.
+ * One that may be an ordinary word counts only where it stands alone, one of one or two characters not at all.
  */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
-  const { pattern } = secretPattern(secrets);
+  const alone = valuesOf(secrets)
+    .filter((value) => value.length >= 3 && !isUnmistakable(value))
+    .map((value) => String.raw`(?<![\w-]|\w[./])${escapePattern(value)}(?![\w-]|[./]\w)`);
+  const pattern = patternOf([...literalSpellings(secrets), ...alone]);
   return pattern === undefined ? (text) => text : (text) => text.replace(pattern, mask);
 }
 
 /**
- * Like `createRedactor`, but every character of a secret becomes `*`, so that no length changes: for what is recorded byte
- * for byte. `reach` is the length of the longest spelling.
+ * For what is recorded byte for byte: every character of an unmistakable secret becomes `*`, so that no length changes.
+ * `reach` is the length of the longest spelling.
  */
 export function createMasker(secrets: readonly Secret[]): { hide: Redactor; reach: number } {
-  const { pattern, reach } = secretPattern(secrets);
-  if (pattern === undefined) return { hide: (text) => text, reach };
-  return { hide: (text) => text.replace(pattern, (found) => '*'.repeat(found.length)), reach };
+  const pattern = patternOf(literalSpellings(secrets));
+  if (pattern === undefined) return { hide: (text) => text, reach: 0 };
+  const lengths = certainValues(secrets).flatMap(spellingsOf);
+  return {
+    hide: (text) => text.replace(pattern, (found) => '*'.repeat(found.length)),
+    reach: Math.max(...lengths.map((text) => text.length)),
+  };
 }
 
-function secretPattern(secrets: readonly Secret[]): { pattern: RegExp | undefined; reach: number } {
+/** Ordinary words, also several with one character between them, and numbers. */
+const wordsOrNumber = /^(?:[a-z]+(?:[-_. ][a-z]+)*|[\d.,:-]+)$/i;
+
+/** Whether a secret is told from ordinary text wherever it stands: no reply holds it by chance. */
+export function isUnmistakable(value: string): boolean {
+  return value.length >= 16 || (value.length >= 8 && !wordsOrNumber.test(value));
+}
+
+/** The value with every string in it redacted; the names of its members stay as they are. */
+export function redactStrings<T>(value: T, redact: Redactor): T {
+  if (typeof value === 'string') return redact(value) as T;
+  if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactStrings(item, redact)])) as T;
+}
+
+/** The values, and what stands behind the scheme of those that have one. */
+function valuesOf(secrets: readonly Secret[]): string[] {
   const values = secrets.map((secret) => secret.reveal().trim());
-  const literal = values.filter((value) => value.length >= 6).flatMap(spellingsOf);
-  const alone = values.filter((value) => value.length >= 3 && value.length < 6);
-  const alternatives = [
-    ...[...new Set(literal)].sort((a, b) => b.length - a.length).map(escapePattern),
-    ...alone.map((value) => `(?<![A-Za-z0-9])${escapePattern(value)}(?![A-Za-z0-9])`),
-  ];
-  const reach = Math.max(0, ...[...literal, ...alone].map((text) => text.length));
-  return { pattern: alternatives.length === 0 ? undefined : new RegExp(alternatives.join('|'), 'g'), reach };
+  return values.flatMap((value) => [value, value.replace(scheme, '')]);
+}
+
+function certainValues(secrets: readonly Secret[]): string[] {
+  return valuesOf(secrets).filter(isUnmistakable);
+}
+
+/** As patterns, the longest first. */
+function literalSpellings(secrets: readonly Secret[]): string[] {
+  const spellings = new Set(certainValues(secrets).flatMap(spellingsOf));
+  return [...spellings].sort((a, b) => b.length - a.length).map(escapePattern);
+}
+
+function patternOf(alternatives: readonly string[]): RegExp | undefined {
+  return alternatives.length === 0 ? undefined : new RegExp(alternatives.join('|'), 'g');
 }
 
 /**
@@ -54,8 +102,7 @@ export function redactHeaders(
 }
 
 function hideCredential(value: string): string {
-  const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
-  return scheme + mask;
+  return (scheme.exec(value)?.[0] ?? '') + mask;
 }
 
 function spellingsOf(value: string): string[] {

@@ -56,7 +56,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
       env,
       offline: offline.value,
       picked,
-      configPath: config.path,
+      config,
       baseUrl,
     }),
     auth: pickAuth(input, picked),

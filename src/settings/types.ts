@@ -51,6 +51,14 @@ export interface LoadedConfig {
   exists: boolean;
   config: Config;
   warnings: string[];
+  /** Why its commands are not run: others own the file or can write it. */
+  distrust?: Distrust | undefined;
+}
+
+/** What is wrong with a file, and what mends it. */
+export interface Distrust {
+  reason: string;
+  hint: string;
 }
 
 /** A value with its origin: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
@@ -64,7 +72,8 @@ export type KeySource =
   | { kind: 'value'; secret: Secret; from: string }
   /** Path `-` is stdin. */
   | { kind: 'file'; path: string; from: string }
-  | { kind: 'command'; argv: readonly string[]; from: string }
+  /** With `distrust` it is never run. */
+  | { kind: 'command'; argv: readonly string[]; from: string; distrust?: Distrust | undefined }
   | { kind: 'missing'; reason: string; hint: string };
 
 /** A header to send beside the client's own. A credential's value is a Secret. */

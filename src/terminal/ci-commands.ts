@@ -7,6 +7,26 @@ const breaker = '\u200b';
  * first character of its line, and into `##[`.
  */
 export function createCiGuard(): (text: string) => string {
+  return createGuard({ breaker, isBlank: (character) => character.trim() === '' });
+}
+
+/**
+ * The same for bytes of a text. A byte beyond ASCII may be of a blank, so it counts as one: a colon too many is guarded then.
+ */
+export function createCiByteGuard(): (bytes: Uint8Array) => Uint8Array {
+  const guard = createGuard({
+    breaker: Buffer.from(breaker).toString('latin1'),
+    isBlank: (character) => character > '\u007f' || character.trim() === '',
+  });
+  return (bytes) => Buffer.from(guard(Buffer.from(bytes).toString('latin1')), 'latin1');
+}
+
+interface Guarding {
+  breaker: string;
+  isBlank: (character: string) => boolean;
+}
+
+function createGuard({ breaker, isBlank }: Guarding): (text: string) => string {
   let lineIsBlank = true;
   let hashes = 0;
   return (text) => {
@@ -20,7 +40,7 @@ export function createCiGuard(): (text: string) => string {
       }
       hashes = character === '#' ? hashes + 1 : 0;
       if (character === '\n' || character === '\r') lineIsBlank = true;
-      else if (lineIsBlank && character.trim() !== '') lineIsBlank = false;
+      else if (lineIsBlank && !isBlank(character)) lineIsBlank = false;
     }
     return safe === '' ? text : safe + text.slice(from);
   };

@@ -3,13 +3,13 @@ import { escapeLine } from './escape.ts';
 
 /**
  * A failure for people (design.md 4): `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
- * hint, each line of it indented. Escaped; without a newline at the end.
+ * hint, each line of it indented. Redacted, then escaped; without a newline at the end.
  */
-export function formatError(error: GatewayError): string {
+export function formatError(error: GatewayError, redact: (text: string) => string): string {
   const { request, hint } = error.details;
-  const where = request === undefined ? '' : ` (${request})`;
-  const head = `gateway-cli: ${error.class}: ${escapeLine(error.message)}${where}`;
-  return [head, ...hintLines(hint ?? '')].join('\n');
+  const where = request === undefined ? '' : ` (${redact(request)})`;
+  const head = `gateway-cli: ${error.class}: ${escapeLine(redact(error.message))}${where}`;
+  return [head, ...hintLines(redact(hint ?? ''))].join('\n');
 }
 
 function hintLines(hint: string): string[] {

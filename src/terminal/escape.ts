@@ -4,12 +4,20 @@
  */
 const dangerous = /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu;
 
+/** The same, with whole sequences that set a colour (SGR) matched first. */
+const dangerousOrColour = new RegExp(String.raw`\x1b\[[\d;]*m|${dangerous.source}`, 'gu');
+
 /**
  * Text of the server made harmless for a terminal: controls in caret notation (`^[`, C1 as `M-^[`), bidi ones as `<U+202E>`.
  * It looks at each code point by itself, so no split of a stream over several calls gets anything past it.
  */
 export function escapeForTerminal(text: string): string {
   return text.replace(dangerous, visible);
+}
+
+/** The same for text that we dressed ourselves: our colours stay. */
+export function escapeButColours(text: string): string {
+  return text.replace(dangerousOrColour, (found) => (found.length > 1 ? found : visible(found)));
 }
 
 /** The same for one line of stderr: line breaks and tabs become a blank. */

@@ -1,6 +1,12 @@
-/** A line that GitHub Actions shows as an annotation. Line breaks and `%` are escaped; in the title `:` and `,` too. */
+import { escapeForTerminal } from './escape.ts';
+
+/**
+ * A line that GitHub Actions shows as an annotation. Line breaks and `%` are escaped; in the title `:` and `,` too. What a
+ * terminal or the runner would obey in the message is made visible.
+ */
 export function githubErrorLine(message: string, title: string): string {
-  return `::error title=${escapeProperty(title)}::${escapeData(message)}`;
+  const shown = escapeForTerminal(message).replaceAll('##[', '##\u200b[');
+  return `::error title=${escapeProperty(title)}::${escapeData(shown)}`;
 }
 
 function escapeData(text: string): string {

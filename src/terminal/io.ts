@@ -9,6 +9,8 @@ export interface Output {
   readonly columns: number;
   /** A file or a device that is no terminal: it may be full, and no CI system reads along. */
   readonly isFile?: boolean | undefined;
+  /** Nobody gets what is written: stdout was closed (`>&-`) when the process began. */
+  readonly isClosed?: boolean | undefined;
   /** Why nothing more is written, where a command's output outlasts that (see lasting-output.ts). */
   readonly failure?: GatewayError | undefined;
   /** Writes and waits until the reader has room. Rejects with GatewayError closed (EPIPE) or not-written (ENOSPC …). */

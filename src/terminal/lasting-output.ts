@@ -25,6 +25,9 @@ export function lastingOutput(output: Output, signal: AbortSignal, after: After 
   return {
     isTTY: output.isTTY,
     isFile: output.isFile,
+    get isClosed() {
+      return output.isClosed;
+    },
     get columns() {
       return output.columns;
     },

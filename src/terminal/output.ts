@@ -1,8 +1,9 @@
-import { writeSync } from 'node:fs';
+import { readSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { WriteStream } from 'node:tty';
 import { codeOf, GatewayError, messageOf } from '../errors.ts';
 import type { Output } from './io.ts';
+import { nullDevice } from './null-device.ts';
 
 /** One of the process's two output streams. */
 export interface OutputPlace {
@@ -55,6 +56,9 @@ function describe(place: OutputPlace, write: Write): Output {
   return {
     isTTY,
     isFile: isFile(place),
+    get isClosed() {
+      return isOpenedByNode(place);
+    },
     get columns() {
       return (isTTY && stream().columns) || 80;
     },
@@ -68,6 +72,20 @@ function writerOf(place: OutputPlace): Write {
 
 function isFile({ stats, isTTY }: OutputPlace): boolean {
   return stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));
+}
+
+/**
+ * Node opens /dev/null to read and write in the place of an output that is closed; what a shell opened for `> /dev/null`
+ * cannot be read.
+ */
+function isOpenedByNode({ fd, stats }: OutputPlace): boolean {
+  if (stats?.isCharacterDevice() !== true || stats.rdev !== nullDevice()) return false;
+  try {
+    readSync(fd, Buffer.alloc(1));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Node's own stream for files ignores short counts: on a full disk it would cut the output and call that a success. */

@@ -1,4 +1,4 @@
-import { createReadStream, fstatSync, statSync } from 'node:fs';
+import { createReadStream, fstatSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { monotonic } from '../clock.ts';
@@ -6,6 +6,7 @@ import type { Dialog } from './dialog.ts';
 import { createInput, inputKind } from './input.ts';
 import type { InputKind, Io } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
+import { nullDevice } from './null-device.ts';
 import { createStderr, createStdout } from './output.ts';
 
 /**
@@ -65,10 +66,6 @@ function statsOf(fd: number): Stats | undefined {
 function isTerminal(process: NodeJS.Process, fd: number, stats: Stats | undefined): boolean {
   if (stats !== undefined && (!stats.isCharacterDevice() || stats.rdev === nullDevice())) return false;
   return process.getBuiltinModule('node:tty').isatty(fd);
-}
-
-function nullDevice(): number | undefined {
-  return statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
 }
 
 /** A folder that was removed under a running shell still has its name there. */

@@ -24,7 +24,6 @@ test.each([
     },
     lostEnds: [],
     now: () => 1,
-    redact: (text) => text,
   });
   const group = [{ job: { id: 'a' }, request: '00000000000000aa' }];
   await recorder.ready(group);

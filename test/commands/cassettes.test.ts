@@ -30,6 +30,29 @@ test('text: what was recorded is replayed without a gateway, a key or a base URL
   expect(again.stdout).toBe(`your key is ${'*'.repeat(canaryKey.length)}\n`);
 });
 
+test('a header value that is no credential leaves the recorded reply as it came', async ({ server, cli }) => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'headers'), 'x-portkey-provider: openai\nx-team: docs\n');
+  server.reply({ body: textReply('Hello from openai, see the docs!') });
+  const live = await cli(['text', 'hi', '--record', 'kept', '--header', '@headers'], { cwd });
+  expect(live).toMatchObject({ code: 0, stderr: '' });
+  const again = await run(['text', 'hi', '--replay', 'kept'], { cwd, env: noGateway });
+  expect(again.stdout).toBe('Hello from openai, see the docs!\n');
+});
+
+test('a short credential alters no recording, and a warning says so', async ({ server, cli }) => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'headers'), 'x-corp-token: ollama\n');
+  server.reply({ body: textReply('ollama says text') });
+  const argv = ['text', 'hi', '--record', 'kept', '--header', '@headers'];
+  const live = await cli(argv, { cwd, env: { GATEWAY_API_KEY: 'text' } });
+  expect(live.stderr).toBe(
+    'gateway-cli: warning: --record: the key, header x-corp-token are too short or too plain to be masked: a reply that repeats it is recorded as it came\n',
+  );
+  const again = await run(['text', 'hi', '--replay', 'kept'], { cwd, env: noGateway });
+  expect(again.stdout).toBe('ollama says text\n');
+});
+
 test('chat: streams come again, and a cut one ends as it did', async ({ server, cli }) => {
   const whole = eventStream(...messageEvents('Hel', 'lo'));
   server.reply({ chunks: [whole.slice(0, 300), whole.slice(300)] });

@@ -69,6 +69,13 @@ test('a key comes from stdin or is asked for without echo, and takes the place o
   expect(asked.config()).toEqual({ profiles: { default: { headers: { 'X-Auth-Token': canaryKey } } } });
 });
 
+test('a header whose name merely holds the letters of key is set from argv, and shown', async () => {
+  const { cli, config } = place({ profiles: { default: { baseUrl: example } } });
+  expect(await cli(['config', 'set', 'headers.x-portkey-provider', 'anthropic'])).toMatchObject({ code: 0 });
+  expect(config()).toMatchObject({ profiles: { default: { headers: { 'x-portkey-provider': 'anthropic' } } } });
+  expect((await cli(['config', 'list'])).stdout).toMatch(/headers\.x-portkey-provider +anthropic/);
+});
+
 test.each([
   ['a key in argv', ['set', 'apiKey', canaryKey], 'apiKey in argv would show it', 'config set apiKey -'],
   ['a secret header in argv', ['set', 'headers.Authorization', canaryKey], 'in argv would show it', '-'],

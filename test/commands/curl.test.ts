@@ -80,6 +80,58 @@ test('stdin that stands in the command as text is no such thing', async ({ cli }
   expect(ran.stdout).toContain('a,b');
 });
 
+const secretHeaders = { 'x-corp-token': "it's %s `secret`", authorization: 'Bearer corp-secret' };
+const plainHeaders = { 'x-team': 'docs' };
+
+test.skipIf(!hasCurl).for([
+  [
+    'the profile',
+    (cwd: string, url: string) => {
+      const profile = { baseUrl: url, headers: { ...secretHeaders, ...plainHeaders } };
+      writeFileSync(join(cwd, 'config.json'), JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
+      return { argv: [], env: { GATEWAY_CONFIG: join(cwd, 'config.json') }, from: 'profile default' };
+    },
+  ],
+  [
+    'a file',
+    (cwd: string) => {
+      const lines = Object.entries(secretHeaders).map(([name, value]) => `${name}: ${value}\n`);
+      writeFileSync(join(cwd, 'headers'), lines.join(''));
+      return { argv: ['--header', '@headers', '--header', 'x-team: docs'], env: {}, from: 'flag --header' };
+    },
+  ],
+] as const)('secret headers of %s are read from the environment of the command', async ([, place], { server, cli }) => {
+  const cwd = scratchFolder();
+  const { argv, env, from } = place(cwd, server.url);
+  const shown = await cli(['text', 'hi', ...argv, '--curl'], { cwd, env });
+  expect(shown.code).toBe(0);
+  expect(shown.stdout + shown.stderr).not.toContain('secret');
+  expect(shown.stdout).toContain("-H 'x-team: docs'");
+  const set = 'in the shell that runs this command; here header';
+  expect(shown.stderr).toContain(`warning: set X_CORP_TOKEN ${set} x-corp-token is from ${from}`);
+  expect(shown.stderr).toContain(`warning: set AUTHORIZATION ${set} authorization is from ${from}`);
+  server.reply({ body: textReply('a') });
+  const values = {
+    GATEWAY_API_KEY: canaryKey,
+    X_CORP_TOKEN: secretHeaders['x-corp-token'],
+    AUTHORIZATION: 'corp-secret',
+  };
+  expect((await shell(shown.stdout, { cwd, env: values })).code).toBe(0);
+  expect(server.requests[0]?.headers).toMatchObject({
+    ...secretHeaders,
+    ...plainHeaders,
+    'x-vendor-a-api-key': canaryKey,
+  });
+});
+
+test('a header of a file that is no credential is read from the environment, too', async ({ cli }) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'headers'), "x-0'%corp: hunter2\n");
+  const { stdout } = await cli(['text', 'hi', '--header', '@headers', '--curl'], { cwd });
+  expect(stdout).toContain(String.raw`-H @<(printf 'x-0'\''%%corp: %s' "$X_0__CORP")`);
+  expect(stdout).not.toContain('hunter2');
+});
+
 test('says that GATEWAY_API_KEY must be set where the key is from somewhere else', async ({ server, cli }) => {
   const cwd = scratchFolder();
   const config = join(cwd, 'config.json');

@@ -2,20 +2,23 @@ import { expect, test as plain } from 'vitest';
 import type { RootOptions } from '../../src/commands/context.ts';
 import { emptyReport } from '../../src/commands/document.ts';
 import { createUi } from '../../src/commands/ui.ts';
+import { Secret } from '../../src/settings/secret.ts';
+import { guardedOutput } from '../../src/terminal/guarded-output.ts';
 import type { Io } from '../../src/terminal/io.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../helpers/with-server.ts';
 
-/** A Ui whose secret is `canary`, and what it printed. */
+/** A Ui whose secret is `canary-7f3a9c51`, and what it printed. */
 function place(root: Partial<RootOptions> = {}, env: Record<string, string> = {}) {
   const written: string[] = [];
-  const stderr = { isTTY: false, columns: 80, write: async (chunk: unknown) => void written.push(String(chunk)) };
+  const bare = { isTTY: false, columns: 80, write: async (chunk: unknown) => void written.push(String(chunk)) };
+  const stderr = guardedOutput(bare, env);
   const report = emptyReport('text');
   const ui = createUi({ stderr, env } as unknown as Io, { color: true, ...root } as RootOptions, report);
-  ui.redactWith((text) => text.replaceAll('canary', '*'));
+  ui.hide([new Secret('canary-7f3a9c51')]);
   return { ui, report, written };
 }
 
-const text = 'a canary \u001b[31m\nb';
+const text = 'a canary-7f3a9c51 \u001b[31m\nb';
 
 plain('every way to stderr is redacted, and escaped', async () => {
   const { ui, report, written } = place({ verbose: true });
@@ -24,13 +27,13 @@ plain('every way to stderr is redacted, and escaped', async () => {
   await ui.detail(text);
   await ui.think(text);
   expect(written).toEqual([
-    'a * ^[[31m b\n',
-    'gateway-cli: warning: a * ^[[31m b\n',
-    'a * ^[[31m b\n',
-    'a * ^[[31m\nb',
+    'a (redacted) ^[[31m b\n',
+    'gateway-cli: warning: a (redacted) ^[[31m b\n',
+    'a (redacted) ^[[31m b\n',
+    'a (redacted) ^[[31m\nb',
   ]);
   // What is kept of a warning may go into a file.
-  expect(report.warnings).toEqual(['a * \u001b[31m\nb']);
+  expect(report.warnings).toEqual(['a (redacted) \u001b[31m\nb']);
 });
 
 plain('--quiet says nothing but keeps the warnings, and details need --verbose', async () => {

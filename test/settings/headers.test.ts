@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isCredentialName } from '../../src/settings/header-form.ts';
+import { isCredential, isCredentialName } from '../../src/settings/header-form.ts';
 import { parseHeader, parseHeaderLines, readHeaderFlags, revealHeaders } from '../../src/settings/headers.ts';
 
 const readFile = async (path: string) => `x-from: ${path}\nx-list: three`;
@@ -28,8 +28,31 @@ test.each([
   ['x-ratelimit-limit-tokens', false],
   ['www-authenticate', false],
   ['vendor-b-version', false],
+  ['x-portkey-provider', false],
+  ['x-portkey-api-key', true],
+  ['x-monkey', false],
+  ['x-keyboard', false],
+  ['x-turkey', false],
+  ['x-tokenizer', false],
+  ['x-cache-key', false],
+  ['ocp-apim-subscription-key', true],
+  ['x-accesstoken', true],
+  ['XApiKey', true],
+  ['cf-aig-authorization', true],
+  ['x-secretary', false],
 ])('%s holds a credential: %s', (name, expected) => {
   expect(isCredentialName(name)).toBe(expected);
+});
+
+test.each([
+  ['x-team', 'docs', false],
+  ['x-portkey-provider', 'anthropic', false],
+  ['x-org', 'organisation-name-2024', false],
+  ['x-corp', '4f9a83be01c27d5566aa90', true],
+  ['x-corp', 'sk-proj-4f9a83be01c27d5566aa90', true],
+  ['x-auth', 'true', true],
+])('%s: %s is a credential: %s', (name, value, expected) => {
+  expect(isCredential(name, value)).toBe(expected);
 });
 
 describe('parseHeader', () => {

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createMasker, createRedactor, redactHeaders } from '../../src/settings/redact.ts';
+import { createMasker, createRedaction, createRedactor, redactHeaders } from '../../src/settings/redact.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
 const key = 'sk-canary/+1234?x';
@@ -75,14 +75,41 @@ describe('createRedactor', () => {
 
 describe('createMasker', () => {
   test('hides a secret by as many stars, and knows the length of its longest spelling', () => {
-    const { hide, reach } = createMasker([new Secret(key), new Secret('abc')]);
-    expect(hide(`${key}:abc`)).toBe(`${'*'.repeat(key.length)}:***`);
+    const { hide, reach } = createMasker([new Secret(key)]);
+    expect(hide(`${key}:abc`)).toBe(`${'*'.repeat(key.length)}:abc`);
     expect(reach).toBeGreaterThanOrEqual(encodeURIComponent(key).length);
   });
+
+  test.each(['abc', 's3cret', 'swordfish', 'unit-test', '1234567890'])(
+    'leaves %s, which a reply may hold by chance',
+    (value) => {
+      const { hide, reach } = createMasker([new Secret(value)]);
+      expect([hide(`{"${value}":"${value}"}`), reach]).toEqual([`{"${value}":"${value}"}`, 0]);
+    },
+  );
 
   test('changes nothing where there are no secrets', () => {
     const { hide, reach } = createMasker([]);
     expect([hide('any text, undefined'), reach]).toEqual(['any text, undefined', 0]);
+  });
+});
+
+describe('createRedaction', () => {
+  test('cleans every string of a value, and leaves names, numbers and structure', () => {
+    const { clean } = createRedaction([new Secret(key), new Secret('true'), new Secret('text')]);
+    const value = { text: [`a ${key}`, 1, true, null, { [key]: 'text' }], none: undefined };
+    expect(clean(value)).toEqual({ text: ['a (redacted)', 1, true, null, { [key]: 'text' }], none: undefined });
+  });
+
+  test('hides what stands behind the scheme of a header, too', () => {
+    const { redact, clean } = createRedaction([new Secret(`Bearer ${key}`)]);
+    expect([redact(`no ${key}`), clean([`no ${key}`])]).toEqual(['no (redacted)', ['no (redacted)']]);
+  });
+
+  test('a short secret is hidden in messages where it is no part of a longer name', () => {
+    const { redact } = createRedaction([new Secret('test')]);
+    const text = 'test, "test": Bearer test. unit-test test-2 test.js a/test test_x';
+    expect(redact(text)).toBe('(redacted), "(redacted)": Bearer (redacted). unit-test test-2 test.js a/test test_x');
   });
 });
 

@@ -23,7 +23,7 @@ describe('formatError', () => {
       'gateway-cli: rejected: no gateway-cli: ok^[[2J\n  ^[]0;x^G',
     ],
   ])('prints %s', (_name, error, expected) => {
-    expect(formatError(error)).toBe(expected);
+    expect(formatError(error, (text) => text)).toBe(expected);
   });
 });
 

@@ -52,15 +52,16 @@ export function createJobContexts(batch: Context, folders: JobFolders): (command
 }
 
 /** Of what one job says only its warnings are kept, and they stand in its result. */
-function silentUi({ redact }: Ui, warn: Ui['warn']): Ui {
+function silentUi({ redact, clean }: Ui, warn: Ui['warn']): Ui {
   return {
     note: nothing,
     warn,
     detail: nothing,
     think: nothing,
     show: nothing,
-    redactWith: ignore,
+    hide: ignore,
     redact,
+    clean,
     progress: noProgress,
     isVerbose: false,
   };

@@ -41,7 +41,7 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
     exitCode: ending === undefined ? undefined : (exitCode ?? outcomes.internal.code),
   });
   context.report.own = summary;
-  await writeSummary(outdir, context.ui.redact(JSON.stringify(summary)));
+  await writeSummary(outdir, JSON.stringify(summary));
   if (failure !== undefined) return;
   await tellEmptyShard(batch);
   await context.ui.note(describeCounts(counts));

@@ -72,7 +72,10 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
     };
     return {
       state: stateOf(error, call),
-      document: Object.assign(resultDocument(report, { error, durationMs }), { model: result?.model ?? model, prompt }),
+      document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
+        model: result?.model ?? model,
+        prompt,
+      }),
       usage: result?.usage,
       error: error && errorOf(error, batch),
       keep: result && keep,
@@ -94,9 +97,9 @@ async function attempt(act: () => Promise<void>): Promise<unknown> {
 }
 
 /** A paid reply that cannot be written is kept like that of any command (faults.md 2c). */
-async function kept(failure: unknown, { report, io }: Context): Promise<unknown> {
+async function kept(failure: unknown, { report, io, ui }: Context): Promise<unknown> {
   if (!(failure instanceof GatewayError) || failure.class !== 'not-written') return failure;
-  return keepReply(failure, report, io);
+  return keepReply(failure, { report, io, redaction: ui });
 }
 
 /** Sent and never answered, or broken off: it may have been billed, so nobody sends it again by accident. */

@@ -32,16 +32,14 @@ export async function sendJobs(
   { step, graceMs = defaultGraceMs }: BatchHooks,
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, state, lostEnds, plan, builder } = batch;
-  const { io, ui } = context;
+  const { io } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
-  const redact = (text: string): string => ui.redact(text);
   const recorder = await openRecorder({
     folder: outdir,
     run: runRecord(batch),
     lostEnds,
     now: () => io.now(),
-    redact,
     step,
   });
   context.atEnd(() => recorder.close());

@@ -1,5 +1,7 @@
 import type { Answer } from '../../client/content.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../context.ts';
 import { type Payload, startPayload } from '../payload.ts';
 
@@ -30,7 +32,7 @@ export async function printStream(
 
 async function printDeltas(deltas: readonly StreamDelta[], { payload, flags, context }: Printing): Promise<void> {
   if (flags.jsonl) {
-    await context.io.stdout.write(deltas.map((delta) => `${JSON.stringify(delta)}\n`).join(''));
+    await context.io.stdout.write(deltas.map(jsonLine).join(''));
     return;
   }
   const thinking = deltas.map((delta) => (delta.type === 'thinking' ? delta.text : '')).join('');
@@ -46,9 +48,9 @@ interface Printing {
 }
 
 /** The last line of `--jsonl`: how the answer ended. */
-export function endLine({ result, error }: Answer): object {
+export function endLine({ result, error }: Answer, { redact, clean }: Redaction): object {
   const { stopReason, usage, responseId, modelVersion, toolCalls } = result;
-  return {
+  return clean({
     type: 'result',
     complete: result.complete && error === undefined,
     stopReason,
@@ -56,6 +58,6 @@ export function endLine({ result, error }: Answer): object {
     responseId,
     modelVersion,
     toolCalls,
-    error: error?.message,
-  };
+    error: error && redact(error.message),
+  });
 }

@@ -91,7 +91,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at });
+  const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at, redaction: context.ui });
   if (!turn) return;
   const replaced = prompt.answered ? earlier.length : undefined;
   talk.messages = [...before, ...turn];
@@ -117,5 +117,5 @@ async function askPerson(question: string, { editor }: Talk): Promise<string> {
 export async function tellFailure(error: unknown, { io, ui, signal }: Context): Promise<void> {
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
-  await io.stderr.write(`${ui.redact(formatError(error))}\n`);
+  await io.stderr.write(`${formatError(error, ui.redact)}\n`);
 }

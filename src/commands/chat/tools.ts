@@ -5,6 +5,7 @@ import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { escapeLine } from '../../terminal/escape.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
 import type { Body } from '../../upload.ts';
 import type { Context } from '../context.ts';
 import type { PrintFlags } from './print.ts';
@@ -106,7 +107,7 @@ async function runOne(call: ToolCall, command: ToolCommand, running: Running): P
 }
 
 async function tellLine({ flags, context }: Running, line: object): Promise<void> {
-  if (flags.jsonl) await context.io.stdout.write(`${JSON.stringify(line)}\n`);
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(line));
 }
 
 function isYes(answer: string): boolean {

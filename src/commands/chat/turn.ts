@@ -5,6 +5,7 @@ import { startDeadline } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
 import { GatewayError } from '../../errors.ts';
+import type { Redaction } from '../../settings/redact.ts';
 import type { Body, BodyValue } from '../../upload.ts';
 import { printStream } from './print.ts';
 import { resultsMessage, type RunCall, type ToolBelt, type ToolFlags } from './tools.ts';
@@ -121,18 +122,19 @@ function listOf({ messages }: Body): BodyValue[] {
   return Array.isArray(messages) ? messages : [];
 }
 
-/** The messages of a turn as a session keeps them; undefined where there is no answer to keep. */
+/** The messages of a turn as a session keeps them, without the key; undefined where there is no answer to keep. */
 export async function storableTurn(
   { messages, answer }: Turned,
-  { earlier, body, at }: { earlier: number; body: Body; at: string },
+  { earlier, body, at, redaction }: { earlier: number; body: Body; at: string; redaction: Redaction },
 ): Promise<SessionMessage[] | undefined> {
   const turn = (await storable(messages.slice(earlier))) as unknown as SessionMessage[];
   const last = turn.at(-1);
   if (!last || last.content.length === 0) return undefined;
   const { system } = body;
-  return turn.map(({ role, content }) =>
+  const kept = turn.map(({ role, content }) =>
     role === 'user'
       ? { role, content, ...(typeof system === 'string' && { system }), at }
       : { role, content, model: answer.result.modelVersion ?? answer.result.model, at },
   );
+  return redaction.clean(kept);
 }

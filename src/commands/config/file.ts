@@ -1,3 +1,4 @@
+import { usageError } from '../../errors.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readConfig, writeConfig } from '../../settings/file.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
@@ -18,8 +19,20 @@ export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
   return { loaded, profile: named === undefined || named === '' ? (loaded.config.profile ?? 'default') : named };
 }
 
-/** Writes the config file; a file that was open to others is theirs no more. */
+/**
+ * Writes the config file; a file that was open to others is theirs no more. Throws GatewayError usage where a command that
+ * others may have put there would be run from then on.
+ */
 export async function saveConfig({ loaded }: Opened, config: Config): Promise<void> {
+  const { distrust } = loaded;
+  const kept = Object.entries(config.profiles).find(([name, { apiKeyCommand }]) => {
+    const before = loaded.config.profiles[name]?.apiKeyCommand;
+    return apiKeyCommand !== undefined && JSON.stringify(before) === JSON.stringify(apiKeyCommand);
+  });
+  if (distrust !== undefined && kept !== undefined) {
+    const hint = `${distrust.hint}; or take it out: gateway-cli config unset apiKeyCommand --profile ${kept[0]}`;
+    throw usageError(`apiKeyCommand of profile ${kept[0]} would be run from now on, and ${distrust.reason}`, hint);
+  }
   await writeConfig(loaded.path, config);
 }
 

@@ -147,14 +147,19 @@ async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): P
   const path =
     saving.toStdout && isFirst
       ? await writeToStdout(blob, context.io)
-      : await publish(blob, candidateNames(plan, { index, extension, id: reply.responseId ?? '' }), options);
+      : await publish(
+          blob,
+          candidateNames(plan, { index, extension, id: context.ui.clean(reply.responseId ?? '') }),
+          options,
+        );
   const written: WrittenImage = { path, mimeType, width, height, bytes: blob.bytes, sha256: blob.sha256, candidate };
   context.report.images.push(written);
   await warnOfName(path, extension, saving);
   const misfit = misfitOf(written, wanted);
   if (misfit !== undefined) saving.misfits.push(misfit);
   if (misfit !== undefined && !wanted.strict) await context.ui.warn(misfit);
-  if (wanted.sidecar && path !== '-') await writeSidecar(path, sidecarFacts(written, reply, wanted), options);
+  if (wanted.sidecar && path !== '-')
+    await writeSidecar(path, context.ui.clean(sidecarFacts(written, reply, wanted)), options);
   if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
   await tellPath(path, saving);
 }

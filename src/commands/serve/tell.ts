@@ -1,5 +1,6 @@
 import type { Listening } from '../../gateway/listen.ts';
 import type { LogEntry } from '../../gateway/types.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../context.ts';
 
 /** The URL and what to paste; with `--json` one document for scripts. */
@@ -19,7 +20,7 @@ export async function announce(
       env: variables,
     };
     report.printed = true;
-    await io.stdout.write(`${JSON.stringify(document)}\n`);
+    await io.stdout.write(jsonLine(document));
     return;
   }
   const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);

@@ -7,7 +7,6 @@ import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { revealHeaders } from '../../settings/headers.ts';
-import { createRedactor } from '../../settings/redact.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
@@ -15,7 +14,7 @@ import type { KeySource, Use } from '../../settings/types.ts';
 import { type CassetteFlags, type Exchanges, openRecording } from '../cassettes.ts';
 import type { Context } from '../context.ts';
 import { keepModels, modelVariables } from './models.ts';
-import { readSessionKey, secretHeaders, transportOptions } from '../session.ts';
+import { readSessionKey, credentialsOf, transportOptions } from '../session.ts';
 
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends CassetteFlags {
@@ -52,11 +51,12 @@ export async function openUpstream(profile: string, flags: SourceFlags, place: S
   const survey = await surveyProfile(profile, context);
   const { text } = survey;
   const key = await readProfileKey(profile, text.key, context);
-  const secrets = [key, ...secretHeaders(text)];
-  context.ui.redactWith(createRedactor(secrets));
+  const credentials = credentialsOf(text, key);
+  context.ui.hide(credentials.map(({ secret }) => secret));
   const target = await targetOf(survey, key.reveal(), context);
   const transport = await openConnections(await transportOptions(flags, context));
-  const exchanges = await openRecording(transport, flags, { context, secrets: [...secrets, new Secret(localKey)] });
+  const local = { name: 'the local key', secret: new Secret(localKey) };
+  const exchanges = await openRecording(transport, flags, { context, credentials: [...credentials, local] });
   const models = modelVariables(modelsOf(survey));
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
   const headerNames = { apiKey: text.headerNames.apiKey?.value, version: text.headerNames.version?.value };

@@ -12,12 +12,18 @@ import { keepGoodPictures, type PictureStore } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import { isBare, parseReply, type ReadBody, readDiverted } from './read-json.ts';
 import type { Result, ResultImage, ToolCall } from './result.ts';
-import { isCutByLimit } from './verdict.ts';
+import { endedWell } from './verdict.ts';
 
 /** A result, and the error that goes with it when the reply was cut, or a picture of it was bad: what came is kept. */
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;
+}
+
+/** What was read of a reply. With an error it is not complete, whatever it said of itself. */
+export function answerOf(result: Result, error: GatewayError | undefined): Answer {
+  if (error !== undefined) result.complete = false;
+  return { result, error };
 }
 
 /** The post of a content-format request (spec.md 4.1). `use` decides the form of authentication (spec.md 5). */
@@ -36,7 +42,7 @@ export async function readContent(
   const { value, cut } = isStream ? await readStreamed(body, reply) : parseReply(body, reply, 'content');
   if (isBare(value) && cut) return { result: emptyResult(model), error: cut };
   const result = await contentResult(decodeContentReply(value), { store: pictures, model });
-  return { result, error: cut ?? pictures.failure() };
+  return answerOf(result, cut ?? pictures.failure());
 }
 
 /**
@@ -65,7 +71,8 @@ async function readStreamed(body: ReadBody, reply: HttpReply): Promise<{ value: 
 
 function isEnded(pieces: readonly unknown[]): boolean {
   const { blockReason, candidates } = mergeContentReplies(pieces);
-  return blockReason !== undefined || candidates.some(({ finishReason }) => finishReason !== undefined);
+  const isEvery = candidates.length > 0 && candidates.every(({ finishReason }) => finishReason !== undefined);
+  return blockReason !== undefined || isEvery;
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
@@ -89,8 +96,7 @@ async function contentResult(
   for (const candidate of reply.candidates) await addCandidate(result, candidate, store);
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
-  // The JSON came whole, so the reply is; only the token limit may have cut the answer itself.
-  result.complete = !isCutByLimit(result);
+  result.complete = endedWell(result);
   return result;
 }
 

@@ -10,7 +10,7 @@ import { readEvents, type ServerEvent } from '../transport/sse.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
-import { type Answer, emptyResult } from './content.ts';
+import { type Answer, answerOf, emptyResult } from './content.ts';
 import { messageResult } from './message-result.ts';
 import { keepGoodPictures, type PictureStore } from './picture-store.ts';
 import { readWhilePatient } from './patience.ts';
@@ -54,7 +54,7 @@ export async function* readMessage(reply: HttpReply, options: ReadingOptions): A
   if (isBare(value) && cut) return { result: emptyResult(options.model), error: cut };
   const message = { ...decodeMessage(value), complete: cut === undefined };
   const result = await messageResult(message, { store, model: options.model });
-  const answer = { result, error: cut ?? store.failure() };
+  const answer = answerOf(result, cut ?? store.failure());
   if (answer.result.text !== '') yield [{ type: 'text', text: answer.result.text, block: 0 }];
   return answer;
 }
@@ -119,11 +119,11 @@ async function finishStream(
   { cleaner, error, options }: { cleaner: TextCleaner; error: GatewayError | undefined; options: StreamOptions },
 ): Promise<Answer> {
   const result = await messageResult(message, { ...options, images: cleaner.images });
-  if (error && !(message.complete && error.class === 'incomplete')) return { result, error };
-  if (message.complete) return { result, error: options.store.failure() };
+  if (error && !(message.complete && error.class === 'incomplete')) return answerOf(result, error);
+  if (message.complete) return answerOf(result, options.store.failure());
   const nothing = message.id === undefined && message.blocks.length === 0;
   const missing = nothing
     ? new GatewayError('bad-reply', 'the stream held no message', { sent: 'yes', retryable: false })
     : new GatewayError('incomplete', 'the stream ended without its end marker', { sent: 'yes', retryable: false });
-  return { result, error: missing };
+  return answerOf(result, missing);
 }

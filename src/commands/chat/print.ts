@@ -1,5 +1,6 @@
 import type { Answer } from '../../client/content.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
+import { judge, type Wanted } from '../../client/verdict.ts';
 import type { Context } from '../context.ts';
 import { type Payload, startPayload } from '../payload.ts';
 
@@ -45,8 +46,8 @@ interface Printing {
   context: Context;
 }
 
-/** The last line of `--jsonl`: how the answer ended. */
-export function endLine({ result, error }: Answer): object {
+/** The last line of `--jsonl`: how the answer ended, and the error that this means. */
+export function endLine({ result, error }: Answer, wanted: Wanted): object {
   const { stopReason, usage, responseId, modelVersion, toolCalls } = result;
   return {
     type: 'result',
@@ -56,6 +57,6 @@ export function endLine({ result, error }: Answer): object {
     responseId,
     modelVersion,
     toolCalls,
-    error: error?.message,
+    error: (error ?? judge(result, wanted))?.message,
   };
 }

@@ -82,7 +82,8 @@ function decodeCandidate(raw: JsonObject, position: number): Candidate {
     index: numberField(raw, 'index') ?? position,
     role: textField(content, 'role'),
     parts: (listField(content, 'parts') ?? []).flatMap(decodePart),
-    finishReason: textField(raw, 'finishReason'),
+    // Pieces of a stream may carry an empty one before the last.
+    finishReason: textField(raw, 'finishReason') || undefined,
     finishMessage: textField(raw, 'finishMessage'),
     safetyRatings: listField(raw, 'safetyRatings'),
   };

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { closeCutJson } from '../formats/cut-json.ts';
 import { createMessageAssembler, type MessageAssembler } from '../formats/messages/events.ts';
 import { decodeMessage } from '../formats/messages/reply.ts';
 import { readTextRun, type TextRun } from '../formats/messages/text-run.ts';
@@ -97,14 +98,18 @@ async function* readStream(
   return finishStream(assembler.finish(), { cleaner, error, options });
 }
 
-/** An event that the body's end left without its blank line is either whole or cut: a cut one says nothing (wire.md 6 #33). */
+/** An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (wire.md 6 #33). */
 function feedEvent(assembler: MessageAssembler, event: ServerEvent | TextRun): StreamDelta[] {
   try {
     return assembler.feed(event);
   } catch (error) {
-    if ('unterminated' in event && error instanceof GatewayError && error.class === 'bad-reply') return [];
+    if ('unterminated' in event && isCutData(event.data.trim())) return [];
     throw error;
   }
+}
+
+function isCutData(data: string): boolean {
+  return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
 }
 
 /** Failures of the reply itself leave what came; our own (disk full, abort by the user) are thrown on. */

@@ -69,13 +69,12 @@ function parseCut(
   { reply, format }: { reply: HttpReply; format: 'content' | 'messages' },
 ) {
   const closed = closeCutJson(text);
-  if (closed !== undefined) {
-    const error =
-      cut ?? new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
-    return { value: JSON.parse(closed) as unknown, cut: error };
-  }
-  if (cut) return { value: undefined, cut };
-  throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
+  if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });
+  const value: unknown = closed && JSON.parse(closed.json);
+  if (cut) return { value, cut };
+  if (closed?.isWrong) return { value, cut: failureOf({ ...reply, body: text, format }) };
+  const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
+  return { value, cut: early };
 }
 
 /** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */

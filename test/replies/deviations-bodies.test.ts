@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+import { test } from '../helpers/with-server.ts';
 import { deviation, png } from './deviation.ts';
 
 const text = ['text', 'hi'];
@@ -61,6 +63,29 @@ deviation('a foreign body with status 200 is a bad reply (wire 6 #15)', {
   code: 9,
   document: { error: { class: 'bad-reply' } },
 });
+
+const wrong = ['{malformed json: <<<chaos>>>}', "{'a':1", '{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}],<br>'];
+const beginnings = [
+  '{"candidates":[{"content":{"parts":[{"text":"Hi',
+  '{"candidates":[{"content":{"parts":[{"text":"Hi"}',
+];
+for (const [bodies, code] of [
+  [wrong, 9],
+  [beginnings, 11],
+] as const) {
+  for (const body of bodies) {
+    const kept = body.includes('Hi') ? 'Hi\n' : '';
+    test(`${body} is exit ${code}, and what came is kept`, async ({ server, cli }) => {
+      server.reply({ body });
+      const ran = await cli(text);
+      expect([ran.code, ran.stdout]).toEqual([code, kept]);
+      const asMessage = body.replace('"candidates":[{"content":{"parts":[', '"type":"message","content":[');
+      server.reply({ body: asMessage.replace('"}]}}]', '"}]').replace('{"text"', '{"type":"text","text"') });
+      const message = await cli(chat);
+      expect([message.code, message.stdout]).toEqual([code, kept]);
+    });
+  }
+}
 
 deviation('a reply in an array of pieces is joined (wire 6 #19)', {
   argv: text,

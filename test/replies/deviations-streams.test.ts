@@ -138,6 +138,20 @@ deviation('a last event that is cut says nothing (wire 6 #33)', {
   document: cut,
 });
 
+deviation('a last event that is no beginning of JSON is a bad stream, and keeps what came (wire 6 #33)', {
+  argv: chat,
+  reply: `${start}${block}${delta('Hello')}event: message_delta\ndata: {"type":"message_delta","delta":<html>`,
+  code: 9,
+  document: cut,
+});
+
+deviation('a last `[DONE]` that is cut says nothing (wire 6 #33)', {
+  argv: chat,
+  reply: `${start}${block}${delta('Hello')}${close}${stop}data: [DO`,
+  code: 0,
+  document: hello,
+});
+
 deviation('no usage at all (wire 6 #34)', {
   argv: chat,
   reply: whole.replace(/,"usage":\{[^}]*\}/, '').replace(/,"usage":\{[^}]*\}/, ''),

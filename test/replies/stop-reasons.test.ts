@@ -156,7 +156,7 @@ test('tools are not run for an answer that was stopped', async ({ server, cli })
   server.reply({ body: { type: 'message', role: 'assistant', content: [call], stop_reason: 'refusal' } });
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'tools.json'), '[{"name":"f","input_schema":{"type":"object"}}]');
-  const { code } = await cli(['chat', 'x', '--tools', 'tools.json', '--tool-exec', 'f=touch ran'], { cwd });
+  const { code } = await cli(['chat', 'x', '--tools', 'tools.json', '--tool-exec', 'f=/usr/bin/touch ran'], { cwd });
   expect([code, server.requests.length, existsSync(join(cwd, 'ran'))]).toEqual([10, 1, false]);
 });
 

@@ -1,16 +1,18 @@
-import { GatewayError } from '../errors.ts';
+import type { GatewayError } from '../errors.ts';
 import { contentPath } from '../formats/content/model.ts';
-import { contentText, contentThoughts, decodeContentReply, mergeContentReplies } from '../formats/content/reply.ts';
+import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
-import { readEvents } from '../transport/sse.ts';
+import { divertBase64 } from '../transport/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { keepGoodPictures, type PictureStore } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
-import { isBare, parseReply, type ReadBody, readDiverted } from './read-json.ts';
+import { type Decoded, readPieces } from './content-stream.ts';
+import { peek } from './peek.ts';
+import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
 import type { Result, ResultImage, ToolCall } from './result.ts';
 import { endedWell } from './verdict.ts';
 
@@ -37,46 +39,22 @@ export async function readContent(
   { store, model }: { store: BlobStore; model: string },
 ): Promise<Answer> {
   const pictures = keepGoodPictures(store);
-  const body = await readDiverted(reply.body, pictures);
-  const isStream = looksLikeSse(Buffer.from(body.text.slice(0, 64)));
-  const { value, cut } = isStream ? await readStreamed(body, reply) : parseReply(body, reply, 'content');
-  if (isBare(value) && cut) return { result: emptyResult(model), error: cut };
-  const result = await contentResult(decodeContentReply(value), { store: pictures, model });
+  const { decoded, cut } = await decodeBody(reply, pictures);
+  if (decoded === undefined) return { result: emptyResult(model), error: cut };
+  const result = await contentResult(decoded, { store: pictures, model });
   return answerOf(result, cut ?? pictures.failure());
 }
 
-/**
- * A gateway that streams though nobody asked (wire.md 6 #37): the pieces of one reply. An error in the middle ends it, and
- * what came before is kept.
- */
-async function readStreamed(body: ReadBody, reply: HttpReply): Promise<{ value: unknown[]; cut?: GatewayError }> {
-  const value: unknown[] = [];
-  try {
-    for await (const events of readEvents(once(Buffer.from(body.text)))) {
-      for (const { data } of events) {
-        if (data.trim() === '' || data.trim() === '[DONE]') continue;
-        const parsed = parseReply({ text: data, cut: undefined }, reply, 'content');
-        value.push(parsed.value);
-        if (parsed.cut) throw parsed.cut;
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof GatewayError) || value.length === 0) throw error;
-    return { value, cut: error };
-  }
-  if (isEnded(value)) return { value };
-  const cut = new GatewayError('incomplete', 'the stream ended without a finish reason', { sent: 'yes' });
-  return { value, cut: body.cut ?? cut };
-}
-
-function isEnded(pieces: readonly unknown[]): boolean {
-  const { blockReason, candidates } = mergeContentReplies(pieces);
-  const isEvery = candidates.length > 0 && candidates.every(({ finishReason }) => finishReason !== undefined);
-  return blockReason !== undefined || isEvery;
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+async function decodeBody(reply: HttpReply, pictures: PictureStore): Promise<Decoded> {
+  const begun = await peek(reply.body).catch((error: unknown) => {
+    if (isCut(error)) return { cut: error };
+    throw error;
+  });
+  if ('cut' in begun) return { decoded: undefined, ...begun };
+  const { head, chunks } = begun;
+  if (looksLikeSse(head)) return readPieces({ ...reply, body: divertBase64(chunks, pictures, { mode: 'sse' }) });
+  const { value, cut } = parseReply(await readDiverted(chunks, pictures), reply, 'content');
+  return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
 }
 
 /** From the decoded reply to the one result shape. */

@@ -90,7 +90,9 @@ async function* readStream(
       isEnded = deltas.some((delta) => delta.type === 'end');
     }
   } catch (thrown) {
-    error = keepable(thrown);
+    const kept = keepable(thrown);
+    // What follows the end of the message says nothing.
+    if (!isEnded) error = kept;
   }
   const rest = assembler.flush();
   if (rest.length > 0) yield rest;

@@ -152,6 +152,23 @@ deviation('a last `[DONE]` that is cut says nothing (wire 6 #33)', {
   document: hello,
 });
 
+const broken = Buffer.from(start + block + delta('Hello') + delta('b\u0000d') + close + stop + end);
+
+deviation('an event that is not UTF-8 is a bad stream, and keeps what came (wire 6 #32)', {
+  argv: chat,
+  reply: { chunks: [broken.map((byte) => (byte === 0 ? 0xff : byte))] },
+  code: 9,
+  stdout: 'Hello\n',
+  stderr: 'an event of the stream is not UTF-8',
+});
+
+deviation('a delta without a type is a bad stream, and keeps what came (wire 6 #30)', {
+  argv: chat,
+  reply: start + block + delta('Hello') + delta('lost').replace('"type":"text_delta",', '') + close + stop + end,
+  code: 9,
+  document: { complete: false, text: 'Hello', error: { message: 'a delta of the stream has no type' } },
+});
+
 deviation('no usage at all (wire 6 #34)', {
   argv: chat,
   reply: whole.replace(/,"usage":\{[^}]*\}/, '').replace(/,"usage":\{[^}]*\}/, ''),

@@ -1,7 +1,9 @@
-import type { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import { contentPath } from '../formats/content/model.ts';
 import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
+import { joinCalls, type JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
+import { quote } from '../formats/quote.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
 import { divertBase64 } from '../transport/json-scan.ts';
@@ -13,7 +15,7 @@ import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import { type Decoded, readPieces } from './content-stream.ts';
 import { peek } from './peek.ts';
 import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
-import type { Result, ResultImage, ToolCall } from './result.ts';
+import type { Result, ResultImage } from './result.ts';
 import { endedWell } from './verdict.ts';
 
 /** A result, and the error that goes with it when the reply was cut, or a picture of it was bad: what came is kept. */
@@ -41,8 +43,9 @@ export async function readContent(
   const pictures = keepGoodPictures(store);
   const { decoded, cut } = await decodeBody(reply, pictures);
   if (decoded === undefined) return { result: emptyResult(model), error: cut };
-  const result = await contentResult(decoded, { store: pictures, model });
-  return answerOf(result, cut ?? pictures.failure());
+  const calls = decoded.candidates.flatMap(({ parts }) => joinCalls(parts));
+  const result = await contentResult(decoded, { store: pictures, model, calls });
+  return answerOf(result, cut ?? pictures.failure() ?? (result.complete ? partOfCall(calls) : undefined));
 }
 
 async function decodeBody(reply: HttpReply, pictures: PictureStore): Promise<Decoded> {
@@ -57,10 +60,21 @@ async function decodeBody(reply: HttpReply, pictures: PictureStore): Promise<Dec
   return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
 }
 
+/** A reply that ended well may lack arguments of a call that it streamed. */
+function partOfCall(calls: readonly JoinedCall[]): GatewayError | undefined {
+  const part = calls.find(({ isWhole }) => !isWhole);
+  if (part === undefined) return undefined;
+  const name = quote(part.name, 60) || 'without a name';
+  return new GatewayError('incomplete', `the call ${name} is not whole: its streamed arguments do not end`, {
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
 /** From the decoded reply to the one result shape. */
 async function contentResult(
   reply: ContentReply,
-  { store, model }: { store: PictureStore; model: string },
+  { store, model, calls }: { store: PictureStore; model: string; calls: readonly JoinedCall[] },
 ): Promise<Result> {
   const first = reply.candidates[0];
   const result = emptyResult(model);
@@ -72,6 +86,7 @@ async function contentResult(
   result.stopReason = first?.finishReason ?? reply.blockReason;
   result.thinking = (first && contentThoughts(first)) || undefined;
   for (const candidate of reply.candidates) await addCandidate(result, candidate, store);
+  result.toolCalls = calls.map(({ id, name, input }) => ({ id, name, input }));
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
   result.complete = endedWell(result);
@@ -87,7 +102,6 @@ async function addCandidate(result: Result, candidate: Candidate, store: Picture
   const { index, finishReason, finishMessage, safetyRatings } = candidate;
   result.candidates.push({ index, text, finishReason, finishMessage, safetyRatings });
   result.images.push(...(await inlinePictures(candidate, store)), ...images);
-  result.toolCalls.push(...candidate.parts.flatMap(toolCall));
 }
 
 async function inlinePictures(candidate: Candidate, store: PictureStore): Promise<ResultImage[]> {
@@ -98,10 +112,6 @@ async function inlinePictures(candidate: Candidate, store: PictureStore): Promis
     if (image) images.push(image);
   }
   return images;
-}
-
-function toolCall(part: Candidate['parts'][number]): ToolCall[] {
-  return part.kind === 'call' ? [{ id: part.id, name: part.name, input: part.input }] : [];
 }
 
 /** A result with nothing in it yet. */

@@ -197,3 +197,31 @@ deviation('content that is a plain string is the text (wire 6 #43)', {
   code: 0,
   document: { text: 'Hi', role: 'assistant', complete: true },
 });
+
+const callPieces = [
+  '{"name":"get_weather","willContinue":true}',
+  '{"partialArgs":[{"jsonPath":"$.place.city","stringValue":"New ","willContinue":true}],"willContinue":true}',
+  '{"partialArgs":[{"jsonPath":"$.place.city","stringValue":"York"},{"jsonPath":"$.days","numberValue":3}],"willContinue":true}',
+  '{}',
+];
+const inEvents = (pieces: readonly string[]): string =>
+  pieces.map((piece) => `data: {"candidates":[{"content":{"parts":[{"functionCall":${piece}}]}}]}\n\n`).join('') +
+  'data: {"candidates":[{"finishReason":"STOP"}]}\n\n';
+
+deviation('streamed arguments of a call are joined by path (wire 6 #44)', {
+  argv: text,
+  reply: inEvents(callPieces),
+  code: 0,
+  document: { complete: true, toolCalls: [{ name: 'get_weather', input: { place: { city: 'New York' }, days: 3 } }] },
+});
+
+deviation('streamed arguments that do not end are incomplete (wire 6 #44)', {
+  argv: text,
+  reply: inEvents(callPieces.slice(0, 2)),
+  code: 11,
+  document: {
+    complete: false,
+    toolCalls: [{ name: 'get_weather', input: { place: { city: 'New ' } } }],
+    error: { class: 'incomplete', message: expect.stringContaining('the call get_weather is not whole') as string },
+  },
+});

@@ -21,7 +21,7 @@ import { openStream } from './message-stream.ts';
 import { messagesPost, readMessage } from './messages.ts';
 import { ResponseError } from './response-error.ts';
 import { createSender, type Sender } from './sender.ts';
-import { judge } from './verdict.ts';
+import { doubtOf, judge } from './verdict.ts';
 
 /**
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
@@ -132,5 +132,7 @@ async function settle<Image extends Picture>(
   const reply = { ...kept, attempts: answered.attempts, durationMs };
   const verdict = error ?? judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
   if (verdict) throw new ResponseError(verdict, reply);
+  const doubt = doubtOf(result);
+  if (doubt) reply.warnings.push(doubt.what);
   return reply;
 }

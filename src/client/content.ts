@@ -1,23 +1,33 @@
 import { GatewayError } from '../errors.ts';
 import { contentPath } from '../formats/content/model.ts';
-import { contentText, contentThoughts, decodeContentReply, mergeContentReplies } from '../formats/content/reply.ts';
+import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
+import { joinCalls, type JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
+import { quote } from '../formats/quote.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
-import { readEvents } from '../transport/sse.ts';
+import { divertBase64 } from '../transport/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { keepGoodPictures, type PictureStore } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
-import { isBare, parseReply, type ReadBody, readDiverted } from './read-json.ts';
-import type { Result, ResultImage, ToolCall } from './result.ts';
-import { isCutByLimit } from './verdict.ts';
+import { type Decoded, readPieces } from './content-stream.ts';
+import { peek } from './peek.ts';
+import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
+import type { Result, ResultImage } from './result.ts';
+import { endedWell } from './verdict.ts';
 
 /** A result, and the error that goes with it when the reply was cut, or a picture of it was bad: what came is kept. */
 export interface Answer {
   result: Result;
   error: GatewayError | undefined;
+}
+
+/** What was read of a reply. With an error it is not complete, whatever it said of itself. */
+export function answerOf(result: Result, error: GatewayError | undefined): Answer {
+  if (error !== undefined) result.complete = false;
+  return { result, error };
 }
 
 /** The post of a content-format request (spec.md 4.1). `use` decides the form of authentication (spec.md 5). */
@@ -31,51 +41,40 @@ export async function readContent(
   { store, model }: { store: BlobStore; model: string },
 ): Promise<Answer> {
   const pictures = keepGoodPictures(store);
-  const body = await readDiverted(reply.body, pictures);
-  const isStream = looksLikeSse(Buffer.from(body.text.slice(0, 64)));
-  const { value, cut } = isStream ? await readStreamed(body, reply) : parseReply(body, reply, 'content');
-  if (isBare(value) && cut) return { result: emptyResult(model), error: cut };
-  const result = await contentResult(decodeContentReply(value), { store: pictures, model });
-  return { result, error: cut ?? pictures.failure() };
+  const { decoded, cut } = await decodeBody(reply, pictures);
+  if (decoded === undefined) return { result: emptyResult(model), error: cut };
+  const calls = decoded.candidates.flatMap(({ parts }) => joinCalls(parts));
+  const result = await contentResult(decoded, { store: pictures, model, calls });
+  return answerOf(result, cut ?? pictures.failure() ?? (result.complete ? partOfCall(calls) : undefined));
 }
 
-/**
- * A gateway that streams though nobody asked (wire.md 6 #37): the pieces of one reply. An error in the middle ends it, and
- * what came before is kept.
- */
-async function readStreamed(body: ReadBody, reply: HttpReply): Promise<{ value: unknown[]; cut?: GatewayError }> {
-  const value: unknown[] = [];
-  try {
-    for await (const events of readEvents(once(Buffer.from(body.text)))) {
-      for (const { data } of events) {
-        if (data.trim() === '' || data.trim() === '[DONE]') continue;
-        const parsed = parseReply({ text: data, cut: undefined }, reply, 'content');
-        value.push(parsed.value);
-        if (parsed.cut) throw parsed.cut;
-      }
-    }
-  } catch (error) {
-    if (!(error instanceof GatewayError) || value.length === 0) throw error;
-    return { value, cut: error };
-  }
-  if (isEnded(value)) return { value };
-  const cut = new GatewayError('incomplete', 'the stream ended without a finish reason', { sent: 'yes' });
-  return { value, cut: body.cut ?? cut };
+async function decodeBody(reply: HttpReply, pictures: PictureStore): Promise<Decoded> {
+  const begun = await peek(reply.body).catch((error: unknown) => {
+    if (isCut(error)) return { cut: error };
+    throw error;
+  });
+  if ('cut' in begun) return { decoded: undefined, ...begun };
+  const { head, chunks } = begun;
+  if (looksLikeSse(head)) return readPieces({ ...reply, body: divertBase64(chunks, pictures, { mode: 'sse' }) });
+  const { value, cut } = parseReply(await readDiverted(chunks, pictures), reply, 'content');
+  return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
 }
 
-function isEnded(pieces: readonly unknown[]): boolean {
-  const { blockReason, candidates } = mergeContentReplies(pieces);
-  return blockReason !== undefined || candidates.some(({ finishReason }) => finishReason !== undefined);
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+/** A reply that ended well may lack arguments of a call that it streamed. */
+function partOfCall(calls: readonly JoinedCall[]): GatewayError | undefined {
+  const part = calls.find(({ isWhole }) => !isWhole);
+  if (part === undefined) return undefined;
+  const name = quote(part.name, 60) || 'without a name';
+  return new GatewayError('incomplete', `the call ${name} is not whole: its streamed arguments do not end`, {
+    sent: 'yes',
+    retryable: false,
+  });
 }
 
 /** From the decoded reply to the one result shape. */
 async function contentResult(
   reply: ContentReply,
-  { store, model }: { store: PictureStore; model: string },
+  { store, model, calls }: { store: PictureStore; model: string; calls: readonly JoinedCall[] },
 ): Promise<Result> {
   const first = reply.candidates[0];
   const result = emptyResult(model);
@@ -87,10 +86,10 @@ async function contentResult(
   result.stopReason = first?.finishReason ?? reply.blockReason;
   result.thinking = (first && contentThoughts(first)) || undefined;
   for (const candidate of reply.candidates) await addCandidate(result, candidate, store);
+  result.toolCalls = calls.map(({ id, name, input }) => ({ id, name, input }));
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
-  // The JSON came whole, so the reply is; only the token limit may have cut the answer itself.
-  result.complete = !isCutByLimit(result);
+  result.complete = endedWell(result);
   return result;
 }
 
@@ -103,7 +102,6 @@ async function addCandidate(result: Result, candidate: Candidate, store: Picture
   const { index, finishReason, finishMessage, safetyRatings } = candidate;
   result.candidates.push({ index, text, finishReason, finishMessage, safetyRatings });
   result.images.push(...(await inlinePictures(candidate, store)), ...images);
-  result.toolCalls.push(...candidate.parts.flatMap(toolCall));
 }
 
 async function inlinePictures(candidate: Candidate, store: PictureStore): Promise<ResultImage[]> {
@@ -114,10 +112,6 @@ async function inlinePictures(candidate: Candidate, store: PictureStore): Promis
     if (image) images.push(image);
   }
   return images;
-}
-
-function toolCall(part: Candidate['parts'][number]): ToolCall[] {
-  return part.kind === 'call' ? [{ id: part.id, name: part.name, input: part.input }] : [];
 }
 
 /** A result with nothing in it yet. */

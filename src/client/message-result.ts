@@ -4,7 +4,7 @@ import { emptyResult } from './content.ts';
 import type { PictureStore } from './picture-store.ts';
 import { picturesInText, pictureOf } from './pictures.ts';
 import type { Result, ResultImage } from './result.ts';
-import { isCutByLimit } from './verdict.ts';
+import { endedWell } from './verdict.ts';
 
 /** From a messages reply to the one result shape. Pictures of streamed text were already taken out of it: `images`. */
 export async function messageResult(
@@ -23,7 +23,7 @@ export async function messageResult(
   for (const block of message.blocks) await addBlock(result, block, { store, streamed: images !== undefined });
   result.images.push(...(images ?? []));
   result.candidates = [{ index: 0, text: result.text, finishReason: message.stopReason }];
-  result.complete = message.complete && !isCutByLimit(result);
+  result.complete = message.complete && endedWell(result);
   return result;
 }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { closeCutJson } from '../formats/cut-json.ts';
 import { createMessageAssembler, type MessageAssembler } from '../formats/messages/events.ts';
 import { decodeMessage } from '../formats/messages/reply.ts';
 import { readTextRun, type TextRun } from '../formats/messages/text-run.ts';
@@ -10,7 +11,7 @@ import { readEvents, type ServerEvent } from '../transport/sse.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
-import { type Answer, emptyResult } from './content.ts';
+import { type Answer, answerOf, emptyResult } from './content.ts';
 import { messageResult } from './message-result.ts';
 import { keepGoodPictures, type PictureStore } from './picture-store.ts';
 import { readWhilePatient } from './patience.ts';
@@ -54,7 +55,7 @@ export async function* readMessage(reply: HttpReply, options: ReadingOptions): A
   if (isBare(value) && cut) return { result: emptyResult(options.model), error: cut };
   const message = { ...decodeMessage(value), complete: cut === undefined };
   const result = await messageResult(message, { store, model: options.model });
-  const answer = { result, error: cut ?? store.failure() };
+  const answer = answerOf(result, cut ?? store.failure());
   if (answer.result.text !== '') yield [{ type: 'text', text: answer.result.text, block: 0 }];
   return answer;
 }
@@ -89,7 +90,9 @@ async function* readStream(
       isEnded = deltas.some((delta) => delta.type === 'end');
     }
   } catch (thrown) {
-    error = keepable(thrown);
+    const kept = keepable(thrown);
+    // What follows the end of the message says nothing.
+    if (!isEnded) error = kept;
   }
   const rest = assembler.flush();
   if (rest.length > 0) yield rest;
@@ -97,14 +100,18 @@ async function* readStream(
   return finishStream(assembler.finish(), { cleaner, error, options });
 }
 
-/** An event that the body's end left without its blank line is either whole or cut: a cut one says nothing (wire.md 6 #33). */
+/** An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (wire.md 6 #33). */
 function feedEvent(assembler: MessageAssembler, event: ServerEvent | TextRun): StreamDelta[] {
   try {
     return assembler.feed(event);
   } catch (error) {
-    if ('unterminated' in event && error instanceof GatewayError && error.class === 'bad-reply') return [];
+    if ('unterminated' in event && isCutData(event.data.trim())) return [];
     throw error;
   }
+}
+
+function isCutData(data: string): boolean {
+  return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
 }
 
 /** Failures of the reply itself leave what came; our own (disk full, abort by the user) are thrown on. */
@@ -119,11 +126,11 @@ async function finishStream(
   { cleaner, error, options }: { cleaner: TextCleaner; error: GatewayError | undefined; options: StreamOptions },
 ): Promise<Answer> {
   const result = await messageResult(message, { ...options, images: cleaner.images });
-  if (error && !(message.complete && error.class === 'incomplete')) return { result, error };
-  if (message.complete) return { result, error: options.store.failure() };
+  if (error && !(message.complete && error.class === 'incomplete')) return answerOf(result, error);
+  if (message.complete) return answerOf(result, options.store.failure());
   const nothing = message.id === undefined && message.blocks.length === 0;
   const missing = nothing
     ? new GatewayError('bad-reply', 'the stream held no message', { sent: 'yes', retryable: false })
     : new GatewayError('incomplete', 'the stream ended without its end marker', { sent: 'yes', retryable: false });
-  return { result, error: missing };
+  return answerOf(result, missing);
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
@@ -11,6 +12,8 @@ export interface ReadBody {
   text: string;
   /** Set when the connection ended before the body did. */
   cut: GatewayError | undefined;
+  /** Set when bytes of it are no UTF-8: the text has replacements in their places. */
+  damage?: GatewayError | undefined;
 }
 
 /** Largest part of a body that is no picture, in bytes. */
@@ -29,10 +32,20 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
       parts.push(new Uint8Array(part));
     });
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.class !== 'incomplete') throw error;
+    if (!isCut(error)) throw error;
     cut = error;
   }
-  return { text: new TextDecoder().decode(Buffer.concat(parts)), cut };
+  const whole = Buffer.concat(parts);
+  const damage =
+    cut || isUtf8(whole)
+      ? undefined
+      : new GatewayError('bad-reply', 'the reply is not UTF-8', { sent: 'yes', retryable: false });
+  return { text: new TextDecoder().decode(whole), cut, damage };
+}
+
+/** Whether the connection ended before the reply did. */
+export function isCut(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.class === 'incomplete';
 }
 
 /** Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so. Throws bad-reply. */
@@ -49,7 +62,7 @@ export function parseReply(
   try {
     const value: unknown = JSON.parse(text);
     throwErrorInside(value, { text, reply, format });
-    return { value, cut: undefined };
+    return { value, cut: body.damage };
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     return parseCut(text, body.cut, { reply, format });
@@ -69,13 +82,12 @@ function parseCut(
   { reply, format }: { reply: HttpReply; format: 'content' | 'messages' },
 ) {
   const closed = closeCutJson(text);
-  if (closed !== undefined) {
-    const error =
-      cut ?? new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
-    return { value: JSON.parse(closed) as unknown, cut: error };
-  }
-  if (cut) return { value: undefined, cut };
-  throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
+  if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });
+  const value: unknown = closed && JSON.parse(closed.json);
+  if (cut) return { value, cut };
+  if (closed?.isWrong) return { value, cut: failureOf({ ...reply, body: text, format }) };
+  const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
+  return { value, cut: early };
 }
 
 /** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */

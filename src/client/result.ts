@@ -51,7 +51,7 @@ export interface Result {
   /** Assistant content blocks of a messages reply, as a later turn wants them back. */
   content?: JsonValue[] | undefined;
   warnings: string[];
-  /** Whether the reply ended by itself and was not cut by a token limit. */
+  /** Whether the reply came whole, and the reason why it ended says so too. */
   complete: boolean;
   /** Requests sent for it, retries included. */
   attempts: number;

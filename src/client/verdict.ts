@@ -1,4 +1,6 @@
 import { GatewayError } from '../errors.ts';
+import { quote } from '../formats/quote.ts';
+import { type Ending, endingOf, isRefusal } from '../formats/stop-reason.ts';
 import type { JsonValue } from '../json.ts';
 import { isObject } from '../json.ts';
 import type { Result } from './result.ts';
@@ -11,27 +13,62 @@ export interface Wanted {
   requireComplete: boolean;
 }
 
-const limits = new Set(['MAX_TOKENS', 'max_tokens', 'model_context_window_exceeded', 'length']);
-const refusals = new Set(['refusal', 'content_filter']);
-
 /**
- * Whether a whole reply holds what was asked for (design.md section 4, codes 10 and 11). Undefined: it does.
- * A tool call alone is an answer; an image request that got words only is not.
+ * Whether a whole reply holds what was asked for (codes 10 and 11). Undefined: it does. A tool call alone is an answer; an
+ * image request that got words only is not. Where the service stopped every candidate there is no result, where it stopped
+ * some of them the result is incomplete, as with pictures that are missing.
  */
 export function judge(result: Result, wanted: Wanted): GatewayError | undefined {
+  const stopped = reasonsThat('stopped', result);
   if (wanted.images > 0 && result.images.length === 0) return missing('no image came', result, wanted);
-  if (refusals.has(result.stopReason ?? '') && result.toolCalls.length === 0)
-    return missing('the model refused', result, wanted);
+  if (stopped.length > 0 && stopped.length >= result.candidates.length)
+    return missing(stopWords(result), result, wanted);
   if (isEmpty(result)) return missing('the answer is empty', result, wanted);
   if (result.images.length < wanted.images) return fewer(result, wanted.images);
-  if (wanted.requireComplete && !result.complete) {
-    return new GatewayError('incomplete', `cut by the token limit (${result.stopReason ?? 'no reason given'})`, {
-      hint: 'allow more: --max-tokens <n>',
-      sent: 'yes',
-      retryable: false,
-    });
-  }
-  return undefined;
+  if (stopped.length > 0) return partlyStopped(stopped, result);
+  const doubt = wanted.requireComplete ? doubtOf(result) : undefined;
+  return doubt && new GatewayError('incomplete', doubt.what, { hint: doubt.hint, sent: 'yes', retryable: false });
+}
+
+/** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
+export function endedWell(result: Result): boolean {
+  return reasonsOf(result).every((reason) => endingOf(reason) === 'complete');
+}
+
+/** What is to be told of an answer that is no failure and yet may not be whole. */
+export function doubtOf(result: Result): { what: string; hint: string } | undefined {
+  const [limit] = reasonsThat('cut', result);
+  if (limit?.toLowerCase() === 'model_context_window_exceeded')
+    return { what: `cut: the context window of the model is full (${limit})`, hint: 'send a shorter conversation' };
+  if (limit !== undefined)
+    return { what: `cut by the token limit (${limit})`, hint: 'allow more with --max-tokens <n>' };
+  const [unknown] = reasonsThat('unknown', result);
+  if (unknown === undefined) return undefined;
+  return { what: `the answer may not be whole: it ended with ${quoted(unknown)}`, hint: 'this reason is not known' };
+}
+
+function reasonsThat(ending: Ending, result: Result): string[] {
+  return reasonsOf(result).filter((reason) => endingOf(reason) === ending);
+}
+
+/** Of each candidate that has one; the first falls back on the reason of the reply, such as a block. */
+function reasonsOf({ candidates, stopReason }: Result): string[] {
+  const [first, ...rest] = candidates.map(({ finishReason }) => finishReason);
+  return [first ?? stopReason, ...rest].filter(isText);
+}
+
+function stopWords(result: Result): string {
+  if (isRefusal(result.stopReason)) return 'the model refused';
+  return isEmpty(result) ? 'the answer is empty' : 'the gateway stopped the answer';
+}
+
+function partlyStopped(reasons: readonly string[], { candidates }: Result): GatewayError {
+  const why = [...new Set(reasons)].map(quoted).join(', ');
+  return new GatewayError('incomplete', `${reasons.length} of ${candidates.length} candidates were stopped: ${why}`, {
+    hint: 'what came is kept',
+    sent: 'yes',
+    retryable: false,
+  });
 }
 
 function fewer({ images }: Result, wanted: number): GatewayError {
@@ -40,12 +77,6 @@ function fewer({ images }: Result, wanted: number): GatewayError {
     sent: 'yes',
     retryable: false,
   });
-}
-
-/** Whether the token limit ended the answer. */
-export function isCutByLimit(result: Result): boolean {
-  const reasons = [result.stopReason, ...result.candidates.map((candidate) => candidate.finishReason)];
-  return reasons.some((reason) => reason !== undefined && limits.has(reason));
 }
 
 function isEmpty(result: Result): boolean {
@@ -60,7 +91,7 @@ function missing(what: string, result: Result, wanted: Wanted): GatewayError {
 }
 
 function hintFor(result: Result, wanted: Wanted): string {
-  if (isCutByLimit(result)) return 'the token limit ended it before anything came: --max-tokens <n>';
+  if (reasonsThat('cut', result).length > 0) return 'the token limit ended it before anything came: --max-tokens <n>';
   if (wanted.images > 0 && result.text !== '') return hintAtWords(result.text);
   // The messages format has no such settings.
   if (result.content !== undefined) return 'change the prompt, or try another --model';
@@ -112,6 +143,11 @@ function ratings(value: JsonValue | undefined): string[] {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+/** A reason is a word; a gateway may send more. */
+function quoted(reason: string): string {
+  return quote(reason, 60);
 }
 
 function text(value: JsonValue): string {

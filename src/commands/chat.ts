@@ -59,8 +59,9 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const timeoutMs = settings.timeoutMs.value;
   const { signal } = context;
   const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, context.ui)));
-  await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  const wanted = { images: 0, requireComplete: flags.requireComplete === true };
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
+  await settle(turned.answer, wanted, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, turned.answer.result.text);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });

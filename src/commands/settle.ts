@@ -1,6 +1,6 @@
 import type { Answer } from '../client/content.ts';
 import type { Result } from '../client/result.ts';
-import { isCutByLimit, judge, type Wanted } from '../client/verdict.ts';
+import { doubtOf, judge, type Wanted } from '../client/verdict.ts';
 import type { Context } from './context.ts';
 import { tellUsage } from './tell.ts';
 
@@ -14,8 +14,8 @@ export async function settle({ result, error }: Answer, wanted: Wanted, context:
   if (error) throw error;
   const verdict = judge(result, wanted);
   if (verdict) throw verdict;
-  if (isCutByLimit(result))
-    await context.ui.warn(`cut by the token limit (${result.stopReason}); allow more with --max-tokens`);
+  const doubt = doubtOf(result);
+  if (doubt) await context.ui.warn(`${doubt.what}; ${doubt.hint}`);
   await noteToolCalls(result, context);
 }
 

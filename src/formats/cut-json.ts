@@ -1,12 +1,18 @@
-/**
- * Closes JSON text that lacks its end, so that what came can be kept: cut back to the last whole value, open brackets
- * closed. Undefined when the text is whole, or when it is not the beginning of a JSON object or array at all.
- */
-export function closeCutJson(text: string): string | undefined {
+import { jsonTokenEnd } from './json-token.ts';
+
+/** JSON text that lacks its end, closed so that what came can be kept. */
+export interface ClosedJson {
+  /** Cut back to the last whole value, open brackets closed. */
+  json: string;
+  /** The text is no beginning of JSON: `json` holds what stands in front of its first wrong character. */
+  isWrong: boolean;
+}
+
+/** Undefined when the text is whole, or when it does not begin as a JSON object or array. */
+export function closeCutJson(text: string): ClosedJson | undefined {
   const cut = findCut(text);
   if (!cut || cut.closers.length === 0) return undefined;
-  const closed = cut.text + cut.closers.toReversed().join('');
-  return parses(closed) ? closed : undefined;
+  return { json: cut.text + cut.closers.toReversed().join(''), isWrong: cut.isWrong };
 }
 
 interface Cut {
@@ -14,42 +20,65 @@ interface Cut {
   text: string;
   /** What closes the brackets that are open there. */
   closers: string[];
+  isWrong: boolean;
 }
+
+type Expected = 'value' | 'first value' | 'key' | 'first key' | 'colon' | 'comma';
 
 /** The stack of open brackets changes only where a whole value is noted, so what is open at the end is open there too. */
 function findCut(text: string): Cut | undefined {
   const start = text.search(/\S/);
   if (start < 0 || (text[start] !== '{' && text[start] !== '[')) return undefined;
   const closers: string[] = [];
+  let expected: Expected = 'value';
   let wholeEnd = start;
-  let before = '';
-  for (let i = start; i < text.length; i++) {
-    const char = text[i] as string;
-    if (char === '"') {
-      const end = stringEnd(text, i);
-      if (end < 0) return cutProse(text, i, closers) ?? { text: text.slice(0, wholeEnd), closers };
-      i = end;
-      // A key is no value: without one it says nothing.
-      if (before === ':' || closers.at(-1) === ']') wholeEnd = end + 1;
-    } else if (char === '{' || char === '[') {
-      closers.push(char === '{' ? '}' : ']');
-      wholeEnd = i + 1;
-    } else if (char === '}' || char === ']') {
-      if (closers.pop() !== char) return undefined;
-      wholeEnd = i + 1;
-    } else if (char === ',') {
-      wholeEnd = i;
+  for (let at = start; at < text.length;) {
+    const char = text[at] as string;
+    const end = fits(char, expected, closers.at(-1)) ? jsonTokenEnd(text, at) : 'wrong';
+    if (end === 'cut' && char === '"' && expected !== 'key') {
+      const prose = cutProse(text, at);
+      if (prose !== undefined) return { text: prose, closers, isWrong: false };
     }
-    if (char > ' ') before = char;
+    if (end === 'cut' || end === 'wrong') return { text: text.slice(0, wholeEnd), closers, isWrong: end === 'wrong' };
+    if (char === '{' || char === '[') closers.push(char === '{' ? '}' : ']');
+    else if (char === '}' || char === ']') closers.pop();
+    if (!isSpace(char)) {
+      expected = nextOf(char, expected, closers.at(-1));
+      // A key, a colon or a comma says nothing without what follows.
+      if (expected === 'comma' || expected.startsWith('first')) wholeEnd = end;
+    }
+    at = end;
   }
-  return { text: text.slice(0, wholeEnd), closers };
+  return { text: text.slice(0, wholeEnd), closers, isWrong: false };
+}
+
+function isSpace(char: string): boolean {
+  return char === ' ' || char === '\n' || char === '\r' || char === '\t';
+}
+
+/** Whether the character may begin what stands next, `closer` being what ends the bracket around it. */
+function fits(char: string, expected: Expected, closer: string | undefined): boolean {
+  if (isSpace(char)) return true;
+  if (char === ':') return expected === 'colon';
+  if (char === ',') return expected === 'comma' && closer !== undefined;
+  if (char === '}' || char === ']') return char === closer && (expected === 'comma' || expected.startsWith('first'));
+  const isKey = expected === 'key' || expected === 'first key';
+  return isKey ? char === '"' : expected === 'value' || expected === 'first value';
+}
+
+function nextOf(char: string, expected: Expected, closer: string | undefined): Expected {
+  if (char === '{') return 'first key';
+  if (char === '[') return 'first value';
+  if (char === ':') return 'value';
+  if (char === ',') return closer === '}' ? 'key' : 'value';
+  return expected === 'key' || (expected === 'first key' && char === '"') ? 'colon' : 'comma';
 }
 
 /** Prose is kept as far as it came; any other string, Base64 above all, only whole. */
-function cutProse(text: string, start: number, closers: string[]): Cut | undefined {
+function cutProse(text: string, start: number): string | undefined {
   if (!/"(text|thinking)"\s*:\s*$/.test(text.slice(Math.max(0, start - 40), start))) return undefined;
   const prose = withoutCutEscape(withoutCutImage(text.slice(start + 1)));
-  return { text: `${text.slice(0, start + 1)}${prose}"`, closers };
+  return `${text.slice(0, start + 1)}${prose}"`;
 }
 
 function withoutCutImage(prose: string): string {
@@ -70,21 +99,4 @@ function isEscaped(text: string, at: number): boolean {
   let backslashes = 0;
   for (let i = at - 1; i >= 0 && text[i] === '\\'; i--) backslashes++;
   return backslashes % 2 === 1;
-}
-
-function stringEnd(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i++) {
-    if (text[i] === '\\') i++;
-    else if (text[i] === '"') return i;
-  }
-  return -1;
-}
-
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

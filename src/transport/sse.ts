@@ -1,6 +1,6 @@
-import { isAscii } from 'node:buffer';
-import { createParser, type ParseError } from 'eventsource-parser';
 import { GatewayError } from '../errors.ts';
+import { createOpenEvent } from './open-event.ts';
+import { createUtf8Decoder } from './utf8.ts';
 
 /** One server-sent event. */
 export interface ServerEvent {
@@ -13,7 +13,7 @@ export interface ServerEvent {
 
 /** Bounds of a stream (faults.md 2b). */
 export interface EventLimits {
-  /** Longest event (an image is one line of Base64). */
+  /** Most that an event takes in memory (an image is one line of Base64). */
   maxEventBytes?: number | undefined;
   /** Most events of a body. */
   maxEvents?: number | undefined;
@@ -32,61 +32,59 @@ const mebibyte = 1024 * 1024;
 /**
  * Cuts a body into server-sent events (spec.md 6); one array for each arriving chunk, so that its deltas may share a write.
  * Takes LF, CRLF and CR, a BOM, comments, and a last event without its blank line (wire.md 6 #27, 29, 31, 33).
- * Throws GatewayError bad-reply past a limit, and whatever the body throws.
+ * Throws GatewayError bad-reply past a limit and at a byte that is no UTF-8, and whatever the body throws; the events in
+ * front of that are given before.
  */
 export async function* readEvents<Known extends object = never>(
   chunks: AsyncIterable<Uint8Array>,
   options: EventLimits & { shortcut?: Shortcut<Known> | undefined } = {},
 ): AsyncGenerator<(ServerEvent | Known)[]> {
-  const decode = createDecoder();
-  const cut = createCutter(options);
+  const decode = createUtf8Decoder();
+  const cutter = createCutter(options);
   for await (const chunk of chunks) {
-    const events = cut(decode(chunk), chunk.byteLength);
+    const { text, isBroken } = decode(chunk);
+    const events = cutter.cut(text, chunk.byteLength);
     if (events.length > 0) yield events;
+    cutter.check();
+    if (isBroken) throw badStream('an event of the stream is not UTF-8');
   }
-  const rest = cut(`${decode()}\n\n`, 0);
+  const rest = cutter.cut(`${decode().text}\n\n`, 0);
   for (const event of rest) Object.assign(event, { unterminated: true });
   if (rest.length > 0) yield rest;
+  cutter.check();
 }
 
-/** UTF-8 in pieces. Most are ASCII, which is copied where the decoder holds no half of a character. */
-function createDecoder(): (chunk?: Uint8Array) => string {
-  const decoder = new TextDecoder();
-  // A mark of the byte order at the beginning is the decoder's.
-  let isWhole = false;
-  return (chunk) => {
-    if (chunk === undefined) return decoder.decode();
-    if (isWhole && isAscii(chunk))
-      return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1');
-    isWhole = (chunk.at(-1) ?? 0x80) < 0x80;
-    return decoder.decode(chunk, { stream: true });
-  };
+function badStream(what: string): GatewayError {
+  return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
 }
 
-/** Takes the stream's text as it comes and gives the events that ended in it. */
+interface Cutter<Known> {
+  /** Takes the stream's text as it comes and gives the events that ended in it, up to a limit. */
+  cut(text: string, bytes: number): (ServerEvent | Known)[];
+  /** Throws GatewayError bad-reply where a limit was met. */
+  check(): void;
+}
+
 function createCutter<Known extends object>({
   maxEventBytes = 64 * mebibyte,
   maxEvents = 10_000_000,
   maxBytes = 1024 * mebibyte,
   shortcut,
-}: EventLimits & { shortcut?: Shortcut<Known> | undefined }): (text: string, bytes: number) => (ServerEvent | Known)[] {
+}: EventLimits & { shortcut?: Shortcut<Known> | undefined }): Cutter<Known> {
   let events: (ServerEvent | Known)[] = [];
-  let failure: GatewayError | undefined;
-  const fail = (what: string): void => {
-    failure ??= new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
-  };
+  let failure: string | undefined;
   const tooLarge = `an event of the stream is larger than ${maxEventBytes} bytes`;
   const count = { events: 0, bytes: 0 };
-  const parser = createParser({
-    maxBufferSize: maxEventBytes,
+  const open = createOpenEvent({
+    maxEventBytes,
+    onTooLarge() {
+      failure ??= tooLarge;
+    },
     onEvent({ event, data }) {
       count.events++;
       // An event that lies whole inside one feed never meets the parser's own limit.
-      if (data.length > maxEventBytes) fail(tooLarge);
-      else events.push(event === undefined ? { data } : { event, data });
-    },
-    onError(error: ParseError) {
-      if (error.type === 'max-buffer-size-exceeded') fail(tooLarge);
+      if (data.length > maxEventBytes) failure ??= tooLarge;
+      else if (failure === undefined) events.push(event === undefined ? { data } : { event, data });
     },
   });
   /** The parser holds nothing: it has met the blank line of an event. */
@@ -97,27 +95,29 @@ function createCutter<Known extends object>({
     const known = isBetween ? shortcut(text, at) : undefined;
     const end = known?.end ?? text.indexOf('\n\n', at) + 2;
     if (end < 2) return undefined;
-    if (known === undefined) parser.feed(text.slice(at, end));
+    if (known === undefined) open.end(text.slice(at, end));
     else events.push(known.value);
     count.events += known?.events ?? 0;
     isBetween = true;
     return end;
   };
-  const feed = (text: string): void => {
-    let at = 0;
-    for (let next: number | undefined = 0; next !== undefined; next = take(text, at)) at = next;
-    if (at === text.length || failure !== undefined) return;
-    parser.feed(text.slice(at));
-    isBetween = false;
-  };
-  return (text, bytes) => {
-    count.bytes += bytes;
-    feed(text);
-    if (count.events > maxEvents) fail(`the stream has more than ${maxEvents} events`);
-    if (count.bytes > maxBytes) fail(`the stream is larger than ${maxBytes} bytes`);
-    if (failure !== undefined) throw failure;
-    const found = events;
-    events = [];
-    return found;
+  return {
+    cut(text, bytes) {
+      count.bytes += bytes;
+      let at = 0;
+      for (let next: number | undefined = 0; next !== undefined; next = take(text, at)) at = next;
+      if (at < text.length && failure === undefined) {
+        open.feed(text.slice(at));
+        isBetween = false;
+      }
+      if (count.events > maxEvents) failure ??= `the stream has more than ${maxEvents} events`;
+      if (count.bytes > maxBytes) failure ??= `the stream is larger than ${maxBytes} bytes`;
+      const found = events;
+      events = [];
+      return found;
+    },
+    check() {
+      if (failure !== undefined) throw badStream(failure);
+    },
   };
 }

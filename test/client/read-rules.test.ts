@@ -64,7 +64,8 @@ test.each([
 test('a body that only lacks its end is incomplete, one that is none is bad', () => {
   const parse = (text: string): unknown => parseReply({ text, cut: undefined }, replyOf(), 'content');
   expect(parse('{"a":[1,')).toMatchObject({ value: { a: [1] }, cut: { class: 'incomplete' } });
-  for (const text of ['', ' \n', '<html>', '{"a":}'])
+  expect(parse('{"a":1,"b":}')).toMatchObject({ value: { a: 1 }, cut: { class: 'bad-reply' } });
+  for (const text of ['', ' \n', '<html>'])
     expect(() => parse(text)).toThrow(expect.objectContaining({ class: 'bad-reply' }));
 });
 
@@ -211,4 +212,25 @@ test('one bad picture does not spoil another, and a full disk is no bad picture'
   expect(await pictures.resolve('?')).toBeUndefined();
   expect(pictures.failure()).toBe(first);
   expect(await pictures.resolve('QUJD')).toMatchObject({ bytes: 3 });
+});
+
+test.each([
+  ['a whole JSON reply', whole.replace('hello', 'h\u0000llo'), 'h\ufffdllo'],
+  ['a stream', `data: ${whole}\n\ndata: ${whole.replace('hello', 'h\u0000llo')}\n\n`, 'hello'],
+])('content: bytes that are no UTF-8 in %s are a bad reply, and what came is kept', async (_, text, kept) => {
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(text).map((byte) => (byte === 0 ? 0xff : byte));
+  }
+  const answer = await readContent({ ...replyOf(), body: body() }, { store: createMemoryStore(), model: 'm' });
+  expect(answer).toMatchObject({
+    result: { text: kept, complete: false },
+    error: { class: 'bad-reply', message: expect.stringContaining('UTF-8') },
+  });
+});
+
+test('content: words of an event that a cut left open are kept', async () => {
+  const open = `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: 'hel' }] } }] })}\n\n`;
+  const cut = await content(open, 'data: {"candidates":[{"content":{"parts":[{"text":"lo', lost);
+  expect(cut).toMatchObject({ result: { text: 'hello', complete: false }, error: lost });
+  expect(await content('data: {"cand', lost)).toMatchObject({ result: { text: '' }, error: lost });
 });

@@ -19,14 +19,14 @@ test.each([
   ['a picture in prose is kept only whole', '{"text":"see ![x](data:image/png;base64,QUJ', { text: 'see ' }],
   ['open brackets alone', '[{"a":[', [{ a: [] }]],
 ])('%s', (_, text, expected) => {
-  expect(JSON.parse(closeCutJson(text) as string)).toEqual(expected);
+  const { json, isWrong } = closeCutJson(text) ?? { json: '', isWrong: true };
+  expect([JSON.parse(json), isWrong]).toEqual([expected, false]);
 });
 
 test.each([
   ['whole JSON', '{"a":1}'],
   ['HTML', '<html>'],
   ['nothing', ''],
-  ['brackets that do not match', '{"a":]'],
 ])('leaves %s alone', (_, text) => {
   expect(closeCutJson(text)).toBeUndefined();
 });
@@ -35,8 +35,50 @@ test('at every offset of a reply: JSON that holds a beginning of it, never a cut
   const text = JSON.stringify(whole);
   for (let end = 1; end < text.length; end++) {
     const closed = closeCutJson(text.slice(0, end));
-    expect(closed, `cut at ${end}`).toBeDefined();
-    const data = /"data":"([^"]*)"/.exec(closed as string)?.[1];
+    expect(closed, `cut at ${end}`).toMatchObject({ isWrong: false });
+    const data = /"data":"([^"]*)"/.exec(closed?.json ?? '')?.[1];
     expect([undefined, 'QUJD']).toContain(data);
+  }
+});
+
+test.each([
+  ['a word in place of a key', '{malformed json: <<<chaos>>>', {}],
+  ['a key in single quotes', "{'a':1", {}],
+  ['brackets that do not match', '{"a":[1]}]', undefined],
+  ['a bracket of the other kind', '{"a":[1}', { a: [1] }],
+  ['a comma without a value', '[1,,', [1]],
+  ['a comma in front of the end', '{"a":1,}', { a: 1 }],
+  ['a value without its colon', '{"a" 1', {}],
+  ['a value without its comma', '{"a":1 "b":2', { a: 1 }],
+  ['a value without its key', '{"a":1,2', { a: 1 }],
+  ['a line break in a string', '{"a":1,"b":"x\n', { a: 1 }],
+  ['an escape that there is not', String.raw`["a","\x`, ['a']],
+  ['half an escape with a wrong digit', String.raw`["a","\u00g`, ['a']],
+  ['a word that there is not', '[1,nil', [1]],
+  ['a word that goes on', '[1,nulls', [1, null]],
+  ['a number with a leading zero', '[1,01', [1, 0]],
+  ['a number without digits behind its point', '[1,2.,', [1, 2]],
+  ['a plus sign', '[1,+2', [1]],
+  ['text behind a value', '{"a":1<html>', { a: 1 }],
+])('%s is wrong, and what stands in front of it is kept', (_, text, expected) => {
+  const closed = closeCutJson(text);
+  expect(closed && { ...closed, json: JSON.parse(closed.json) as unknown }).toEqual(
+    expected && { json: expected, isWrong: true },
+  );
+});
+
+test('every beginning of JSON is one, and with a wrong character behind it is none', () => {
+  const jsons = [
+    '{"a":[1,-2.5e+10,0,0.5E-3,true,false,null,"x\\u00e9\\n\\"",{}],"b":{"c":[]}}',
+    ' [ { "a" : [ ] , "b" : { } } , 12 , [ [ ] ] ] ',
+  ];
+  for (const json of jsons) {
+    expect(() => JSON.parse(json) as unknown).not.toThrow();
+    for (let end = json.search(/\S/) + 1; end < json.trimEnd().length; end++) {
+      expect(closeCutJson(json.slice(0, end)), json.slice(0, end)).toMatchObject({ isWrong: false });
+      const wrong = closeCutJson(`${json.slice(0, end)}\u0001`);
+      expect(wrong, json.slice(0, end)).toMatchObject({ isWrong: true });
+      expect(() => JSON.parse(wrong?.json ?? '') as unknown).not.toThrow();
+    }
   }
 });

@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+import { test } from '../helpers/with-server.ts';
 import { deviation, png } from './deviation.ts';
 
 const text = ['text', 'hi'];
@@ -61,6 +63,29 @@ deviation('a foreign body with status 200 is a bad reply (wire 6 #15)', {
   code: 9,
   document: { error: { class: 'bad-reply' } },
 });
+
+const wrong = ['{malformed json: <<<chaos>>>}', "{'a':1", '{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}],<br>'];
+const beginnings = [
+  '{"candidates":[{"content":{"parts":[{"text":"Hi',
+  '{"candidates":[{"content":{"parts":[{"text":"Hi"}',
+];
+for (const [bodies, code] of [
+  [wrong, 9],
+  [beginnings, 11],
+] as const) {
+  for (const body of bodies) {
+    const kept = body.includes('Hi') ? 'Hi\n' : '';
+    test(`${body} is exit ${code}, and what came is kept`, async ({ server, cli }) => {
+      server.reply({ body });
+      const ran = await cli(text);
+      expect([ran.code, ran.stdout]).toEqual([code, kept]);
+      const asMessage = body.replace('"candidates":[{"content":{"parts":[', '"type":"message","content":[');
+      server.reply({ body: asMessage.replace('"}]}}]', '"}]').replace('{"text"', '{"type":"text","text"') });
+      const message = await cli(chat);
+      expect([message.code, message.stdout]).toEqual([code, kept]);
+    });
+  }
+}
 
 deviation('a reply in an array of pieces is joined (wire 6 #19)', {
   argv: text,
@@ -171,4 +196,32 @@ deviation('content that is a plain string is the text (wire 6 #43)', {
   reply: '{"id":"msg_1","role":"assistant","content":"Hi","stop_reason":"end_turn"}',
   code: 0,
   document: { text: 'Hi', role: 'assistant', complete: true },
+});
+
+const callPieces = [
+  '{"name":"get_weather","willContinue":true}',
+  '{"partialArgs":[{"jsonPath":"$.place.city","stringValue":"New ","willContinue":true}],"willContinue":true}',
+  '{"partialArgs":[{"jsonPath":"$.place.city","stringValue":"York"},{"jsonPath":"$.days","numberValue":3}],"willContinue":true}',
+  '{}',
+];
+const inEvents = (pieces: readonly string[]): string =>
+  pieces.map((piece) => `data: {"candidates":[{"content":{"parts":[{"functionCall":${piece}}]}}]}\n\n`).join('') +
+  'data: {"candidates":[{"finishReason":"STOP"}]}\n\n';
+
+deviation('streamed arguments of a call are joined by path (wire 6 #44)', {
+  argv: text,
+  reply: inEvents(callPieces),
+  code: 0,
+  document: { complete: true, toolCalls: [{ name: 'get_weather', input: { place: { city: 'New York' }, days: 3 } }] },
+});
+
+deviation('streamed arguments that do not end are incomplete (wire 6 #44)', {
+  argv: text,
+  reply: inEvents(callPieces.slice(0, 2)),
+  code: 11,
+  document: {
+    complete: false,
+    toolCalls: [{ name: 'get_weather', input: { place: { city: 'New ' } } }],
+    error: { class: 'incomplete', message: expect.stringContaining('the call get_weather is not whole') as string },
+  },
 });

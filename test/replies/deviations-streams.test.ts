@@ -138,6 +138,37 @@ deviation('a last event that is cut says nothing (wire 6 #33)', {
   document: cut,
 });
 
+deviation('a last event that is no beginning of JSON is a bad stream, and keeps what came (wire 6 #33)', {
+  argv: chat,
+  reply: `${start}${block}${delta('Hello')}event: message_delta\ndata: {"type":"message_delta","delta":<html>`,
+  code: 9,
+  document: cut,
+});
+
+deviation('a last `[DONE]` that is cut says nothing (wire 6 #33)', {
+  argv: chat,
+  reply: `${start}${block}${delta('Hello')}${close}${stop}data: [DO`,
+  code: 0,
+  document: hello,
+});
+
+const broken = Buffer.from(start + block + delta('Hello') + delta('b\u0000d') + close + stop + end);
+
+deviation('an event that is not UTF-8 is a bad stream, and keeps what came (wire 6 #32)', {
+  argv: chat,
+  reply: { chunks: [broken.map((byte) => (byte === 0 ? 0xff : byte))] },
+  code: 9,
+  stdout: 'Hello\n',
+  stderr: 'an event of the stream is not UTF-8',
+});
+
+deviation('a delta without a type is a bad stream, and keeps what came (wire 6 #30)', {
+  argv: chat,
+  reply: start + block + delta('Hello') + delta('lost').replace('"type":"text_delta",', '') + close + stop + end,
+  code: 9,
+  document: { complete: false, text: 'Hello', error: { message: 'a delta of the stream has no type' } },
+});
+
 deviation('no usage at all (wire 6 #34)', {
   argv: chat,
   reply: whole.replace(/,"usage":\{[^}]*\}/, '').replace(/,"usage":\{[^}]*\}/, ''),
@@ -176,9 +207,9 @@ deviation('data lines that are padded with blanks (wire 6 #22)', {
   document: hello,
 });
 
-deviation('unknown events, blocks, deltas and reasons are passed over (wire 6 #30)', {
+deviation('unknown events, blocks and deltas are passed over (wire 6 #30)', {
   argv: chat,
-  reply: `${start}event: new_event\ndata: {"type":"new_event","x":[1]}\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":1,"content_block":{"type":"hologram","x":{"y":1}}}\n\nevent: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"new_delta","x":1}}\n\nevent: content_block_stop\ndata: {"type":"content_block_stop","index":1}\n\n${block}${delta('Hello')}${close}${stop.replace('end_turn', 'new_reason')}${end}`,
+  reply: `${start}event: new_event\ndata: {"type":"new_event","x":[1]}\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":1,"content_block":{"type":"hologram","x":{"y":1}}}\n\nevent: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"new_delta","x":1}}\n\nevent: content_block_stop\ndata: {"type":"content_block_stop","index":1}\n\n${block}${delta('Hello')}${close}${stop}${end}`,
   code: 0,
-  document: { ...hello, stopReason: 'new_reason' },
+  document: hello,
 });

@@ -157,7 +157,44 @@ test('holds a shortcut to the limits of a stream', async () => {
   expect(await readKnown({ maxEventBytes: body.length - 1 }, body)).toEqual(['a', 'k', 'k'].map((data) => ({ data })));
 });
 
-test('shows half a character that ASCII follows as broken', async () => {
-  const chunks = chunksOf('data: a', Uint8Array.of(0xc3), 'b\n\n');
-  expect(await read(chunks)).toEqual([{ data: 'a\ufffdb' }]);
+test.each<[string, Uint8Array[]]>([
+  ['half a character that ASCII follows', [Buffer.from('data: a'), Uint8Array.of(0xc3), Buffer.from('b\n\n')]],
+  ['a byte that is never one', [Buffer.from('data: a'), Uint8Array.of(0xff, 0x62, 10, 10)]],
+  ['a character that ends without a beginning', [Buffer.concat([Buffer.from('data: é'), Uint8Array.of(0xa9)])]],
+  ['half of a surrogate pair', [Buffer.from('data: a'), Uint8Array.of(0xed, 0xa0), Uint8Array.of(0x80, 10, 10)]],
+])('%s in an event is a bad reply, and the events in front of it are kept', async (_, bytes) => {
+  for (const chunks of [[Buffer.concat(bytes)], bytes]) {
+    const first = Buffer.from('data: é1\n\ndata: 2\n\n');
+    const events = readEvents(chunksOf(Buffer.concat([first, chunks[0] as Uint8Array]), ...chunks.slice(1)));
+    expect((await events.next()).value).toEqual([{ data: 'é1' }, { data: '2' }]);
+    await expect(events.next()).rejects.toMatchObject({
+      class: 'bad-reply',
+      message: expect.stringContaining('UTF-8'),
+    });
+  }
+});
+
+test('gives the events in front of one that is too large', async () => {
+  const events = readEvents(chunksOf(`data: 1\n\ndata: ${'x'.repeat(200)}\n\ndata: 2\n\n`), { maxEventBytes: 100 });
+  expect((await events.next()).value).toEqual([{ data: '1' }]);
+  await expect(events.next()).rejects.toMatchObject({ class: 'bad-reply' });
+});
+
+test.each(['\n', '\r\n', '\r'])('counts the lines of an event that does not end (%j)', async (lineEnd) => {
+  let pulled = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    const chunk = Buffer.from(`data: x${lineEnd}`.repeat(8000));
+    for (;;) {
+      pulled += chunk.length;
+      yield chunk;
+    }
+  }
+  await expect(read(endless(), { maxEventBytes: 1_000_000 })).rejects.toMatchObject({ class: 'bad-reply' });
+  expect(pulled).toBeLessThan(200_000);
+});
+
+test.each(['\n', '\r\n', '\r'])('counts only the lines of the event that is open (%j)', async (lineEnd) => {
+  const text = `data: x${lineEnd}data: y${lineEnd}${lineEnd}: ping${lineEnd}${lineEnd}`;
+  const events = await read(chunksOf(...Array<string>(200).fill(text)), { maxEventBytes: 1000 });
+  expect(events.map(({ data }) => data)).toEqual(Array(200).fill('x\ny'));
 });

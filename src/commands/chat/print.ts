@@ -1,5 +1,6 @@
 import type { Answer } from '../../client/content.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
+import { judge, type Wanted } from '../../client/verdict.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../context.ts';
@@ -47,9 +48,10 @@ interface Printing {
   context: Context;
 }
 
-/** The last line of `--jsonl`: how the answer ended. */
-export function endLine({ result, error }: Answer, { redact, clean }: Redaction): object {
+/** The last line of `--jsonl`: how the answer ended, and the error that this means. */
+export function endLine({ result, error }: Answer, wanted: Wanted, { redact, clean }: Redaction): object {
   const { stopReason, usage, responseId, modelVersion, toolCalls } = result;
+  const message = (error ?? judge(result, wanted))?.message;
   return clean({
     type: 'result',
     complete: result.complete && error === undefined,
@@ -58,6 +60,6 @@ export function endLine({ result, error }: Answer, { redact, clean }: Redaction)
     responseId,
     modelVersion,
     toolCalls,
-    error: error && redact(error.message),
+    error: message && redact(message),
   });
 }

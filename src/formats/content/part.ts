@@ -1,6 +1,6 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { camelCase, field, objectField, textField } from '../fields.ts';
+import { camelCase, field, listField, objectField, textField } from '../fields.ts';
 import type { ContentPart } from './types.ts';
 
 /** What one part of a candidate holds. A part should hold one thing; where it holds text beside another, both come out. */
@@ -16,9 +16,16 @@ export function decodePart(raw: JsonValue): ContentPart[] {
 
 function callOf(raw: JsonObject): ContentPart | undefined {
   const call = objectField(raw, 'functionCall');
-  const name = call && textField(call, 'name');
-  if (!call || name === undefined) return undefined;
-  return { kind: 'call', id: textField(call, 'id'), name, input: field(call, 'args') ?? {} };
+  if (!call) return undefined;
+  const name = textField(call, 'name');
+  const args = field(call, 'args');
+  const partialArgs = listField(call, 'partialArgs') ?? [];
+  const willContinue = field(call, 'willContinue') === true;
+  const id = textField(call, 'id');
+  if (name !== undefined && partialArgs.length === 0 && !willContinue)
+    return { kind: 'call', id, name, input: args ?? {} };
+  const isEnd = keysOf(call).length === 0;
+  return { kind: 'call-piece', id, name, args: isObject(args) ? args : undefined, partialArgs, willContinue, isEnd };
 }
 
 function blobOf(raw: JsonObject, thought: boolean): ContentPart | undefined {

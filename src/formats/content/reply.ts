@@ -22,9 +22,15 @@ export function decodeContentReply(json: unknown): ContentReply {
  * wins. What is no piece of a reply is skipped. Throws bad-reply when none is.
  */
 export function mergeContentReplies(replies: readonly unknown[]): ContentReply {
+  const reply = decodeContentPieces(replies);
+  if (reply === undefined) throw notAReply(replies);
+  return reply;
+}
+
+/** The same; undefined where none is a piece of a reply. */
+export function decodeContentPieces(replies: readonly unknown[]): ContentReply | undefined {
   const pieces = replies.map(unwrap).filter((piece) => piece !== undefined);
-  if (pieces.length === 0) throw notAReply(replies);
-  return pieces.map(decodePiece).reduce(joinReplies);
+  return pieces.length === 0 ? undefined : pieces.map(decodePiece).reduce(joinContentReplies);
 }
 
 /** Text of a candidate without its thoughts: its text parts, joined without a separator. */
@@ -82,14 +88,15 @@ function decodeCandidate(raw: JsonObject, position: number): Candidate {
     index: numberField(raw, 'index') ?? position,
     role: textField(content, 'role'),
     parts: (listField(content, 'parts') ?? []).flatMap(decodePart),
-    finishReason: textField(raw, 'finishReason'),
+    // Pieces of a stream may carry an empty one before the last.
+    finishReason: textField(raw, 'finishReason') || undefined,
     finishMessage: textField(raw, 'finishMessage'),
     safetyRatings: listField(raw, 'safetyRatings'),
   };
 }
 
 /** Adds a later piece to the reply so far, in place: both were just decoded and belong to no one else. */
-function joinReplies(reply: ContentReply, after: ContentReply): ContentReply {
+export function joinContentReplies(reply: ContentReply, after: ContentReply): ContentReply {
   for (const candidate of after.candidates) addCandidate(reply.candidates, candidate);
   reply.promptFeedback = after.promptFeedback ?? reply.promptFeedback;
   reply.blockReason = after.blockReason ?? reply.blockReason;

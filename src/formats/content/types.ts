@@ -46,7 +46,21 @@ export type ContentPart =
   | { kind: 'text'; text: string; thought: boolean }
   | { kind: 'blob'; mimeType: string | undefined; data: string; thought: boolean }
   | { kind: 'call'; id: string | undefined; name: string; input: JsonValue }
+  | CallPiece
   | { kind: 'other'; keys: string[] };
+
+/** A part of a call whose arguments are streamed (wire.md 6 #44). */
+export interface CallPiece {
+  kind: 'call-piece';
+  id: string | undefined;
+  name: string | undefined;
+  args: JsonObject | undefined;
+  /** Values with the path of their place. */
+  partialArgs: JsonValue[];
+  willContinue: boolean;
+  /** An empty call: the one before is over. */
+  isEnd: boolean;
+}
 
 /** One candidate of a reply (spec.md 2.2). */
 export interface Candidate {

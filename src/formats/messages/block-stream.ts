@@ -1,5 +1,6 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
+import { badStream } from './bad-stream.ts';
 import { openBlock } from './open-block.ts';
 import type { OpenBlock } from './open-block.ts';
 import type { StreamDelta } from './types.ts';
@@ -26,21 +27,28 @@ export function startBlock(blocks: BlockStream, payload: JsonObject): StreamDelt
   return beginBlock(blocks, payload['index'], start);
 }
 
-/** content_block_delta; kinds that are not known mean nothing. */
+/** content_block_delta; kinds that are not known mean nothing. Throws bad-reply for a delta that cannot be read. */
 export function addDelta(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
   const delta = payload['delta'];
-  if (!isObject(delta)) return [];
+  if (!isObject(delta) || typeof delta['type'] !== 'string') throw badStream('a delta of the stream has no type');
   const { type } = delta;
-  if (type === 'text_delta') return addText(blocks, payload['index'], { type: 'text', text: delta['text'] });
+  if (type === 'text_delta') return addText(blocks, payload['index'], { type: 'text', text: textIn(delta, 'text') });
   if (type === 'thinking_delta')
-    return addText(blocks, payload['index'], { type: 'thinking', text: delta['thinking'] });
+    return addText(blocks, payload['index'], { type: 'thinking', text: textIn(delta, 'thinking') });
+  const json = type === 'input_json_delta' ? textIn(delta, 'partial_json') : '';
   const block = positionOf(blocks, payload['index']);
   const open = block === undefined ? undefined : blocks.list[block];
   if (block === undefined || !open) return [];
-  if (type === 'input_json_delta') return addInput(open, delta, block);
+  if (type === 'input_json_delta') return addInput(open, json, block);
   if (type === 'signature_delta' && typeof delta['signature'] === 'string') open.signature = delta['signature'];
   if (type === 'citations_delta' && isObject(delta['citation'])) open.citations.push(delta['citation']);
   return [];
+}
+
+function textIn(delta: JsonObject, name: string): string {
+  const text = delta[name] ?? '';
+  if (typeof text !== 'string') throw badStream(`the ${name} of a delta of the stream is no text`);
+  return text;
 }
 
 /** content_block_stop. */
@@ -68,9 +76,9 @@ function beginBlock(blocks: BlockStream, index: unknown, start: JsonObject): Str
 export function addText(
   blocks: BlockStream,
   index: unknown,
-  { type, text }: { type: 'text' | 'thinking'; text: unknown },
+  { type, text }: { type: 'text' | 'thinking'; text: string },
 ): StreamDelta[] {
-  if (typeof text !== 'string' || text === '') return [];
+  if (text === '') return [];
   let block = positionOf(blocks, index);
   let open = block === undefined ? undefined : blocks.list[block];
   const begun = open?.type === type ? [] : beginBlock(blocks, index, { type });
@@ -90,9 +98,8 @@ export function flushText(blocks: BlockStream, block: number): StreamDelta[] {
   return [{ type: 'text', text, block }];
 }
 
-function addInput(open: OpenBlock, delta: JsonObject, block: number): StreamDelta[] {
-  const json = delta['partial_json'];
-  if (typeof json !== 'string' || json === '' || open.type === 'text' || open.type === 'thinking') return [];
+function addInput(open: OpenBlock, json: string, block: number): StreamDelta[] {
+  if (json === '' || open.type === 'text' || open.type === 'thinking') return [];
   open.text += json;
   return [{ type: 'tool-input', json, block }];
 }

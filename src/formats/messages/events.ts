@@ -1,9 +1,9 @@
-import { GatewayError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { findErrorInReply } from '../error-body.ts';
 import { failureOfError } from '../failure.ts';
 import { quote } from '../quote.ts';
+import { badStream } from './bad-stream.ts';
 import { addDelta, addText, flushText, startBlock, stopBlock } from './block-stream.ts';
 import type { BlockStream, TextFilter } from './block-stream.ts';
 import { closeBlock } from './open-block.ts';
@@ -95,7 +95,10 @@ function feed(state: State, fed: ServerEvent | TextRun): StreamDelta[] {
     // Of a delta only what it tells is kept; of a block's start, a signature or a citation all of it.
     return bounded(state, deltas, type === 'content_block_delta' && deltas.length > 0 ? 0 : data.length);
   }
-  if (!state.ended) throwError(state, type, payload);
+  if (state.ended) return [];
+  throwError(state, type, payload);
+  // What has no type is skipped where it tells nothing.
+  if (type === '' && isObject(payload['delta'])) throw badStream('an event of the stream has no type');
   return [];
 }
 
@@ -140,12 +143,13 @@ function startMessage(state: State, payload: JsonObject): StreamDelta[] {
 /** message_delta; there may be several, and each field that is not null is the newest (wire.md 6 #34). */
 function changeMessage(state: State, payload: JsonObject): StreamDelta[] {
   addUsage(state, payload);
-  const delta = payload['delta'];
-  if (!isObject(delta)) return [];
+  const delta = payload['delta'] ?? {};
+  if (!isObject(delta)) throw badStream('a message_delta of the stream cannot be read');
   state.stopSequence = stringOf(delta['stop_sequence']) ?? state.stopSequence;
   state.stopDetails = delta['stop_details'] ?? state.stopDetails;
-  const stopReason = stringOf(delta['stop_reason']);
-  if (!stopReason) return [];
+  const stopReason = delta['stop_reason'] ?? '';
+  if (typeof stopReason !== 'string') throw badStream('the stop reason of the stream is no text');
+  if (stopReason === '') return [];
   state.stopReason = stopReason;
   return [{ type: 'stop', stopReason }];
 }
@@ -186,8 +190,4 @@ function addUsage(state: State, holder: JsonObject): void {
 
 function stringOf(value: JsonValue | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function badStream(message: string, cause?: unknown): GatewayError {
-  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
 }

@@ -96,7 +96,7 @@ describe('createMessageAssembler', () => {
       { data: '{"type":"content_block_delta","index":7,"delta":{"type":"input_json_delta","partial_json":"{"}}' },
     ],
     ['a stop without a block', { data: blockStop(7) }],
-    ['a delta that is none', { data: '{"type":"content_block_delta","index":0}' }],
+    ['a delta whose text is null', { data: sample.delta({ type: 'text_delta', text: null }) }],
     [
       'an unknown delta',
       { data: '{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"x"}}' },
@@ -107,6 +107,23 @@ describe('createMessageAssembler', () => {
   ])('skips %s', (_, event) => {
     const fed = feedAll([...hello.slice(0, 4), event, ...hello.slice(4), end, stop]);
     expect(fed).toStrictEqual(feedAll([...hello, end, stop]));
+  });
+
+  test.each([
+    ['a delta that is none', '{"type":"content_block_delta","index":0}'],
+    ['a delta that is null', '{"type":"content_block_delta","index":0,"delta":null}'],
+    ['a delta that is a text', '{"type":"content_block_delta","index":0,"delta":"x"}'],
+    ['a delta without a type', sample.delta({ text: 'x' })],
+    ['a delta whose type is a number', sample.delta({ type: 5, text: 'x' })],
+    ['a delta whose text is a number', sample.delta({ type: 'text_delta', text: 5 })],
+    ['a delta whose input is an object', sample.delta({ type: 'input_json_delta', partial_json: {} })],
+    ['an event with a delta and without a type', '{"index":0,"delta":{"type":"text_delta","text":"x"}}'],
+    ['a message_delta that is a text', '{"type":"message_delta","delta":"x"}'],
+    ['a stop reason that is a number', '{"type":"message_delta","delta":{"stop_reason":5}}'],
+  ])('%s is a bad stream, and what came is kept', (_, data) => {
+    const { error, reply } = feedAll([...hello, data, end, stop]);
+    expect(error).toMatchObject({ class: 'bad-reply' });
+    expect([messageText(reply), reply.complete]).toStrictEqual(['Hello', false]);
   });
 
   test('reads data that is padded with blanks, and a byte order mark (wire 5, 6 #31)', () => {

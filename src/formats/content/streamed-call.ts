@@ -1,0 +1,72 @@
+import { isObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { field, textField } from '../fields.ts';
+import { changeAt, put } from './json-path.ts';
+import type { CallPiece, ContentPart } from './types.ts';
+
+/** A call of a function, put together from its pieces where it was streamed. */
+export interface JoinedCall {
+  id: string | undefined;
+  name: string;
+  input: JsonValue;
+  /** All of its arguments came, and could be read. */
+  isWhole: boolean;
+}
+
+/** The calls of a candidate. A piece without a name goes on with the last call that was streamed. */
+export function joinCalls(parts: readonly ContentPart[]): JoinedCall[] {
+  const calls: JoinedCall[] = [];
+  let open: OpenCall | undefined;
+  for (const part of parts) {
+    if (part.kind === 'call') {
+      calls.push({ id: part.id, name: part.name, input: part.input, isWhole: true });
+      open = undefined;
+    } else if (part.kind === 'call-piece') {
+      const begun = open !== undefined && goesOn(open.call, part) ? open : beginCall(part, calls);
+      if (begun) addPiece(begun, part);
+      open = begun ?? open;
+    }
+  }
+  return calls;
+}
+
+interface OpenCall {
+  call: JoinedCall & { input: JsonObject };
+  /** Paths of strings that go on in a later piece. */
+  openPaths: Set<string>;
+  isBroken: boolean;
+}
+
+function goesOn(call: JoinedCall, { id, name }: CallPiece): boolean {
+  if (name === undefined) return true;
+  return name === call.name && id === call.id && (id !== undefined || !call.isWhole);
+}
+
+/** Undefined for the end of a call that was not streamed. */
+function beginCall(piece: CallPiece, calls: JoinedCall[]): OpenCall | undefined {
+  if (piece.name === undefined && piece.partialArgs.length === 0) return undefined;
+  const call = { id: piece.id, name: piece.name ?? '', input: {}, isWhole: false };
+  calls.push(call);
+  return { call, openPaths: new Set(), isBroken: piece.name === undefined };
+}
+
+function addPiece(open: OpenCall, { args, partialArgs, willContinue, isEnd }: CallPiece): void {
+  const { call, openPaths } = open;
+  for (const [name, value] of Object.entries(args ?? {})) put(call.input, name, value);
+  for (const arg of partialArgs) if (!isObject(arg) || !addArgument(call.input, arg, openPaths)) open.isBroken = true;
+  call.isWhole = !open.isBroken && (isEnd || (!willContinue && openPaths.size === 0));
+}
+
+/** Strings come in parts, all else at once. False where the place or the value cannot be read. */
+function addArgument(input: JsonObject, arg: JsonObject, openPaths: Set<string>): boolean {
+  const path = textField(arg, 'jsonPath');
+  if (path === undefined) return false;
+  if (field(arg, 'willContinue') === true) openPaths.add(path);
+  else openPaths.delete(path);
+  const text = textField(arg, 'stringValue');
+  if (text !== undefined) return changeAt(input, path, (before) => (typeof before === 'string' ? before : '') + text);
+  const value = field(arg, 'numberValue') ?? field(arg, 'boolValue');
+  if (value !== undefined) return typeof value !== 'object' && changeAt(input, path, () => value);
+  const isNull = 'nullValue' in arg || 'null_value' in arg;
+  return isNull ? changeAt(input, path, () => null) : true;
+}

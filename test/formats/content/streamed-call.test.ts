@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { decodePart } from '../../../src/formats/content/part.ts';
+import { joinCalls, type JoinedCall } from '../../../src/formats/content/streamed-call.ts';
+import type { JsonObject } from '../../../src/json.ts';
+
+const join = (...calls: JsonObject[]): JoinedCall[] =>
+  joinCalls(calls.flatMap((functionCall) => decodePart({ functionCall })));
+const at = (jsonPath: string, value: JsonObject): JsonObject => ({ jsonPath, ...value });
+const text = (jsonPath: string, stringValue: string, willContinue?: boolean): JsonObject =>
+  at(jsonPath, { stringValue, ...(willContinue !== undefined && { willContinue }) });
+const part = (...partialArgs: JsonObject[]): JsonObject => ({ partialArgs, willContinue: true });
+const whole = (name: string, input: JsonObject, id?: string): JoinedCall => ({ id, name, input, isWhole: true });
+const begin = { name: 'f', willContinue: true };
+
+test('values are joined by their paths, and strings are appended (wire 6 #44)', () => {
+  const parts = [
+    part(text('$.place.city', 'New ', true)),
+    part(text('$.place.city', 'Yo', true), at('$.days', { numberValue: 3 })),
+    part(text('$.place.city', 'rk')),
+    part(
+      at('$.exact', { boolValue: false }),
+      at('$.note', { nullValue: null }),
+      at('$.none', { nullValue: 'NULL_VALUE' }),
+    ),
+    part(text('$.list[0].a', 'x'), text('$.list[1].a', 'y'), at("$['a b']", { numberValue: 0 }), text('$["c"]', '')),
+  ];
+  const input = {
+    place: { city: 'New York' },
+    days: 3,
+    exact: false,
+    note: null,
+    none: null,
+    list: [{ a: 'x' }, { a: 'y' }],
+    'a b': 0,
+    c: '',
+  };
+  expect(join(begin, ...parts, {})).toEqual([whole('f', input)]);
+});
+
+test.each<[string, JsonObject[], JoinedCall[]]>([
+  [
+    'a last piece that does not go on ends a call',
+    [begin, { partialArgs: [text('$.a', 'x')] }],
+    [whole('f', { a: 'x' })],
+  ],
+  [
+    'a name and an id may be repeated in each piece',
+    [
+      { name: 'f', id: '1', ...part(text('$.a', 'San ', true)) },
+      { name: 'f', id: '1', partialArgs: [text('$.a', 'Francisco')], willContinue: false },
+    ],
+    [whole('f', { a: 'San Francisco' }, '1')],
+  ],
+  [
+    'pieces without a sign that they go on are one call',
+    [{ name: 'f', partialArgs: [text('$.a', 'x', true)] }, { partialArgs: [text('$.a', 'y')] }, {}],
+    [whole('f', { a: 'xy' })],
+  ],
+  [
+    'two calls of one function are two',
+    [begin, part(text('$.a', 'x')), {}, begin, part(text('$.a', 'y')), {}],
+    [whole('f', { a: 'x' }), whole('f', { a: 'y' })],
+  ],
+  ['a call without arguments', [begin, {}], [whole('f', {})]],
+  ['snake case', [{ name: 'f', partial_args: [{ json_path: '$.a', string_value: 'x' }] }], [whole('f', { a: 'x' })]],
+  ['an end without a call is nothing', [{}], []],
+  ['whole calls stay as they are', [{ name: 'f', args: { a: 1 } }, {}], [whole('f', { a: 1 })]],
+])('%s', (_, calls, expected) => {
+  expect(join(...calls)).toEqual(expected);
+});
+
+test.each<[string, JsonObject[]]>([
+  ['only its name came', [begin]],
+  ['it goes on', [begin, part(text('$.a', 'x'))]],
+  ['a string goes on', [{ name: 'f', partialArgs: [text('$.a', 'x', true)] }]],
+  ['its beginning is missing', [part(text('$.a', 'x')), {}]],
+  ['a path cannot be read', [begin, part(text('a', 'x')), {}]],
+  ['a path is missing', [begin, part({ stringValue: 'x' }), {}]],
+  ['a path leads to the root', [begin, part(text('$', 'x')), {}]],
+  ['a path ends in the middle', [begin, part(text("$['a", 'x')), {}]],
+  ['a path leads through a text', [begin, part(text('$.a', 'x'), text('$.a.b', 'y')), {}]],
+  ['a path skips items of a list', [begin, part(text('$.a[99999999]', 'x')), {}]],
+  ['a path is deeper than anything', [begin, part(text(`$${'.a'.repeat(5000)}`, 'x')), {}]],
+  ['a value is an object', [begin, part(at('$.a', { numberValue: {} })), {}]],
+])('a call is not whole where %s', (_, calls) => {
+  expect(join(...calls).map(({ isWhole }) => isWhole)).toEqual([false]);
+});
+
+test('a path never changes what objects inherit', () => {
+  const args = JSON.parse('{"__proto__":{"polluted":"x"}}') as JsonObject;
+  expect(JSON.stringify(join({ ...begin, args }, {})[0]?.input)).toBe('{"__proto__":{"polluted":"x"}}');
+  const [call] = join(begin, part(text('$.__proto__.polluted', 'x'), text('$.constructor', 'y')), {});
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  expect(JSON.stringify(call?.input)).toBe('{"__proto__":{"polluted":"x"},"constructor":"y"}');
+});

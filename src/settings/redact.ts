@@ -58,7 +58,7 @@ export function isUnmistakable(value: string): boolean {
 }
 
 /** The value with every string in it redacted; the names of its members stay as they are. */
-export function redactStrings<T>(value: T, redact: Redactor): T {
+function redactStrings<T>(value: T, redact: Redactor): T {
   if (typeof value === 'string') return redact(value) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
   if (typeof value !== 'object' || value === null) return value;

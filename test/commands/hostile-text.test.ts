@@ -5,7 +5,7 @@ import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
 
-const obeyed = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+const obeyed = /(?!\n)[\p{Cc}\p{Bidi_Control}]/u;
 const hostile = '\u009b2J\u202eabc\u001b]52;c;x\u0007';
 const command = '::error::x\n##[set-output name=a]b';
 const ci = { GITHUB_ACTIONS: 'true' };

@@ -12,6 +12,8 @@ interface Beginning {
   flags: ConnectionFlags & StdoutFlags;
   context: Context;
   settings: Settings;
+  /** A session keeps the answer, whoever reads stdout. */
+  isKept?: boolean;
 }
 
 /** What a command needs to send its request and to publish the pictures of the reply. */
@@ -27,12 +29,12 @@ interface Begun {
 export async function begin(
   post: Post,
   plan: ImagePlan,
-  { flags, context, settings }: Beginning,
+  { flags, context, settings, isKept = false }: Beginning,
 ): Promise<Begun | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
-  if (plan.besideText || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
+  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
   const images = await planImages(plan, context);
   const session = await openSession(settings, flags, context);
   context.atEnd(() => session.close());

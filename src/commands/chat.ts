@@ -52,7 +52,8 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const tools = await openTools(flags, post.body, { context });
   const { output, force, dryRun } = flags;
   const plan = { output, force, dryRun, prompt, model, besideText: true };
-  const begun = await begin(post, plan, { flags, context, settings });
+  const isKept = resumed?.file !== undefined;
+  const begun = await begin(post, plan, { flags, context, settings, isKept });
   if (!begun) return;
 
   const { images, session } = begun;

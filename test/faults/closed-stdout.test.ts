@@ -38,6 +38,15 @@ describe('faults 2c: a stdout that is closed', () => {
     });
   });
 
+  test('an answer that a session keeps needs no stdout', async () => {
+    const server = await serve();
+    server.reply({ headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('Hello')) });
+    expect(await bash('$CLI chat x --session ./talk.jsonl >&- && grep -c Hello talk.jsonl', server)).toMatchObject({
+      code: 0,
+      stdout: '1\n',
+    });
+  });
+
   test('a picture needs no stdout', async () => {
     const server = await serve();
     server.reply({ body: imageReply({ mimeType: 'image/png', data: dot }) });

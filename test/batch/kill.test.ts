@@ -2,32 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
 import { beforeAll, describe, expect } from 'vitest';
 import { bootMark } from '../../src/lock/processes.ts';
+import { bundle } from '../helpers/bundle.ts';
 import type { CountingServer } from './counting-server.ts';
 import { type BatchFolder, createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
 
 const jobCount = 12;
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
-const root = join(import.meta.dirname, '../..');
 let program = '';
 
 beforeAll(async () => {
-  program = join(createFolder().cwd, 'child.mjs');
-  // CommonJS packages inside the bundle ask for Node's own modules by require.
-  const banner =
-    "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
-  await build({
-    entryPoints: [join(root, 'test/batch/kill-child.ts')],
-    outfile: program,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    banner: { js: banner },
-    logLevel: 'error',
-  });
+  program = await bundle('test/batch/kill-child.ts');
 });
 
 interface Child {

@@ -31,13 +31,15 @@ export async function sendJobs(
   batch: Batch,
   { step, graceMs = defaultGraceMs }: BatchHooks,
 ): Promise<Stop | undefined> {
-  const { flags, context, outdir, state, lostEnds, plan, builder } = batch;
+  const { flags, context, outdir, lock, state, lostEnds, plan, builder } = batch;
   const { io, ui } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
   const redact = (text: string): string => ui.redact(text);
+  await lock.confirm();
   const recorder = await openRecorder({
     folder: outdir,
+    lock,
     run: runRecord(batch),
     lostEnds,
     now: () => io.now(),
@@ -90,7 +92,7 @@ async function tellDraining({ flight, context }: Performing, graceMs: number): P
 
 /** What all jobs are performed with. */
 function performingOf(
-  { flags, context, outdir }: Batch,
+  { flags, context, outdir, lock }: Batch,
   { session, gate, pace }: { session: Session; gate: BatchGate; pace: Pacer },
 ): Performing {
   return {
@@ -106,6 +108,7 @@ function performingOf(
     startDeadline: createDeadlines(),
     gate,
     pace,
+    lock,
     strict: flags.strict === true,
     requireComplete: flags.requireComplete === true,
     flight: createFlight(context.signal),

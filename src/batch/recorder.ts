@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import type { Lock } from './lock.ts';
 import { SyncedFile } from './synced-file.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
 
-/** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written, or batch-locked where another run took over. */
+/** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
 export interface Recorder {
   /** Resolves when the disk has them: only then may their requests go out. */
   ready(group: readonly Noted[]): Promise<void>;
@@ -26,8 +25,6 @@ interface Noted {
 
 export interface RecorderOptions {
   folder: string;
-  /** Whoever has lost it writes nothing more. */
-  lock: Pick<Lock, 'check' | 'confirm'>;
   run: RunRecord;
   /** Ends of jobs that an earlier run could not write down. */
   lostEnds: readonly JobRecord[];
@@ -44,15 +41,7 @@ export interface RecorderOptions {
 const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
-export async function openRecorder({
-  folder,
-  lock,
-  run,
-  lostEnds,
-  now,
-  redact,
-  step,
-}: RecorderOptions): Promise<Recorder> {
+export async function openRecorder({ folder, run, lostEnds, now, redact, step }: RecorderOptions): Promise<Recorder> {
   const journal = await SyncedFile.open(join(folder, batchFiles.journal));
   const results = await SyncedFile.open(join(folder, batchFiles.results));
   // The ends first: the run's own record says that earlier results are no ends any more.
@@ -70,29 +59,20 @@ export async function openRecorder({
 
   async function unsent(group: readonly Noted[]): Promise<void> {
     if (group.length === 0) return;
-    await lock.check();
     note('unsent', group);
     await journal.sync();
   }
 
   return {
     async ready(group) {
-      if (run.boot === undefined) return lock.confirm();
-      await lock.check();
+      if (run.boot === undefined) return;
       note('ready', group);
       for (const { job } of group) step?.('ready-written', job.id);
-      // Behind the writing: who takes over after this look finds them in the journal.
-      await Promise.all([journal.sync(), lock.confirm()]);
+      await journal.sync();
       for (const { job } of group) step?.('ready-synced', job.id);
     },
     async sent(noted) {
-      await lock.check();
       note('sent', [noted]);
-      // Who stood still between the two lines finds out now, and takes its word back.
-      await lock.check()?.catch((error: unknown) => {
-        note('unsent', [noted]);
-        throw error;
-      });
       if (run.boot === undefined) await journal.sync();
       step?.('sent-written', noted.job.id);
     },
@@ -102,7 +82,6 @@ export async function openRecorder({
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
-      await lock.check();
       results.append(lineOf({ id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);

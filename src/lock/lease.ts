@@ -53,16 +53,15 @@ function msSince(then: Moment): number {
  * for three quarters of the time only.
  */
 export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseOptions): Lease {
-  let renewedAt = since;
-  let isLost = false;
+  const state = { renewedAt: since, isLost: false };
   let renewing: Promise<void> | undefined;
-  const isLate = (): boolean => msSince(renewedAt) > (leaseMs * 3) / 4;
+  const isLate = (): boolean => msSince(state.renewedAt) > (leaseMs * 3) / 4;
 
   async function renew(): Promise<void> {
     const began = moment();
     const isOwn = isLate() ? await renewLate() : await touch(path, text);
-    if (isOwn) renewedAt = began;
-    else isLost = true;
+    if (isOwn) state.renewedAt = began;
+    else state.isLost = true;
   }
 
   /** Somebody may be about to take it over: only who has the right to replace it may touch it. */
@@ -76,11 +75,11 @@ export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseO
   // What cannot be renewed now is tried again, and is not sure in the end.
   const beat = setInterval(() => void renewOnce().catch(() => undefined), beatMs).unref();
   return {
-    isSure: () => !isLost && !isLate(),
+    isSure: () => !state.isLost && !isLate(),
     async confirm() {
-      while (!isLost && isLate()) await renewOnce();
-      if (!isLost && (await readText(path)) !== text) isLost = true;
-      return !isLost;
+      while (!state.isLost && isLate()) await renewOnce();
+      if (!state.isLost && (await readText(path)) !== text) state.isLost = true;
+      return !state.isLost;
     },
     end: () => clearInterval(beat),
   };

@@ -11,7 +11,6 @@ test.each([
   const folder = scratchFolder();
   const recorder = await openRecorder({
     folder,
-    lock: { check: () => undefined, confirm: async () => undefined },
     run: {
       type: 'run',
       schema: 'gateway-cli/journal@1',

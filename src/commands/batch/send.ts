@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BatchGate, createGate, type Sleep } from '../../batch/gate.ts';
 import { createPacer, type Pacer } from '../../batch/rate.ts';
+import { guardRecorder } from '../../batch/guard.ts';
 import { openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/stage.ts';
@@ -39,7 +40,6 @@ export async function sendJobs(
   await lock.confirm();
   const recorder = await openRecorder({
     folder: outdir,
-    lock,
     run: runRecord(batch),
     lostEnds,
     now: () => io.now(),
@@ -67,7 +67,7 @@ export async function sendJobs(
         drop: async () => checked.own?.end(),
       };
     },
-    recorder,
+    recorder: guardRecorder(recorder, lock),
     elapsed: () => io.elapsed(),
     concurrency: Math.min(flags.concurrency ?? defaultConcurrency, plan.due),
     gate,

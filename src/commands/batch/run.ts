@@ -78,7 +78,8 @@ async function enterNew(path: string, context: Context, lease: LeaseTimes | unde
 }
 
 async function* idsOf(source: JobSource): AsyncGenerator<string> {
-  for await (const { id } of source.jobs()) yield id;
+  // Lines that are none any more were jobs when they were sent.
+  for await (const { id } of source.jobs(() => undefined)) yield id;
 }
 
 async function tellResume({ plan, context, source, flags, state }: Batch): Promise<void> {

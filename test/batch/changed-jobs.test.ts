@@ -46,16 +46,12 @@ function changeAt(
 }
 
 describe('a job file that changes in its place while a run reads it', () => {
-  test.for(
-    changes.flatMap(
-      (change) =>
-        [
-          ['a fresh', 0, change],
-          ['a resumed', 100, change],
-        ] as const,
-    ),
-  )(
-    '$0 run ($1 sent before) notices when $2.0; it ends with 14, and no job is sent twice',
+  const cases = changes.flatMap((change, i) => [
+    [`a resumed run notices when ${change[0]}`, 100, change] as const,
+    ...(i < 2 ? [[`a fresh run notices when ${change[0]}`, 0, change] as const] : []),
+  ]);
+  test.for(cases)(
+    '%s: it ends with 14, and no job is sent twice',
     async ([, before, change], { server, folder, batch }) => {
       if (before > 0) {
         folder.jobs(...jobs.slice(0, before).map((line) => line.trim()));

@@ -85,7 +85,7 @@ describe('a job file that changes in its place while a run reads it', () => {
     ['torn', '{"id":"p0000'],
   ])(
     '--ordered keeps each result once, with a job that stands %s in the changed file',
-    async ([, text], { server, folder, batch }) => {
+    async ([, text = ''], { server, folder, batch }) => {
       folder.jobs(...jobs.slice(0, 3).map((line) => line.trim()));
       server.answer = () => (folder.write('jobs.jsonl', `${text}${jobs[0]}`), undefined);
       expect((await batch(['--ordered'])).code).toBe(0);

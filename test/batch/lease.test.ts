@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
-import { canUnshare, unshare } from '../helpers/processes.ts';
+import { canFakeTime, canUnshare, offBy, unshare } from '../helpers/processes.ts';
 import type { CountingServer } from './counting-server.ts';
 import { type Child, childProgram } from './start-child.ts';
 import { type BatchFolder, manyJobs, test } from './with-batch.ts';
@@ -10,8 +9,6 @@ import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 const jobCount = 40;
 const leaseMs = 1500;
 const inContainer = [...unshare];
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
-const canFake = isFull || spawnSync('faketime', ['-f', '-5m', 'true']).status === 0;
 let start: Awaited<ReturnType<typeof childProgram>>;
 
 beforeAll(async () => {
@@ -89,10 +86,10 @@ describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and 
     expect(answers.toSorted()).toEqual(['p1', 'p2', 'p3', 'p4'].map((id) => `answer to ${id}`));
   });
 
-  test.skipIf(!canFake).for(['-5m', '+5m'])(
+  test.skipIf(!canFakeTime).for(['-5m', '+5m'])(
     'whose clock is off by %s keeps the folder (needs faketime)',
     async (offset, { server, folder }) => {
-      const { holder, answer } = await startHolder(folder, server, [...inContainer, 'faketime', '-f', offset]);
+      const { holder, answer } = await startHolder(folder, server, [...inContainer, ...offBy(offset)]);
       const began = renewedAt(folder);
       // Longer than the lease, by the file system's clock.
       for (let tries = 0; tries < 3 || renewedAt(folder) - began < 2 * leaseMs; tries++) {

@@ -20,6 +20,15 @@ export const unshare = ['unshare', '-pf', '--mount-proc', '--kill-child'] as con
 /** Whether this machine lets us make namespaces; the full run demands it. */
 export const canUnshare = process.env['GATEWAY_CLI_TEST_FULL'] === '1' || runs([...unshare, 'true']);
 
+/** Whether the clocks of programs can be set; the full run demands it. */
+export const canFakeTime = process.env['GATEWAY_CLI_TEST_FULL'] === '1' || runs(['faketime', '-f', '-5m', 'true']);
+
+/** Starts a program whose clock is off by so much: as faketime does, which cannot start two in containers at once. */
+export function offBy(offset: string): string[] {
+  const { stdout } = spawnSync('faketime', ['-f', offset, 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' });
+  return ['env', `LD_PRELOAD=${stdout.trim()}`, `FAKETIME=${offset}`];
+}
+
 function runs([command = '', ...argv]: readonly string[]): boolean {
   return spawnSync(command, argv).status === 0;
 }

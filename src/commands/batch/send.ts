@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type BatchGate, createGate, type Sleep } from '../../batch/gate.ts';
 import { createPacer, type Pacer } from '../../batch/rate.ts';
 import { guardRecorder } from '../../batch/guard.ts';
+import { countOpenFiles, filesFor, jobsWithin } from '../../batch/open-files.ts';
 import { openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/stage.ts';
@@ -19,6 +20,7 @@ import { createFlight } from './flight.ts';
 import { performJob, type Performing } from './perform.ts';
 import { startTally } from './tally.ts';
 import type { Batch, BatchHooks } from './types.ts';
+import type { Context } from '../context.ts';
 import { openSession, type Session } from '../session.ts';
 
 /** Jobs under way go on for so long after a signal. */
@@ -49,6 +51,7 @@ export async function sendJobs(
   context.atEnd(() => recorder.close());
   if (plan.due === 0) return undefined;
   context.patience.ms = graceMs + 2000;
+  const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
   const tally = startTally(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
@@ -69,7 +72,7 @@ export async function sendJobs(
     },
     recorder: guardRecorder(recorder, lock),
     elapsed: () => io.elapsed(),
-    concurrency: Math.min(flags.concurrency ?? defaultConcurrency, plan.due),
+    concurrency,
     gate,
     pace,
     signal: context.signal,
@@ -81,6 +84,16 @@ export async function sendJobs(
     onLost: (job, error) => tally.lose(job, error),
     step,
   }).finally(() => tally.stop());
+}
+
+/** A job that finds no descriptor left may be paid for and lost: there are fewer at once instead. */
+async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
+  const files = await countOpenFiles();
+  if (files === undefined || jobsWithin(files) >= wanted) return wanted;
+  const jobs = jobsWithin(files);
+  const limit = `the limit of ${files.most} open files leaves room for ${countOf(jobs, 'job')} at once, not ${wanted}`;
+  await ui.warn(`${limit}; to raise it: ulimit -n ${filesFor(wanted, files)}`);
+  return jobs;
 }
 
 /** Whoever pressed Ctrl-C sees why the program is still there, and how to end it at once. */

@@ -10,7 +10,7 @@ import { type Child, childProgram } from './start-child.ts';
 import { type BatchFolder, test } from './with-batch.ts';
 
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
-const roundsEach = 7;
+const roundsEach = 5;
 const episodes = 3;
 const jobCount = 240;
 const concurrency = 4;

@@ -18,8 +18,12 @@ const abort = new AbortController();
 const ending: Ending = { signal: abort.signal, patience: { ms: 2000 } };
 let received: Signal | undefined;
 
-/** The first signal ends the work in order; a second one, of any kind, at once. */
+/**
+ * The first signal ends the work in order; a second one, of any kind, at once. But a terminal that closes says so several
+ * times: by the kernel, by the shell, and by the end of its input.
+ */
 function onSignal(signal: Signal): void {
+  if (received === 'SIGHUP' && signal === 'SIGHUP') return;
   if (received !== undefined) return dieBy(signal);
   received = signal;
   abort.abort(new GatewayError(classes[signal], `ended by ${signal}`));

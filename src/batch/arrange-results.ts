@@ -72,14 +72,19 @@ function slotOf(text: string, table: JobTable): number {
   return result === undefined ? -1 : table.find(keyOf(result.id));
 }
 
-/** Behind those in order come the results of jobs that the job file names no more: they were paid for, too. */
+/** Behind those in order come the results of jobs that the job file does not name, or not any more: they were paid for, too. */
 async function* slotsInOrder(
   order: AsyncIterable<string>,
   all: AsyncIterable<number>,
   table: JobTable,
 ): AsyncGenerator<number> {
-  for await (const id of order) yield table.find(keyOf(id));
-  for await (const slot of all) if (!table.isSeen(slot)) yield slot;
+  const placed = new Uint8Array(table.capacity);
+  const isFirst = (slot: number): boolean => placed[slot] === 0 && (placed[slot] = 1) === 1;
+  for await (const id of order) {
+    const slot = table.find(keyOf(id));
+    if (isFirst(slot)) yield slot;
+  }
+  for await (const slot of all) if (isFirst(slot)) yield slot;
 }
 
 async function* slotsInFile(from: FileHandle, table: JobTable, { offsets }: Places): AsyncGenerator<number> {

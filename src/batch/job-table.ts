@@ -4,6 +4,7 @@ import { type JobState, jobStates } from './types.ts';
 const seenBit = 8;
 const dueBit = 16;
 const usedBit = 32;
+const rereadBit = 64;
 const stateBits = 7;
 
 /**
@@ -88,6 +89,15 @@ export class JobTable {
 
   setDue(slot: number, due: boolean): void {
     this.#flags[slot] = due ? this.#flagsAt(slot) | dueBit : this.#flagsAt(slot) & ~dueBit;
+  }
+
+  /** Whether its line was read a second time, to be sent. */
+  isReread(slot: number): boolean {
+    return (this.#flagsAt(slot) & rereadBit) !== 0;
+  }
+
+  markReread(slot: number): void {
+    this.#flags[slot] = this.#flagsAt(slot) | rereadBit;
   }
 
   /** Every slot in use. */

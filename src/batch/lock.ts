@@ -1,24 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { open, stat, unlink, utimes } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
+import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, moment } from '../lock/lease.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
 import { cannotWrite } from './synced-file.ts';
 import { batchFiles } from './types.ts';
 
-/** The right to write into a batch's folder, held until `release`. */
+/** The right to send a batch's jobs and to write into its folder, held until `release` or until another run takes it over. */
 export interface Lock {
-  /** Whose lock was found dead and taken over. */
-  takenFrom: ProcessMark | undefined;
+  /** Whose lock was found dead and taken over; `ranOut`: nobody here could tell, and its lease was over. */
+  takenFrom: (ProcessMark & { ranOut: boolean }) | undefined;
+  /** Undefined: surely held. Else it is read again. Throws GatewayError batch-locked when another run has it. */
+  check(): Promise<void> | undefined;
+  /** Reads it again. Throws GatewayError batch-locked when another run has it. */
+  confirm(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** The holder touches the file so often; only machines that cannot see each other's processes look at it. */
-const beatMs = 10_000;
-/** A lock of another machine that was not touched for so long is dead. */
-const deadMs = 60_000;
+/** Only machines and containers that cannot see each other's processes look at the time. */
+const usualTimes: LeaseTimes = { beatMs: 10_000, leaseMs: 60_000 };
 
 interface Held {
   mark: ProcessMark;
@@ -31,53 +34,62 @@ interface Found extends Held {
 }
 
 /** Takes the lock of a folder, by O_EXCL; a dead process's lock is taken over. Throws GatewayError batch-locked. */
-export async function takeLock(folder: string): Promise<Lock> {
+export async function takeLock(folder: string, times = usualTimes): Promise<Lock> {
   const path = join(folder, batchFiles.lock);
   const own: Held = { mark: ownMark(), nonce: randomBytes(8).toString('hex') };
+  const text = `${JSON.stringify(own)}\n`;
   for (let tries = 0; tries < 5; tries++) {
-    if (await create(path, own)) return hold(path, own, undefined);
+    const lease = { path, text, since: moment(), isDead: hasGone, ...times };
+    if (await written(path, createFile(path, text))) return hold(lease, undefined);
     const found = await read(path);
     if (found === undefined) continue;
-    if (!(await isDead(path, found, folder))) throw lockedError(path, found.mark);
-    if (await replace(path, found, own)) return hold(path, own, found.mark);
+    const ranOut = isRunning(found.mark) === undefined;
+    const leftMs = await timeLeft(path, found, times.leaseMs);
+    if (leftMs > 0) throw lockedError(path, found.mark, leftMs);
+    const isStillDead = async (): Promise<boolean> => (await timeLeft(path, found, times.leaseMs)) <= 0;
+    const taken = takeOver({ path, dead: found.text, own: text, isDead: hasGone, isStillDead });
+    if (await written(path, taken)) return hold(lease, { ...found.mark, ranOut });
   }
-  throw lockedError(path, undefined);
+  throw lockedError(path, undefined, Number.POSITIVE_INFINITY);
 }
 
 /** Whose lock stands in a folder, where its holder lives. */
 export async function findHolder(folder: string): Promise<ProcessMark | undefined> {
   const path = join(folder, batchFiles.lock);
   const found = await read(path);
-  return found === undefined || isRunning(found.mark) === false ? undefined : found.mark;
+  if (found === undefined) return undefined;
+  // Where nothing can be written the time cannot be told either.
+  const leftMs = await timeLeft(path, found, usualTimes.leaseMs).catch(() => 1);
+  return leftMs > 0 ? found.mark : undefined;
 }
 
-function hold(path: string, own: Held, takenFrom: ProcessMark | undefined): Lock {
-  const beat = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => undefined), beatMs).unref();
+function hold(options: LeaseOptions, takenFrom: Lock['takenFrom']): Lock {
+  const { path, text } = options;
+  const lease = holdLease(options);
+  const confirm = async (): Promise<void> => {
+    if (!(await written(path, lease.confirm()))) throw lostError(await read(path).catch(() => undefined));
+  };
   return {
     takenFrom,
+    check: () => (lease.isSure() ? undefined : confirm()),
+    confirm,
     async release() {
-      clearInterval(beat);
-      const found = await read(path);
-      if (found?.nonce === own.nonce) await unlink(path).catch(() => undefined);
+      lease.end();
+      if ((await read(path))?.text === text) await unlink(path).catch(() => undefined);
     },
   };
 }
 
-async function create(path: string, own: Held): Promise<boolean> {
-  return createFile(path, textOf(own)).catch((error: unknown) => {
+/** Throws GatewayError not-written for what the system says. */
+function written<Value>(path: string, action: Promise<Value>): Promise<Value> {
+  return action.catch((error: unknown) => {
     throw cannotWrite(path, error);
   });
-}
-
-function textOf({ mark, nonce }: Held): string {
-  return `${JSON.stringify({ mark, nonce })}\n`;
 }
 
 /** Undefined where it is gone again. A lock that is not written yet, or is none, is somebody's whom nobody knows. */
 async function read(path: string): Promise<Found | undefined> {
-  const text = await readText(path).catch((error: unknown) => {
-    throw cannotWrite(path, error);
-  });
+  const text = await written(path, readText(path));
   return text === undefined ? undefined : { ...parse(text), text };
 }
 
@@ -91,41 +103,38 @@ function parse(text: string): Held {
   return { mark: { host: '', pid: 0 }, nonce: text };
 }
 
-async function isDead(path: string, { mark }: Held, folder: string): Promise<boolean> {
+/** In ms; 0 or less: it is dead. Infinity: its process is seen to run. */
+async function timeLeft(path: string, { mark }: Held, leaseMs: number): Promise<number> {
   const running = isRunning(mark);
-  if (running !== undefined) return !running;
-  const touched = await stat(path).catch(() => undefined);
-  return touched !== undefined && (await folderTime(folder)) - touched.mtimeMs > deadMs;
-}
-
-/** The file system's own time: the clocks of two machines may differ. */
-async function folderTime(folder: string): Promise<number> {
-  const path = join(folder, `.gateway-cli-${randomBytes(8).toString('hex')}.part`);
-  const handle = await open(path, 'wx', 0o600);
-  try {
-    return (await handle.stat()).mtimeMs;
-  } finally {
-    await handle.close();
-    await unlink(path);
-  }
+  if (running !== undefined) return running ? Number.POSITIVE_INFINITY : 0;
+  // One that has gone meanwhile is looked for again.
+  return (await written(path, leaseLeft(path, leaseMs))) ?? 0;
 }
 
 function hasGone(text: string): boolean {
   return isRunning(parse(text).mark) === false;
 }
 
-/** False where somebody else was faster. */
-async function replace(path: string, dead: Found, own: Held): Promise<boolean> {
-  return takeOver({ path, dead: dead.text, own: textOf(own), isDead: hasGone }).catch((error: unknown) => {
-    throw cannotWrite(path, error);
+function nameOf(mark: ProcessMark | undefined): string {
+  return mark === undefined || mark.pid === 0 ? 'another run' : `process ${mark.pid} on ${mark.host}`;
+}
+
+function lockedError(path: string, mark: ProcessMark | undefined, leftMs: number): GatewayError {
+  const free = Number.isFinite(leftMs) ? `this command takes over after ${Math.ceil(leftMs / 1000)} s` : `rm ${path}`;
+  return new GatewayError('batch-locked', `${nameOf(mark)} works in this folder`, {
+    hint: `wait for it; if it is dead: ${free}`,
+    sent: 'no',
+    retryable: true,
   });
 }
 
-function lockedError(path: string, mark: ProcessMark | undefined): GatewayError {
-  const who = mark === undefined || mark.pid === 0 ? 'another run' : `process ${mark.pid} on ${mark.host}`;
-  return new GatewayError('batch-locked', `${who} works in this folder`, {
-    hint: `wait for it; if it is dead: rm ${path}`,
-    sent: 'no',
+/** What went out before is paid for. */
+function lostError(by: Held | undefined): GatewayError {
+  const message = by === undefined ? 'the lock of this folder was removed' : `${nameOf(by.mark)} took this folder over`;
+  return new GatewayError('batch-locked', `${message} while this run stood still`, {
+    hint: 'wait for it; then the same command goes on',
+    sent: 'unknown',
+    billed: 'yes',
     retryable: true,
   });
 }

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.ts';
 import type { BatchGate, Sleep } from './gate.ts';
+import type { Lock } from './lock.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
 
@@ -34,20 +35,17 @@ export function createPacer(
 type JobGate = Pick<BatchGate, 'enter' | 'close' | 'allowRetry'>;
 
 /** The gate of one job, through which every attempt goes: the first one had its turn before it was written down as sent. */
-export function paceRetries(gate: JobGate, pace: Pacer): JobGate {
+export function paceRetries(gate: JobGate, pace: Pacer, lock: Pick<Lock, 'check'>): JobGate {
   let isFirst = true;
-  const enterAgain = async (signal: AbortSignal): Promise<void> => {
-    await pace(signal);
-    // Last: it may close while the turn is waited for.
-    await gate.enter(signal);
-  };
   return {
     close: gate.close,
     allowRetry: gate.allowRetry,
-    enter(signal) {
-      if (!isFirst) return enterAgain(signal);
+    async enter(signal) {
+      if (!isFirst) await pace(signal);
       isFirst = false;
-      return gate.enter(signal);
+      // It may close while the turn is waited for, and the lock may be lost while it is closed.
+      await gate.enter(signal);
+      await lock.check();
     },
   };
 }

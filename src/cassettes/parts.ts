@@ -11,8 +11,8 @@ export function partNonce(): string {
 let own: string | undefined;
 
 function markText(): string {
-  const { host, pid, started = '' } = ownMark();
-  return Buffer.from([host, pid, started].join('/')).toString('base64url');
+  const { host, pid, namespace = '', started = '' } = ownMark();
+  return Buffer.from([host, pid, namespace, started].join('/')).toString('base64url');
 }
 
 /** Removes what recordings left whose process was killed. Who still writes, or writes on another machine, keeps its files. */
@@ -24,7 +24,14 @@ export async function clearDeadParts(folder: string, names: readonly string[]): 
 
 function isDead(name: string): boolean {
   const [, mark = ''] = /^\.gateway-cli-([\w-]+)-[0-9a-f]{24}\.part$/.exec(name) ?? [];
-  const [host, pid, ...started] = Buffer.from(mark, 'base64url').toString().split('/');
+  const [host, pid, namespace, ...started] = Buffer.from(mark, 'base64url').toString().split('/');
   if (host === undefined || !/^[1-9]\d*$/.test(pid ?? '')) return false;
-  return isRunning({ host, pid: Number(pid), started: started.join('/') || undefined }) === false;
+  return (
+    isRunning({
+      host,
+      pid: Number(pid),
+      namespace: namespace || undefined,
+      started: started.join('/') || undefined,
+    }) === false
+  );
 }

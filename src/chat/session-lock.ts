@@ -60,16 +60,25 @@ function isStale(owner: string): boolean {
 }
 
 function parse(owner: string): ProcessMark | undefined {
-  const { host, pid, started } = parseObject(owner);
+  const { host, pid, namespace, started } = parseObject(owner);
   if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
-  return { host, pid, started: typeof started === 'string' ? started : undefined };
+  return { host, pid, namespace: textOf(namespace), started: textOf(started) };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function inUse(path: string, lock: string, owner: string): Error {
-  const mark = parse(owner);
-  const where = mark?.host === ownMark().host ? '' : ' of another machine';
   return usageError(
-    `the session ${JSON.stringify(path)} is in use by ${mark === undefined ? 'another' : `process ${mark.pid}${where}`}`,
+    `the session ${JSON.stringify(path)} is in use by ${holderOf(owner)}`,
     `wait for it, or if it is not running any more: rm ${lock}`,
   );
+}
+
+function holderOf(owner: string): string {
+  const [mark, own] = [parse(owner), ownMark()];
+  if (mark === undefined) return 'another';
+  if (mark.host !== own.host) return `process ${mark.pid} of another machine`;
+  return `process ${mark.pid}${mark.namespace === own.namespace ? '' : ' of another container'}`;
 }

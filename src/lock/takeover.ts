@@ -11,6 +11,8 @@ export interface Takeover {
   own: string;
   /** Whether the process that wrote such a text has surely gone. */
   isDead(text: string): boolean;
+  /** Asked by who has the right to replace it, where the lock can come to life again. */
+  isStillDead?(): Promise<boolean>;
 }
 
 /**
@@ -18,23 +20,27 @@ export interface Takeover {
  * replace a lock is a file of its own, named by the dead lock's content, and the lock is replaced by a rename, only while it
  * still is the dead one. Who dies holding the right leaves it to the next, by the same rule. Throws what the system says.
  */
-export async function takeOver({ path, dead, own, isDead }: Takeover): Promise<boolean> {
+export async function takeOver({ path, dead, own, isDead, isStillDead }: Takeover): Promise<boolean> {
   const rights = await acquireRight({ path, dead, own, isDead });
   if (rights === undefined) return false;
   try {
-    if ((await readText(path)) !== dead) return false;
+    if ((await readText(path)) !== dead || (await isStillDead?.()) === false) return false;
     const next = `${path}.${idOf(own)}.new`;
     await createFile(next, own);
     await rename(next, path);
     return true;
   } finally {
-    // The dead lock is gone by now, so nobody can use a right to it any more.
-    for (const right of rights) await unlink(right).catch(() => undefined);
+    await returnRight(rights);
   }
 }
 
-/** The files that make up the right, the own one last; undefined where somebody who lives has it. */
-async function acquireRight({ path, dead, own, isDead }: Takeover): Promise<string[] | undefined> {
+/** Of a lock that was replaced nobody can use a right any more; of one that was not, the next may try. */
+export async function returnRight(rights: readonly string[]): Promise<void> {
+  for (const right of rights) await unlink(right).catch(() => undefined);
+}
+
+/** The files that make up the right to replace a lock, the own one last; undefined where somebody who lives has it. */
+export async function acquireRight({ path, dead, own, isDead }: Takeover): Promise<string[] | undefined> {
   const rights: string[] = [];
   for (let of = dead; rights.length < 100;) {
     const right = `${path}.${idOf(of)}`;

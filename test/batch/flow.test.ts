@@ -130,7 +130,7 @@ describe('--rate', () => {
     const gate = { ...createGate({ ...at, jobs: 5 }) };
     for (let job = 0; job < 2; job++) {
       await pace(signal);
-      const own = paceRetries(gate, pace);
+      const own = paceRetries(gate, pace, { check: () => undefined });
       for (let attempt = 0; attempt < 3; attempt++) await own.enter(signal);
     }
     expect(at.slept).toEqual([200, 200, 200, 200, 200]);

@@ -1,5 +1,5 @@
 // A batch in a process of its own that kills itself at one step of one job, or has no patience after SIGTERM: bundled and
-// started by kill.test.ts.
+// started by tests.
 import process from 'node:process';
 import { runBatch } from '../../src/commands/batch/run.ts';
 import type { Context } from '../../src/commands/context.ts';
@@ -10,8 +10,10 @@ import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
 
 const [step, nth = '1', ...flags] = process.argv.slice(2);
+const leaseMs = flags.find((flag) => /^\d+$/.test(flag));
 const io = createProcessIo(process);
 const report = emptyReport('batch run');
+const cleanups: (() => Promise<void>)[] = [];
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort(new GatewayError('terminated', 'ended by SIGTERM')));
 const context: Context = {
@@ -19,21 +21,37 @@ const context: Context = {
   signal: stop.signal,
   patience: { ms: 2000 },
   root: {},
-  ui: createUi(io, { quiet: true }, report),
+  ui: createUi(io, {}, report),
   stdin: createStdin(io),
   report,
-  atEnd: () => undefined,
+  atEnd: (cleanup) => void cleanups.unshift(cleanup),
 };
 let seen = 0;
 const hooks = {
   graceMs: 0,
+  lease: leaseMs === undefined ? undefined : { leaseMs: Number(leaseMs), beatMs: Number(leaseMs) / 10 },
   step(name: string) {
     if (name === step && ++seen === Number(nth)) process.kill(process.pid, 'SIGKILL');
   },
 };
-void runBatch(
-  ['jobs.jsonl'],
-  { output: 'out', concurrency: 4, ...(flags.includes('unknown') && { retryUnknown: true }) },
-  context,
-  hooks,
-);
+async function main(): Promise<void> {
+  try {
+    const command = {
+      output: 'out',
+      concurrency: 4,
+      ...(flags.includes('unknown') && { retryUnknown: true as const }),
+    };
+    await runBatch(['jobs.jsonl'], command, context, hooks);
+  } catch (error) {
+    const { message, hint, code } =
+      error instanceof GatewayError
+        ? { message: error.message, hint: error.details.hint, code: error.exitCode }
+        : { message: String(error), hint: '', code: 1 };
+    await io.stderr.write(`${message}\n${hint}\n`);
+    process.exitCode = code;
+  } finally {
+    for (const cleanup of cleanups) await cleanup();
+  }
+}
+
+void main();

@@ -1,35 +1,18 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import { bootMark } from '../../src/lock/processes.ts';
-import { bundleProgram } from '../helpers/bundle.ts';
 import type { CountingServer } from './counting-server.ts';
-import { type BatchFolder, createFolder, environmentFor, manyJobs, test } from './with-batch.ts';
+import { childProgram } from './start-child.ts';
+import { type BatchFolder, createFolder, manyJobs, test } from './with-batch.ts';
 
 const jobCount = 12;
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
-let program = '';
+let start: Awaited<ReturnType<typeof childProgram>>;
 
 beforeAll(async () => {
-  program = join(createFolder().cwd, 'child.cjs');
-  await bundleProgram(join(import.meta.dirname, 'kill-child.ts'), program);
+  start = await childProgram();
 });
-
-interface Child {
-  ended: Promise<NodeJS.Signals | number | null>;
-  kill(signal?: NodeJS.Signals): void;
-}
-
-function start(folder: BatchFolder, server: CountingServer, ...argv: string[]): Child {
-  const env = { PATH: process.env['PATH'], GATEWAY_CONFIG: join(folder.cwd, 'none.json'), ...environmentFor(server) };
-  const child = spawn(process.execPath, [program, ...argv], { cwd: folder.cwd, env, stdio: 'ignore' });
-  return {
-    kill: (signal = 'SIGKILL') => void child.kill(signal),
-    ended: once(child, 'exit').then(([code, signal]) => (signal ?? code) as NodeJS.Signals | number | null),
-  };
-}
 
 /** What the journal says after the last run, by id. */
 function states(folder: BatchFolder): Map<string, string> {
@@ -76,7 +59,7 @@ describe('kill -9 at every step of the journal (faults 2e: crash or kill anywher
     { timeout: 180_000 },
     async ([step, nth], { server, folder, batch }) => {
       folder.jobs(...manyJobs(jobCount));
-      expect(await start(folder, server, step, nth).ended).toBe('SIGKILL');
+      expect(await start(folder, server, { argv: [step, nth] }).ended).toBe('SIGKILL');
       const { stdout } = await batch(['--json']);
       const summary = JSON.parse(stdout) as Record<string, unknown>;
       expectPaidOnce(server, folder, summary);
@@ -98,13 +81,13 @@ describe('kill -9 at random moments', () => {
       const before = server.bodies.length;
       // The moment is given by the server: somewhere between two of its requests, or while it answers one.
       const at = 1 + (round % jobCount);
-      const child = start(folder, server, 'none');
+      const child = start(folder, server);
       await server.received(before + at);
       for (let i = 0; i < round % 7; i++) await new Promise((resolve) => setImmediate(resolve));
       child.kill();
       await child.ended;
       // A second process of the same kind goes on, and its word is the journal.
-      const next = start(folder, server, 'none');
+      const next = start(folder, server);
       await next.ended;
       const ended = [...states(folder).values()];
       const unknown = ended.filter((state) => state === 'sent').length;
@@ -121,7 +104,7 @@ test('when the time after a signal is over, those under way are ended and maybe 
 }) => {
   server.answer = () => ({ after: new Promise(() => undefined) });
   folder.jobs(...manyJobs(jobCount));
-  const child = start(folder, server, 'none');
+  const child = start(folder, server);
   await server.received(4);
   child.kill('SIGTERM');
   await child.ended;
@@ -145,7 +128,7 @@ test('a run that was killed leaves a lock that the next one takes over; a living
   const released = new Promise<void>((resolve) => (release = resolve));
   server.answer = () => ({ after: released });
   folder.jobs(...manyJobs(jobCount));
-  const first = start(folder, server, 'none');
+  const first = start(folder, server);
   await server.received(4);
   const second = await batch();
   expect(second.code).toBe(14);

@@ -1,23 +1,15 @@
-import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHolder, takeLock } from '../../src/batch/lock.ts';
 import { isRunning, ownMark } from '../../src/lock/processes.ts';
+import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const folder = scratchFolder;
 const lockIn = (path: string) => join(path, 'lock.json');
 const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.stringify({ mark, nonce: 'n' }));
-
-/** A process that has ended: its number is free, for now. */
-async function deadPid(): Promise<number> {
-  const child = spawn(process.execPath, ['-e', '0']);
-  await once(child, 'exit');
-  return child.pid as number;
-}
 
 describe('the lock of a folder (faults 2e: two runs at once)', () => {
   test('is held until it is released', async () => {
@@ -38,7 +30,7 @@ describe('the lock of a folder (faults 2e: two runs at once)', () => {
 
   test('of a dead process is taken over by one of many', async () => {
     const path = folder();
-    write(path, { host: hostname(), pid: await deadPid() });
+    write(path, markOf(await deadPid()));
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => takeLock(path)));
     const taken = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
     expect(taken).toHaveLength(1);
@@ -49,7 +41,7 @@ describe('the lock of a folder (faults 2e: two runs at once)', () => {
   test('of a dead process is named', async () => {
     const path = folder();
     const pid = await deadPid();
-    write(path, { host: hostname(), pid });
+    write(path, markOf(pid));
     const lock = await takeLock(path);
     expect(lock.takenFrom).toMatchObject({ pid });
     await lock.release();
@@ -92,14 +84,14 @@ describe('the lock of a folder (faults 2e: two runs at once)', () => {
     const lock = await takeLock(path);
     expect(await findHolder(path)).toMatchObject({ pid: process.pid });
     await lock.release();
-    write(path, { host: hostname(), pid: await deadPid() });
+    write(path, markOf(await deadPid()));
     expect(await findHolder(path)).toBeUndefined();
   });
 });
 
 test('a mark tells whether its process runs', async () => {
   expect(isRunning(ownMark())).toBe(true);
-  expect(isRunning({ host: hostname(), pid: process.ppid })).toBe(true);
-  expect(isRunning({ host: hostname(), pid: await deadPid() })).toBe(false);
+  expect(isRunning(markOf(process.ppid))).toBe(true);
+  expect(isRunning(markOf(await deadPid()))).toBe(false);
   expect(isRunning({ host: 'elsewhere', pid: 1 })).toBeUndefined();
 });

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { partNonce } from '../../src/cassettes/parts.ts';
+import { ownMark } from '../../src/lock/processes.ts';
 import { namesIn, serve, start } from '../faults/program.ts';
 import { startServe, upstreamKey, writeConfig } from './served.ts';
 
@@ -20,8 +21,10 @@ test('what a killed recording left is cleared by the next one, and nothing else 
   await once(child, 'close');
   expect(left()).toHaveLength(1);
 
-  const elsewhere = Buffer.from(`elsewhere/${child.pid}/boot/1`).toString('base64url');
-  const others = [part(partNonce()), part('0123456789abcdef01234567'), part(`${elsewhere}-${'0'.repeat(24)}`)];
+  const { host, namespace } = ownMark();
+  const elsewhere = [`elsewhere/${child.pid}/${namespace}/boot/1`, `${host}/${child.pid}/another container/boot/1`];
+  const theirs = elsewhere.map((mark) => part(`${Buffer.from(mark).toString('base64url')}-${'0'.repeat(24)}`));
+  const others = [part(partNonce()), part('0123456789abcdef01234567'), ...theirs];
   for (const name of [...others, 'notes.part']) writeFileSync(join(folder, name), 'not ours to clear');
   mkdirSync(join(folder, left()[0]?.replace(/[0-9a-f]{24}/, 'f'.repeat(24)) ?? ''));
   const config = writeConfig(cwd, { work: { baseUrl: server.url, apiKey: upstreamKey } });

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockSession } from '../../src/chat/session-lock.ts';
 import { ownMark } from '../../src/lock/processes.ts';
+import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const place = (): string => join(scratchFolder(), 'talk.jsonl');
@@ -28,9 +27,7 @@ test('only one writer has a session, and the next gets it after the release', as
 
 test('takes over the lock of a process that has gone', async () => {
   const path = place();
-  const child = spawn(process.execPath, ['-e', '']);
-  await once(child, 'exit');
-  writeFileSync(`${path}.lock`, JSON.stringify({ pid: child.pid, host: hostname() }));
+  writeFileSync(`${path}.lock`, JSON.stringify(markOf(await deadPid())));
   const lock = await lockSession(path);
   expect(JSON.parse(readFileSync(`${path}.lock`, 'utf8'))).toMatchObject({ pid: process.pid });
   await lock.release();
@@ -38,15 +35,14 @@ test('takes over the lock of a process that has gone', async () => {
 
 test('of many who find a stale lock one gets it', async () => {
   const path = place();
-  const child = spawn(process.execPath, ['-e', '']);
-  await once(child, 'exit');
-  writeFileSync(`${path}.lock`, JSON.stringify({ pid: child.pid, host: hostname() }));
+  writeFileSync(`${path}.lock`, JSON.stringify(markOf(await deadPid())));
   const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockSession(path)));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
 });
 
 test.each([
   ['of another machine', JSON.stringify({ pid: 2 ** 30, host: 'elsewhere' })],
+  ['of another container', JSON.stringify({ ...ownMark(), pid: 2 ** 30, namespace: '1' })],
   ['without a number', JSON.stringify({ pid: 'x', host: hostname() })],
   ['without a machine', JSON.stringify({ pid: 2 ** 30 })],
   ['that is being written', ''],

@@ -215,3 +215,35 @@ inTmux('in tmux: --preview draws half-blocks inside tmux', async ({ open }) => {
   expect(screen).toContain('a.png\n');
   expect(screen).not.toContain('1337');
 });
+
+inTmux.for([
+  ['and says nothing more', false],
+  ['and goes on', true],
+] as const)(
+  'in tmux: when the terminal closes while an answer streams %s, the session is free for the next chat',
+  async ([, goesOn], { server, open }) => {
+    const cwd = home();
+    const pause = createPause();
+    const [start, block, ...deltas] = messageEvents(...Array.from({ length: 200 }, (_, i) => `word ${i} `)).map(
+      (event) => eventStream(event),
+    );
+    const more = goesOn
+      ? deltas.slice(1, -3).flatMap((delta) => [delta, new Promise((resolve) => setImmediate(resolve))])
+      : [];
+    server.reply({ chunks: [`${start}${block}${deltas[0]}`, pause.until, ...more, new Promise(() => undefined)] });
+    // A shell with job control passes the hangup on to its jobs once more.
+    const terminal = await open('exec bash --norc -i', { cwd });
+    await terminal.type('node $BIN chat --session talk');
+    await terminal.press('Enter');
+    await terminal.shows('/help');
+    await terminal.type('hello');
+    await terminal.press('Enter');
+    await terminal.shows('word 0');
+    const sessions = join(cwd, '.local/state/gateway-cli/sessions');
+    const locks = () => readdirSync(sessions).filter((name) => name.endsWith('.lock'));
+    expect(locks()).toHaveLength(1);
+    await terminal.close();
+    pause.release();
+    await expect.poll(locks, { timeout: 20_000 }).toEqual([]);
+  },
+);

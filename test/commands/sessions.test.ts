@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { ownMark } from '../../src/lock/processes.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -109,7 +109,7 @@ test('rm takes no paths, and leaves a session that is in use', async () => {
   const path = join(folder, 'trip.jsonl');
   expect(await run(['sessions', 'rm', path])).toMatchObject({ code: 2 });
   expect(await run(['sessions', 'rm', '../../x'])).toMatchObject({ code: 2 });
-  writeFileSync(`${path}.lock`, JSON.stringify({ pid: process.pid, host: hostname() }));
+  writeFileSync(`${path}.lock`, JSON.stringify(ownMark()));
   expect(await run(['sessions', 'rm', 'trip', '--json'])).toMatchObject({ code: 2 });
   expect(existsSync(path)).toBe(true);
 });

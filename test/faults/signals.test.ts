@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ScriptedReply } from '../helpers/scripted-server.ts';
 import { eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
@@ -58,6 +59,24 @@ describe.skipIf(!posix)('signals', () => {
     expect(namesIn(cwd)).toEqual([]);
     await server.requests[0]?.closed;
     expect(server.requests).toHaveLength(1);
+  });
+
+  test('a terminal that closes says so several times: the program ends in order all the same, and frees its session', async () => {
+    for (let round = 0; round < 4; round++) {
+      const server = await serve();
+      server.reply(moments['mid-stream']?.reply as ScriptedReply);
+      const { child, cwd, printed, ended } = start(['chat', '--session', './talk.jsonl', 'x'], server);
+      await printed('first words');
+      expect(namesIn(cwd)).toContain('talk.jsonl.lock');
+      const state = { isOver: false };
+      const over = ended.finally(() => (state.isOver = true));
+      while (!state.isOver) {
+        child.kill('SIGHUP');
+        await turn();
+      }
+      expect(await over).toMatchObject({ signal: 'SIGHUP', stdout: 'first words\n' });
+      expect(namesIn(cwd)).not.toContain('talk.jsonl.lock');
+    }
   });
 
   test('faults 2c: SIGINT before connect: nothing was sent, and the document says so', async () => {

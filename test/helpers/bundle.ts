@@ -1,11 +1,17 @@
+import { join } from 'node:path';
 import { build } from 'rolldown';
+import { scratchFolder } from './scratch.ts';
 
-/** Makes one CommonJS program of a file of sources and all that it imports, for a process of its own. */
-export async function bundleProgram(entry: string, file: string): Promise<void> {
+const root = join(import.meta.dirname, '../..');
+
+/** Bundles a module of this repository as CommonJS, so that a process of its own can load it; resolves with the file. */
+export async function bundle(entry: string): Promise<string> {
+  const file = join(scratchFolder(), 'bundle.cjs');
   await build({
-    input: entry,
+    input: join(root, entry),
     platform: 'node',
     logLevel: 'warn',
     output: { file, format: 'cjs', codeSplitting: false, externalLiveBindings: false, comments: false },
   });
+  return file;
 }

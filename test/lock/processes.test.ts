@@ -1,27 +1,47 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { isRunning, ownMark } from '../../src/lock/processes.ts';
+import { isRunning, ownMark, type ProcessMark } from '../../src/lock/processes.ts';
+import { bundle } from '../helpers/bundle.ts';
+import { canUnshare, markOf, unshare } from '../helpers/processes.ts';
 
-const host = hostname();
 const isLinux = existsSync('/proc/self/stat');
 
 test('this process runs, and so does one of another user', () => {
   expect(isRunning(ownMark())).toBe(true);
-  expect(isRunning({ host, pid: 1 })).toBe(true);
+  expect(isRunning(markOf(1))).toBe(true);
 });
 
 test('one whose number is free again does not run', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
-  expect(isRunning({ host, pid: child.pid as number })).toBe(false);
+  expect(isRunning(markOf(child.pid as number))).toBe(false);
 });
 
 test('of another machine nothing is known', () => {
   expect(isRunning({ ...ownMark(), host: 'elsewhere' })).toBeUndefined();
+});
+
+test.skipIf(!canUnshare).for([
+  ['with a /proc of its own', unshare, true],
+  ['with the /proc of this one', ['unshare', '-pf'], false],
+] as const)('across PID namespaces nothing is known: of one %s', async ([, [command, ...argv], hasFacts]) => {
+  const script = `const { isRunning, ownMark } = await import(process.argv[1]);
+    const outer = JSON.parse(process.argv[2]);
+    console.log(JSON.stringify({ own: ownMark(), ownRuns: isRunning(ownMark()), outerRuns: isRunning(outer) ?? null }));`;
+  const path = await bundle('src/lock/processes.ts');
+  const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
+  const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
+  expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });
+  // With the numbers of an outer /proc nobody can tell when a process began.
+  expect(inner.own.started !== undefined).toBe(hasFacts);
+  expect(isRunning(inner.own)).toBeUndefined();
+});
+
+test.skipIf(!isLinux)('of a mark that names no PID namespace nothing is known', () => {
+  expect(isRunning({ ...ownMark(), namespace: undefined })).toBeUndefined();
 });
 
 test.skipIf(!isLinux)('a number that was given away stands for nobody', () => {
@@ -36,9 +56,9 @@ test.skipIf(!isLinux)('one that is dead and not yet buried does not run', async 
     const pid = Number(await nextText(stdout));
     stdin.write('the shell has gone\n');
     await nextText(stdout);
-    expect(isRunning({ host, pid })).toBe(true);
+    expect(isRunning(markOf(pid))).toBe(true);
     held.end();
-    await expect.poll(() => isRunning({ host, pid }), { timeout: 50_000 }).toBe(false);
+    await expect.poll(() => isRunning(markOf(pid)), { timeout: 50_000 }).toBe(false);
     expect(process.kill(pid, 0)).toBe(true);
   } finally {
     child.kill('SIGKILL');

@@ -21,6 +21,15 @@ test('of a hundred that try at once, one takes a dead lock over, and nothing els
   }
 });
 
+test('a lock that comes to life while the right to it is taken is left alone', async () => {
+  const path = join(scratchFolder(), 'lock');
+  writeFileSync(path, 'dead 0');
+  const isStillDead = async (): Promise<boolean> => readdirSync(join(path, '..')).length < 2;
+  expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead, isStillDead })).toBe(false);
+  expect(readFileSync(path, 'utf8')).toBe('dead 0');
+  expect(readdirSync(join(path, '..'))).toEqual(['lock']);
+});
+
 test('a lock that is another by now is left alone', async () => {
   const path = join(scratchFolder(), 'lock');
   writeFileSync(path, 'alive 1');

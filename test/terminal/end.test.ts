@@ -4,13 +4,15 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { bundleProgram } from '../helpers/bundle.ts';
+import { bundle } from '../helpers/bundle.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
 
-const ended = join(scratchFolder(), 'end.cjs');
-beforeAll(() => bundleProgram(join(import.meta.dirname, '../../src/terminal/end.ts'), ended));
+let ended = '';
+beforeAll(async () => {
+  ended = await bundle('src/terminal/end.ts');
+});
 
 /** A process that does that work, and ends with it under way. */
 function ending(work: string): ChildProcessByStdio<null, Readable, Readable> {

@@ -3,7 +3,7 @@ import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bundleProgram } from '../helpers/bundle.ts';
+import { bundle } from '../helpers/bundle.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const posix = process.platform !== 'win32';
@@ -15,8 +15,7 @@ let entry: string;
 
 beforeAll(async () => {
   folder = scratchFolder();
-  entry = join(folder, 'entry.cjs');
-  await bundleProgram(join(import.meta.dirname, 'process-io-child.ts'), entry);
+  entry = await bundle('test/terminal/process-io-child.ts');
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));

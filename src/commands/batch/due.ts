@@ -3,25 +3,51 @@ import { GatewayError } from '../../errors.ts';
 import type { CheckedJob } from './request.ts';
 import type { Batch } from './types.ts';
 
-/** The jobs that this run sends, in the order of their file. */
-export async function* dueJobs({ source, state, plan }: Batch): AsyncGenerator<Job, void> {
-  let known = plan.ready.size;
-  for (const job of plan.ready.jobs()) yield job;
-  if (known === plan.due) return;
-  for await (const job of source.jobs()) {
-    const slot = state.table.find(job.key);
-    if (slot >= 0 && state.table.isDue(slot) && known-- <= 0) yield job;
+/** The jobs that this run sends, each once, in the order of their file. Throws GatewayError batch-locked where that changed since it was checked. */
+export async function* dueJobs({ source, state: { table }, plan }: Batch): AsyncGenerator<Job, void> {
+  let left = plan.due;
+  for (const job of plan.ready.jobs()) {
+    left--;
+    table.setDue(table.find(job.key), false);
+    yield job;
   }
+  if (left === 0) return;
+  const refuse = (cause: unknown): never => {
+    throw changed(source.name, cause);
+  };
+  for await (const job of source.jobs(refuse)) {
+    const slot = table.find(job.key);
+    // What was added meanwhile is sent by the next run.
+    if (slot < 0) continue;
+    if (table.isReread(slot)) throw changed(`${source.name}:${job.line}`);
+    table.markReread(slot);
+    if (!table.isDue(slot)) continue;
+    left--;
+    table.setDue(slot, false);
+    yield job;
+  }
+  if (left > 0) throw changed(source.name);
 }
 
-/** The request as it was checked, or built again from the file; what was checked is what is sent. */
+/** The request as it was checked, or built again from the file; what was checked is what is sent. Throws GatewayError batch-locked. */
 export async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Promise<CheckedJob> {
   const ready = plan.ready.take(job.id);
-  const checked = ready?.checked ?? builder.checkNow(job) ?? (await builder.check(job));
-  if (ready || state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
-  await checked.own?.end();
-  throw new GatewayError('batch-locked', `${source.name}:${job.line}: the job or its files changed during the run`, {
+  const place = `${source.name}:${job.line}: the job or its files`;
+  try {
+    const checked = ready?.checked ?? builder.checkNow(job) ?? (await builder.check(job));
+    if (ready || state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
+    await checked.own?.end();
+  } catch (error) {
+    // It was whole when it was checked.
+    throw error instanceof GatewayError && error.class === 'usage' ? changed(place, error) : error;
+  }
+  throw changed(place);
+}
+
+function changed(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('batch-locked', `${what} changed during the run`, {
     hint: 'run the same command again',
     sent: 'no',
+    cause,
   });
 }

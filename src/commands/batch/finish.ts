@@ -41,6 +41,7 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
     exitCode: ending === undefined ? undefined : (exitCode ?? outcomes.internal.code),
   });
   context.report.own = summary;
+  await batch.lock.confirm();
   await writeSummary(outdir, JSON.stringify(summary));
   if (failure !== undefined) return;
   await tellEmptyShard(batch);
@@ -56,7 +57,7 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
 }
 
 /** Of few jobs and many shards some shards have none: nobody shall look for a mistake. */
-async function tellEmptyShard({ plan, shard, source, context }: Batch): Promise<void> {
+async function tellEmptyShard({ plan, shard, source, context }: Omit<Batch, 'lock'>): Promise<void> {
   if (plan.jobs > 0 || shard === undefined) return;
   await context.ui.note(`no job of ${source.name} falls into --shard ${shard.index}/${shard.total}`);
 }
@@ -85,7 +86,7 @@ function failed(
 }
 
 /** `--dry-run`: all jobs are checked, and nothing is sent or written. */
-export async function showPlan(batch: Batch): Promise<void> {
+export async function showPlan(batch: Omit<Batch, 'lock'>): Promise<void> {
   const { plan, context } = batch;
   const { jobs, total, due } = plan;
   const facts = { jobs, total, due, skipped: jobs - due, origin: plan.origin };

@@ -1,9 +1,10 @@
 import { rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { takeLock } from '../../batch/lock.ts';
+import { type Lock, takeLock } from '../../batch/lock.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, GatewayError, messageOf, usageError } from '../../errors.ts';
+import type { LeaseTimes } from '../../lock/lease.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Context } from '../context.ts';
 
@@ -23,20 +24,24 @@ export async function findOutdir(
 }
 
 /** Makes the folder where it is not there, and takes its lock until the end of the run. Throws usage or batch-locked. */
-export async function enterOutdir(path: string, context: Context): Promise<void> {
+export async function enterOutdir(path: string, context: Context, lease?: LeaseTimes): Promise<Lock> {
   try {
     await makeFolder(join(path, batchFiles.images));
   } catch (error) {
     throw usageError(`-o: cannot make ${path}: ${messageOf(error)}`, 'name another folder', error);
   }
-  const lock = await takeLock(path).catch((error: unknown) => {
+  const lock = await takeLock(path, lease).catch((error: unknown) => {
     // Nothing was sent yet, so a folder that takes no file is a mistake in the flags.
     const denied = error instanceof GatewayError && error.class === 'not-written';
     throw denied ? usageError(error.message, 'name another folder with -o', error) : error;
   });
   context.atEnd(() => lock.release());
-  if (lock.takenFrom)
-    await context.ui.note(`took over from process ${lock.takenFrom.pid} on ${lock.takenFrom.host}, which is dead`);
+  if (lock.takenFrom) {
+    const { pid, host, ranOut } = lock.takenFrom;
+    const why = ranOut ? 'whose lease has run out' : 'which is dead';
+    await context.ui.note(`took over from process ${pid} on ${host}, ${why}`);
+  }
+  return lock;
 }
 
 /** Writes summary.json, whole or not at all. Throws GatewayError not-written. */

@@ -2,13 +2,14 @@ import { keyOf, keyToHex } from '../../batch/digest.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import type { BatchGate } from '../../batch/gate.ts';
+import type { Lock } from '../../batch/lock.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
 import { type Answer, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
-import { GatewayError } from '../../errors.ts';
+import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { BlobStore } from '../../images/types.ts';
@@ -37,6 +38,7 @@ export interface Performing {
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
+  lock: Lock;
   strict: boolean;
   requireComplete: boolean;
   flight: Flight;
@@ -96,11 +98,14 @@ async function attempt(act: () => Promise<void>): Promise<unknown> {
   }
 }
 
-/** A paid reply that cannot be written is kept like that of any command (faults.md 2c). */
+/** A paid reply that cannot or must not be written is kept like that of any command. */
 async function kept(failure: unknown, { report, io, ui }: Context): Promise<unknown> {
-  if (!(failure instanceof GatewayError) || failure.class !== 'not-written') return failure;
+  if (!(failure instanceof GatewayError) || !unwritten.has(failure.class)) return failure;
   return keepReply(failure, { report, io, redaction: ui });
 }
+
+/** The disk is full, or another run has the folder. */
+const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
 
 /** Sent and never answered, or broken off: it may have been billed, so nobody sends it again by accident. */
 function stateOf(error: GatewayError | undefined, { out }: Call): 'done' | 'failed' | 'unknown' {
@@ -122,7 +127,7 @@ interface Asking {
 
 async function answerJob(asking: Asking): Promise<void> {
   const { job, built, performing, context, call } = asking;
-  const { session, policy, gate, pace } = performing;
+  const { session, policy, gate, pace, lock } = performing;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(asking) : undefined;
@@ -132,7 +137,7 @@ async function answerJob(asking: Asking): Promise<void> {
   const { reply } = await session.send(built.post, {
     deadline: call.deadline,
     policy,
-    gate: paceRetries(gate, pace),
+    gate: paceRetries(gate, pace, lock),
     onSent() {
       call.out = true;
       call.flying = true;

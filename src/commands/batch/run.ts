@@ -1,9 +1,12 @@
 import { arrangeResults } from '../../batch/arrange-results.ts';
 import { readJournal } from '../../batch/journal.ts';
+import type { Lock } from '../../batch/lock.ts';
 import { findLostEnds } from '../../batch/reconcile.ts';
 import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
 import { isSpent } from '../../batch/usage.ts';
+import { GatewayError } from '../../errors.ts';
+import type { LeaseTimes } from '../../lock/lease.ts';
 import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir } from './folder.ts';
@@ -34,7 +37,7 @@ export async function runBatch(
     file: source.name,
     folders: { input: source.folder, output: outdir.path },
   });
-  if (outdir.exists && !flags.dryRun) await enterOutdir(outdir.path, context);
+  const early = outdir.exists && !flags.dryRun ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
   const state = await readJournal(outdir.path);
   const lostEnds = await findLostEnds(outdir.path, state);
   const resume = {
@@ -45,10 +48,10 @@ export async function runBatch(
   growYoungHeapFast();
   const checking = context.ui.progress('checking the jobs');
   const plan = await planBatch({ source, builder, state, shard, resume, context }).finally(() => checking.stop());
-  const batch = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
-  if (flags.dryRun) return showPlan(batch);
+  const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
+  if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs leaves no empty folder behind.
-  if (!outdir.exists) await enterOutdir(outdir.path, context);
+  const batch = { ...planned, lock: early ?? (await enterNew(outdir.path, context, hooks.lease)) };
   await tellResume(batch);
   const stop = await sendJobs(batch, hooks).catch(async (error: unknown) => {
     // The books could not be kept: the summary is tried, and what went wrong is told.
@@ -56,14 +59,27 @@ export async function runBatch(
     throw error;
   });
   if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
+    await batch.lock.confirm();
     const order = flags.ordered ? idsOf(source) : undefined;
     await tellMissing(await arrangeResults(outdir.path, state.table, order), context);
   }
   await finishBatch(batch, { stop });
 }
 
+/** A folder that was not there before: the journal of nobody else is in it. Throws GatewayError batch-locked. */
+async function enterNew(path: string, context: Context, lease: LeaseTimes | undefined): Promise<Lock> {
+  const lock = await enterOutdir(path, context, lease);
+  if ((await readJournal(path)).run === undefined) return lock;
+  throw new GatewayError('batch-locked', 'another run began in this folder meanwhile', {
+    hint: 'run the same command again',
+    sent: 'no',
+    retryable: true,
+  });
+}
+
 async function* idsOf(source: JobSource): AsyncGenerator<string> {
-  for await (const { id } of source.jobs()) yield id;
+  // Lines that are none any more were jobs when they were sent.
+  for await (const { id } of source.jobs(() => undefined)) yield id;
 }
 
 async function tellResume({ plan, context, source, flags, state }: Batch): Promise<void> {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BatchGate, createGate, type Sleep } from '../../batch/gate.ts';
 import { createPacer, type Pacer } from '../../batch/rate.ts';
+import { guardRecorder } from '../../batch/guard.ts';
+import { countOpenFiles, filesFor, jobsWithin } from '../../batch/open-files.ts';
 import { openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/stage.ts';
@@ -18,6 +20,7 @@ import { createFlight } from './flight.ts';
 import { performJob, type Performing } from './perform.ts';
 import { startTally } from './tally.ts';
 import type { Batch, BatchHooks } from './types.ts';
+import type { Context } from '../context.ts';
 import { openSession, type Session } from '../session.ts';
 
 /** Jobs under way go on for so long after a signal. */
@@ -31,10 +34,11 @@ export async function sendJobs(
   batch: Batch,
   { step, graceMs = defaultGraceMs }: BatchHooks,
 ): Promise<Stop | undefined> {
-  const { flags, context, outdir, state, lostEnds, plan, builder } = batch;
+  const { flags, context, outdir, lock, state, lostEnds, plan, builder } = batch;
   const { io } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
+  await lock.confirm();
   const recorder = await openRecorder({
     folder: outdir,
     run: runRecord(batch),
@@ -45,6 +49,7 @@ export async function sendJobs(
   context.atEnd(() => recorder.close());
   if (plan.due === 0) return undefined;
   context.patience.ms = graceMs + 2000;
+  const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
   const tally = startTally(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
@@ -63,9 +68,9 @@ export async function sendJobs(
         drop: async () => checked.own?.end(),
       };
     },
-    recorder,
+    recorder: guardRecorder(recorder, lock),
     elapsed: () => io.elapsed(),
-    concurrency: Math.min(flags.concurrency ?? defaultConcurrency, plan.due),
+    concurrency,
     gate,
     pace,
     signal: context.signal,
@@ -79,6 +84,16 @@ export async function sendJobs(
   }).finally(() => tally.stop());
 }
 
+/** A job that finds no descriptor left may be paid for and lost: there are fewer at once instead. */
+async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
+  const files = await countOpenFiles();
+  if (files === undefined || jobsWithin(files) >= wanted) return wanted;
+  const jobs = jobsWithin(files);
+  const limit = `the limit of ${files.most} open files leaves room for ${countOf(jobs, 'job')} at once, not ${wanted}`;
+  await ui.warn(`${limit}; to raise it: ulimit -n ${filesFor(wanted, files)}`);
+  return jobs;
+}
+
 /** Whoever pressed Ctrl-C sees why the program is still there, and how to end it at once. */
 async function tellDraining({ flight, context }: Performing, graceMs: number): Promise<void> {
   if (flight.flying === 0) return;
@@ -88,7 +103,7 @@ async function tellDraining({ flight, context }: Performing, graceMs: number): P
 
 /** What all jobs are performed with. */
 function performingOf(
-  { flags, context, outdir }: Batch,
+  { flags, context, outdir, lock }: Batch,
   { session, gate, pace }: { session: Session; gate: BatchGate; pace: Pacer },
 ): Performing {
   return {
@@ -104,6 +119,7 @@ function performingOf(
     startDeadline: createDeadlines(),
     gate,
     pace,
+    lock,
     strict: flags.strict === true,
     requireComplete: flags.requireComplete === true,
     flight: createFlight(context.signal),

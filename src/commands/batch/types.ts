@@ -1,5 +1,7 @@
+import type { Lock } from '../../batch/lock.ts';
 import type { JournalState } from '../../batch/journal.ts';
 import type { JobRecord, Shard, Step } from '../../batch/types.ts';
+import type { LeaseTimes } from '../../lock/lease.ts';
 import type { BatchPlan } from './plan.ts';
 import type { RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
@@ -31,6 +33,8 @@ export interface BatchHooks {
   step?: Step | undefined;
   /** Instead of the ten seconds that jobs under way have after a signal. */
   graceMs?: number | undefined;
+  /** Instead of the minute after which another machine may take over. */
+  lease?: LeaseTimes | undefined;
 }
 
 /** Everything that a run works with, once its jobs are checked. */
@@ -40,6 +44,7 @@ export interface Batch {
   source: JobSource;
   builder: RequestBuilder;
   outdir: string;
+  lock: Lock;
   shard: Shard | undefined;
   state: JournalState;
   lostEnds: readonly JobRecord[];

@@ -1,0 +1,41 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, vi } from 'vitest';
+import { ownMark } from '../../src/lock/processes.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { type BatchFolder, manyJobs, test } from './with-batch.ts';
+
+/** Another run takes the folder over, and writes its first words. */
+function takeOver(folder: BatchFolder): void {
+  const path = join(folder.cwd, 'out/lock.json');
+  writeFileSync(`${path}.new`, `${JSON.stringify({ mark: { ...ownMark(), pid: 7, namespace: '7' }, nonce: 'n' })}\n`);
+  renameSync(`${path}.new`, path);
+  folder.write('out/summary.json', 'the words of the other run');
+}
+
+test('a run that lost its folder sends no further group, writes nothing into it and ends with 14', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  vi.stubEnv('XDG_STATE_HOME', scratchFolder());
+  let journal = '';
+  server.answer = (prompt) => {
+    if (prompt !== 'p20') return undefined;
+    takeOver(folder);
+    journal = readFileSync(join(folder.cwd, 'out/journal.jsonl'), 'utf8');
+    return undefined;
+  };
+  folder.jobs(...manyJobs(400));
+  const { code, stderr } = await batch(['--concurrency', '2']);
+  expect(code).toBe(14);
+  expect(stderr).toContain('batch-locked: process 7 on');
+  expect(stderr).toContain('took this folder over');
+  // Those that were ready by then, at most.
+  expect(server.bodies.length).toBeLessThan(20 + 4 * 2 + 2);
+  expect(folder.lines('journal.jsonl').filter(({ type }) => type === 'unsent')).toEqual([]);
+  expect(journal).not.toBe('');
+  expect(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8')).toBe('the words of the other run');
+  expect(existsSync(join(folder.cwd, 'out/lock.json'))).toBe(true);
+  vi.unstubAllEnvs();
+});

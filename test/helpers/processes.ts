@@ -1,0 +1,34 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { ownMark, type ProcessMark } from '../../src/lock/processes.ts';
+
+/** The mark of a process beside this one, of which nobody wrote down when it began. */
+export function markOf(pid: number): ProcessMark {
+  return { ...ownMark(), pid, started: undefined };
+}
+
+/** A process that has ended: its number is free, for now. */
+export async function deadPid(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', '0']);
+  await once(child, 'exit');
+  return child.pid as number;
+}
+
+/** Starts a program in a PID namespace of its own, with a /proc of its own: as in a container. */
+export const unshare = ['unshare', '-pf', '--mount-proc', '--kill-child'] as const;
+
+/** Whether this machine lets us make namespaces; the full run demands it. */
+export const canUnshare = process.env['GATEWAY_CLI_TEST_FULL'] === '1' || runs([...unshare, 'true']);
+
+/** Whether the clocks of programs can be set; the full run demands it. */
+export const canFakeTime = process.env['GATEWAY_CLI_TEST_FULL'] === '1' || runs(['faketime', '-f', '-5m', 'true']);
+
+/** Starts a program whose clock is off by so much: as faketime does, which cannot start two in containers at once. */
+export function offBy(offset: string): string[] {
+  const { stdout } = spawnSync('faketime', ['-f', offset, 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' });
+  return ['env', `LD_PRELOAD=${stdout.trim()}`, `FAKETIME=${offset}`];
+}
+
+function runs([command = '', ...argv]: readonly string[]): boolean {
+  return spawnSync(command, argv).status === 0;
+}

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { monotonic } from '../clock.ts';
 import { codeOf } from '../errors.ts';
-import { acquireRight, readText, returnRight } from './takeover.ts';
+import { acquireRight, returnRight } from './takeover.ts';
 
 /** How long a lock holds whose process nobody here can see. */
 export interface LeaseTimes {
@@ -78,11 +79,21 @@ export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseO
     isSure: () => !state.isLost && !isLate(),
     async confirm() {
       while (!state.isLost && isLate()) await renewOnce();
-      if (!state.isLost && (await readText(path)) !== text) state.isLost = true;
+      if (!state.isLost && readNow(path) !== text) state.isLost = true;
       return !state.isLost;
     },
     end: () => clearInterval(beat),
   };
+}
+
+/** At once, as the journal is written: a turn through Node's threads would cost each group of jobs more than the read itself. */
+function readNow(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** False where the lock is another's, or gone. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
+import { countValues, valueCost } from '../formats/count-values.ts';
 import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
 import { findErrorInReply } from '../formats/error-body.ts';
@@ -43,6 +44,9 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   return { text: new TextDecoder().decode(whole), cut, damage };
 }
 
+/** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
+const mostValues = mostBytes / valueCost;
+
 /** Whether the connection ended before the reply did. */
 export function isCut(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.class === 'incomplete';
@@ -59,6 +63,8 @@ export function parseReply(
     if (body.cut) return { value: undefined, cut: body.cut };
     throw new GatewayError('bad-reply', 'the reply is empty', { status: reply.status, sent: 'yes', retryable: false });
   }
+  if (text.length > mostValues && countValues(text) > mostValues)
+    throw new GatewayError('bad-reply', `the reply holds more than ${mostValues} values`, { sent: 'yes' });
   try {
     const value: unknown = JSON.parse(text);
     throwErrorInside(value, { text, reply, format });

@@ -36,7 +36,10 @@ export const batchFlags = {
   },
   ordered: { flags: '--ordered', text: 'results in the order of the jobs' },
   strict: { ...imageFlags.strict, text: 'a picture that is not of the asked shape fails its job' },
-  requireComplete: { ...outputFlags.requireComplete, text: 'an answer cut by the token limit fails its job' },
+  requireComplete: {
+    ...outputFlags.requireComplete,
+    text: 'an answer that a limit cut, or that may not be whole, fails its job',
+  },
   dryRun: { ...outputFlags.dryRun, text: 'check all jobs and say what would be sent' },
 } satisfies FlagTable;
 

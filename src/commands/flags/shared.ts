@@ -79,7 +79,10 @@ export const outputFlags = {
   dryRun: { flags: '--dry-run', text: 'print the request and send nothing' },
   curl: { flags: '--curl', text: 'print a bash command that sends the request' },
   raw: { flags: '--raw', text: 'print the reply body as it came' },
-  requireComplete: { flags: '--require-complete', text: 'an answer cut by the token limit is exit 11' },
+  requireComplete: {
+    flags: '--require-complete',
+    text: 'an answer that a limit cut, or that may not be whole, is exit 11',
+  },
   stdin: { flags: '--no-stdin', text: 'never read stdin (for while-read loops)' },
   stdinTimeout: {
     flags: '--stdin-timeout <time>',

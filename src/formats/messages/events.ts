@@ -1,5 +1,6 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
+import { countValues, valueCost } from '../count-values.ts';
 import { findErrorInReply } from '../error-body.ts';
 import { failureOfError } from '../failure.ts';
 import { quote } from '../quote.ts';
@@ -40,7 +41,7 @@ interface State {
   stopSequence: string | undefined;
   stopDetails: JsonValue | undefined;
   counts: MessageCounts;
-  /** Characters of what is kept: text, thoughts, tool input, and whole events where nothing of them is told. */
+  /** What is kept: characters of text, thoughts and tool input, and whole events where nothing of them is told. */
   length: number;
   ended: boolean;
 }
@@ -93,7 +94,7 @@ function feed(state: State, fed: ServerEvent | TextRun): StreamDelta[] {
   if (handler) {
     const deltas = handler(state, payload);
     // Of a delta only what it tells is kept; of a block's start, a signature or a citation all of it.
-    return bounded(state, deltas, type === 'content_block_delta' && deltas.length > 0 ? 0 : data.length);
+    return bounded(state, deltas, type === 'content_block_delta' && deltas.length > 0 ? 0 : sizeOf(data));
   }
   if (state.ended) return [];
   throwError(state, type, payload);
@@ -112,7 +113,14 @@ function bounded(state: State, deltas: StreamDelta[], silent = 0): StreamDelta[]
   return deltas;
 }
 
+function sizeOf(data: string): number {
+  return data.length + valueCost * countValues(data);
+}
+
 function parse(text: string): unknown {
+  // A short text cannot hold so many values.
+  if (text.length > mostCharacters / valueCost && countValues(text) > mostCharacters / valueCost)
+    throw badStream(`an event of the stream holds more than ${mostCharacters / valueCost} values`);
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -181,7 +181,7 @@ function recoveredIds({ cwd }: BatchFolder): Set<string> {
   return new Set(names.map((name) => /answer to (p\d+)/.exec(readFileSync(join(path, name), 'utf8'))?.[1] ?? ''));
 }
 
-describe.skipIf(!isFull).for(Object.keys(kinds) as Kind[])(
+describe.skipIf(!isFull).each(Object.keys(kinds) as Kind[])(
   'a campaign of %s (needs root, unshare, faketime, tmpfs)',
   (kind) => {
     test.for(Array.from({ length: roundsEach }, (_, i) => i + 1))(

@@ -50,6 +50,25 @@ describe('lines of a file', () => {
     );
   });
 
+  test('are known by number and place where they are too long, and their text is left out', async () => {
+    const path = join(folder(), 'lines');
+    const long = 'x'.repeat(700 * 1024);
+    writeFileSync(path, `a\n${long}\nb\nc\n${long}`);
+    const handle = await open(path);
+    const lines = [];
+    for await (const line of readLines(handle, 300 * 1024)) lines.push(line);
+    await handle.close();
+    expect(lines.map(({ number, text, whole, isTooLong }) => [number, text, whole, isTooLong === true])).toEqual([
+      [1, 'a', true, false],
+      [2, '', true, true],
+      [3, 'b', true, false],
+      [4, 'c', true, false],
+      [5, '', false, true],
+    ]);
+    expect(lines.map(({ offset }) => offset)).toEqual([0, 2, 3 + long.length, 5 + long.length, 7 + long.length]);
+    expect(lines.map(({ bytes }) => bytes)).toEqual([2, long.length + 1, 2, 2, long.length]);
+  });
+
   test('an empty file has none', async () => {
     expect(await linesOf('')).toEqual([]);
   });
@@ -92,11 +111,30 @@ describe('a file of lines that only grows', () => {
   });
 
   test.skipIf(!existsSync('/dev/full'))('tells that the disk is full as code 12', async () => {
-    const path = join(folder(), 'f');
-    symlinkSync('/dev/full', path);
-    const file = await SyncedFile.open(path);
+    const file = await SyncedFile.open('/dev/full');
     expect(() => file.append('x')).toThrow('the disk is full');
     await file.close();
+  });
+
+  test('what is cut off is kept in the file beside it', async () => {
+    const path = join(folder(), 'f.jsonl');
+    for (const [whole, torn] of [
+      ['', 'on'],
+      ['one\n', 'tw'],
+    ]) {
+      writeFileSync(path, `${whole}${torn}`);
+      await (await SyncedFile.open(path)).close();
+    }
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+    expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8')).toBe('on\ntw\n');
+  });
+
+  test.skipIf(process.platform === 'win32')('follows no symbolic link', async () => {
+    const [path, victim] = [join(folder(), 'f'), join(folder(), 'victim')];
+    writeFileSync(victim, 'no line');
+    symlinkSync(victim, path);
+    await expect(SyncedFile.open(path)).rejects.toMatchObject({ class: 'not-written' });
+    expect(readFileSync(victim, 'utf8')).toBe('no line');
   });
 
   test('a folder in its place is code 12', async () => {

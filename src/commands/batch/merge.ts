@@ -19,7 +19,7 @@ import { isObject, type JsonValue } from '../../json.ts';
 import { findOutdir, writeSummary } from './folder.ts';
 import { linesOf } from './lines.ts';
 import { readBatchFolder } from './read.ts';
-import { tellMissing } from './tell-missing.ts';
+import { tellArranged } from './tell-unread.ts';
 import type { Action, Context } from '../context.ts';
 import { mergeFlags } from '../flags/batch.ts';
 import { addFlags } from '../flags/flag.ts';
@@ -90,7 +90,7 @@ async function copyShards(shards: readonly Shard[], { whole, building, context }
     await results.close();
     await journal.close();
   }
-  await tellMissing(await arrangeResults(building, whole.table), context);
+  await tellArranged(await arrangeResults(building, whole.table), context);
 }
 
 /** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */

@@ -1,6 +1,6 @@
 import { arrangeResults } from '../../batch/arrange-results.ts';
 import { readJournal } from '../../batch/journal.ts';
-import { findLostEnds } from '../../batch/reconcile.ts';
+import { readResults } from '../../batch/reconcile.ts';
 import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
 import { isSpent } from '../../batch/usage.ts';
@@ -11,7 +11,7 @@ import { type BatchPlan, planBatch } from './plan.ts';
 import { createRequestBuilder } from './request.ts';
 import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
-import { tellMissing } from './tell-missing.ts';
+import { tellArranged, tellUnread } from './tell-unread.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
 import type { Context } from '../context.ts';
 
@@ -36,7 +36,8 @@ export async function runBatch(
   });
   if (outdir.exists && !flags.dryRun) await enterOutdir(outdir.path, context);
   const state = await readJournal(outdir.path);
-  const lostEnds = await findLostEnds(outdir.path, state);
+  const { lostEnds, unread } = await readResults(outdir.path, state);
+  await tellUnread({ unread, torn: state.torn }, context);
   const resume = {
     retryFailed: flags.retryFailed === true,
     retryUnknown: flags.retryUnknown === true,
@@ -57,7 +58,7 @@ export async function runBatch(
   });
   if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
     const order = flags.ordered ? idsOf(source) : undefined;
-    await tellMissing(await arrangeResults(outdir.path, state.table, order), context);
+    await tellArranged(await arrangeResults(outdir.path, state.table, order), context);
   }
   await finishBatch(batch, { stop });
 }

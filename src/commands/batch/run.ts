@@ -6,7 +6,7 @@ import { countOf } from '../../batch/summary.ts';
 import { isSpent } from '../../batch/usage.ts';
 import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 import { finishBatch, showPlan } from './finish.ts';
-import { enterOutdir, findOutdir } from './folder.ts';
+import { enterOutdir, findOutdir, requireOwn } from './folder.ts';
 import { type BatchPlan, planBatch } from './plan.ts';
 import { createRequestBuilder } from './request.ts';
 import { sendJobs } from './send.ts';
@@ -27,6 +27,7 @@ export async function runBatch(
   await refuseTypo(words, context);
   requireJobs(words, flags);
   const outdir = await findOutdir(flags.output, context);
+  if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);
   const builder = createRequestBuilder({
     context,

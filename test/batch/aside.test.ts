@@ -46,6 +46,18 @@ describe('what cannot be read in results.jsonl', () => {
     expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(`${stranger}\n`);
     expect(folder.lines('results.jsonl')).toHaveLength(1);
   });
+
+  test('is merged with what the shards kept aside', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(2));
+    for (const shard of [1, 2]) await batch(['jobs.jsonl', '-o', `out-${shard}`, '--shard', `${shard}/2`]);
+    appendFileSync(join(folder.cwd, 'out-1/results.jsonl'), 'not JSON\ntorn');
+    writeFileSync(join(folder.cwd, 'out-2/results.aside.jsonl'), 'kept before\n');
+    const { code, stderr } = await batch(['merge', 'out-1', 'out-2', '-o', 'all']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('2 lines of results.jsonl cannot be read');
+    expect(readFileSync(join(folder.cwd, 'all/results.aside.jsonl'), 'utf8')).toBe('not JSON\ntorn\nkept before\n');
+    expect(folder.lines('results.jsonl', 'all')).toHaveLength(2);
+  });
 });
 
 test('the torn last line of a journal is kept aside and told', async ({ server, folder, batch }) => {

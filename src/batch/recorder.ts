@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { SyncedFile } from './synced-file.ts';
+import { type ResultRecord, resultLine } from './large-result.ts';
+import { cannotWrite, SyncedFile } from './synced-file.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
 
 /** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
@@ -57,6 +58,14 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
     journal.append(group.map(({ job: { id }, request }) => lineOf({ type, id, request, at })).join('\n'));
   }
 
+  async function resultOf(record: ResultRecord): Promise<string> {
+    try {
+      return redact(await resultLine(folder, record));
+    } catch (error) {
+      throw cannotWrite(join(folder, batchFiles.large), error);
+    }
+  }
+
   async function unsent(group: readonly Noted[]): Promise<void> {
     if (group.length === 0) return;
     note('unsent', group);
@@ -82,7 +91,7 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
-      results.append(lineOf({ id, request, ...document }));
+      results.append(await resultOf({ id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);

@@ -120,5 +120,7 @@ export const batchFiles = {
   summary: 'summary.json',
   lock: 'lock.json',
   images: 'images',
+  /** Results that are too long for a line. */
+  large: 'large',
   gallery: 'index.html',
 } as const;

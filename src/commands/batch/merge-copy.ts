@@ -12,6 +12,7 @@ import { SyncedFile } from '../../batch/synced-file.ts';
 import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
 import { codeOf } from '../../errors.ts';
 import { freeNumber } from '../../images/free-number.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { linesOf } from './lines.ts';
 import type { Context } from '../context.ts';
@@ -42,6 +43,7 @@ export async function copyShards(
       unread += await copyResults(folder, building, async (document) => {
         context.signal.throwIfAborted();
         const images = await copyImages(document['images'], { folder, building });
+        await copyLarge(document['wholeResult'], { folder, building });
         results.append(JSON.stringify(images === undefined ? document : { ...document, images }));
       });
     // Every end is in the journals, so none is looked for among the results.
@@ -94,6 +96,14 @@ async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncG
     else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
   }
   yield* lostEnds;
+}
+
+/** The file of a result that is too long for a line; its name is random, so it keeps it. */
+async function copyLarge(path: JsonValue | undefined, { folder, building }: { folder: string; building: string }) {
+  const name = typeof path === 'string' ? basename(path) : '';
+  if (name === '' || path !== `${batchFiles.large}/${name}`) return;
+  await makeFolder(join(building, batchFiles.large));
+  await copyNew(join(folder, batchFiles.large, name), join(building, batchFiles.large, name));
 }
 
 /** The pictures of one result under their names, or the next free ones. */

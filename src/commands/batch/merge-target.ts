@@ -25,6 +25,7 @@ const files = [
   batchFiles.results,
   asideOf(batchFiles.results),
   batchFiles.summary,
+  batchFiles.large,
   batchFiles.images,
   batchFiles.journal,
 ];
@@ -62,17 +63,18 @@ async function publish(building: string, path: string): Promise<void> {
   const built = await readdir(building);
   for (const name of files.filter((file) => built.includes(file))) {
     const [from, to] = [join(building, name), join(path, name)];
-    const pictures = name === batchFiles.images ? (await readdir(from)).map((picture) => join(to, picture)) : undefined;
+    const stats = await stat(from);
+    const inside = stats.isDirectory() ? (await readdir(from)).map((file) => join(to, file)) : undefined;
     try {
-      if (pictures) await rename(from, to);
-      else await placeFile(from, to, { bytes: (await stat(from)).size, replace: false });
+      if (inside) await rename(from, to);
+      else await placeFile(from, to, { bytes: stats.size, replace: false });
     } catch (error) {
       for (const undo of made.toReversed()) await undo();
       throw isTaken(error) ? taken(path, name) : cannotWrite(to, error);
     }
     made.push(async () => {
-      for (const file of pictures ?? [to]) await unlink(file).catch(() => undefined);
-      if (pictures) await rmdir(to).catch(() => undefined);
+      for (const file of inside ?? [to]) await unlink(file).catch(() => undefined);
+      if (inside) await rmdir(to).catch(() => undefined);
     });
   }
 }

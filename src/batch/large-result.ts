@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { randomNonce, removeFile } from '../images/temp-file.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { makeFolder } from '../make-folder.ts';
+import { cannotWrite } from './synced-file.ts';
 import { batchFiles } from './types.ts';
 
 /** A longer line is hard on every reader, of which ours takes four times as much. */
@@ -20,7 +21,7 @@ export interface ResultRecord extends JsonObject {
 
 /**
  * The text of a result's line. One that is too long to be read again goes to a file of its own, which is on the disk when this
- * resolves; its line then leaves the long values out and names the file. Throws what the system says.
+ * resolves; its line then leaves the long values out and names the file. Throws GatewayError not-written.
  */
 export function resultLine(
   folder: string,
@@ -44,8 +45,12 @@ function lineOf(record: object): string | undefined {
 
 async function moveLong(folder: string, record: ResultRecord, mostLength: number): Promise<string> {
   const wholeResult = `${batchFiles.large}/${randomNonce()}.json`;
-  await makeFolder(join(folder, batchFiles.large));
-  await writeNew(join(folder, wholeResult), record);
+  try {
+    await makeFolder(join(folder, batchFiles.large));
+    await writeNew(join(folder, wholeResult), record);
+  } catch (error) {
+    throw cannotWrite(join(folder, wholeResult), error);
+  }
   const short = Object.entries(record).filter(([, value]) => (lineOf({ value })?.length ?? Infinity) <= mostLength);
   const warnings = [...warningsOf(record), `the result is too long for a line: all of it is in ${wholeResult}`];
   return JSON.stringify({ ...Object.fromEntries(short), wholeResult, warnings });

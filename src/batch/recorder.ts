@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type ResultRecord, resultLine } from './large-result.ts';
-import { cannotWrite, SyncedFile } from './synced-file.ts';
+import { resultLine } from './large-result.ts';
+import { SyncedFile } from './synced-file.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
 
 /** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
@@ -20,7 +20,7 @@ export interface Recorder {
 
 /** A job as the journal names it. */
 interface Noted {
-  job: Pick<Job, 'id'>;
+  job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
 }
 
@@ -55,15 +55,7 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
 
   function note(type: JobRecord['type'], group: readonly Noted[]): void {
     const at = now();
-    journal.append(group.map(({ job: { id }, request }) => lineOf({ type, id, request, at })).join('\n'));
-  }
-
-  async function resultOf(record: ResultRecord): Promise<string> {
-    try {
-      return redact(await resultLine(folder, record));
-    } catch (error) {
-      throw cannotWrite(join(folder, batchFiles.large), error);
-    }
+    journal.append(group.map(({ job: { id, line }, request }) => lineOf({ type, id, request, line, at })).join('\n'));
   }
 
   async function unsent(group: readonly Noted[]): Promise<void> {
@@ -91,7 +83,7 @@ export async function openRecorder({ folder, run, lostEnds, now, redact, step }:
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
-      results.append(await resultOf({ id, request, ...document }));
+      results.append(redact(await resultLine(folder, { id, request, ...document })));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);

@@ -4,7 +4,7 @@ import { asideOf } from '../../batch/aside.ts';
 import { clearParts } from '../../batch/own-folder.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
-import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { codeOf, type GatewayError, usageError } from '../../errors.ts';
 import { placeFile } from '../../images/place-file.ts';
 import { randomNonce } from '../../images/temp-file.ts';
 import { lockFolder, makeOrRefuse } from './folder.ts';

@@ -1,13 +1,13 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { convertIndexedToRgb, decode, type DecodedPng } from 'fast-png';
-import type { Picture } from './picture.ts';
+import { mostPixels, type Picture } from './picture.ts';
 import { chunk } from './png.ts';
 
 const signatureLength = 8;
 
-/** Reads a PNG of any colour type and depth. Throws where it is damaged, or unpacks to more than its header says. */
-export function readPng(bytes: Buffer): Picture {
-  const decoded = decode(tamed(bytes));
+/** Reads a PNG of any colour type and depth. Throws where it is damaged, has more pixels, or unpacks to more than its header says. */
+export function readPng(bytes: Buffer, most: number = mostPixels): Picture {
+  const decoded = decode(tamed(bytes, most));
   const { width, height } = decoded;
   return { width, height, data: toRgba(decoded) };
 }
@@ -16,7 +16,7 @@ export function readPng(bytes: Buffer): Picture {
  * The file with nothing in it but what makes the pixels, and with these unpacked once within the bound its header sets:
  * a small file cannot blow up to gigabytes, in its pixels or in its notes.
  */
-function tamed(bytes: Buffer): Buffer {
+function tamed(bytes: Buffer, most: number): Buffer {
   const kept: Buffer[] = [bytes.subarray(0, signatureLength)];
   const packed: Buffer[] = [];
   let limit = 0;
@@ -24,7 +24,7 @@ function tamed(bytes: Buffer): Buffer {
     const length = bytes.readUInt32BE(at);
     const type = bytes.toString('latin1', at + 4, at + 8);
     const data = bytes.subarray(at + 8, at + 8 + length);
-    if (type === 'IHDR') limit = mostBytes(data);
+    if (type === 'IHDR') limit = mostBytes(data, most);
     if (type === 'IHDR' || type === 'PLTE' || type === 'tRNS') kept.push(chunk(type, data));
     if (type === 'IDAT') packed.push(data);
     if (type === 'IEND') break;
@@ -35,8 +35,10 @@ function tamed(bytes: Buffer): Buffer {
 }
 
 /** Most bytes that the rows of an image can take: four channels of its depth, and the filter bytes of seven passes. */
-function mostBytes(header: Buffer): number {
+function mostBytes(header: Buffer, most: number): number {
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  // A file may hold several headers, of which others read another one.
+  if (width * height > most) throw new Error('the picture has too many pixels');
   return Math.ceil(width * height * 4 * (header.readUInt8(8) / 8)) + (height + width) * 8 + 1024;
 }
 

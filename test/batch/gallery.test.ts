@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { decode } from 'fast-png';
+import { decode, encode } from 'fast-png';
+import { imageSize } from 'image-size';
 import { describe, expect, test as plain } from 'vitest';
 import { escapeHtml, galleryCard, galleryHead } from '../../src/batch/gallery-html.ts';
 import { run } from '../helpers/run.ts';
+import { imageReply } from '../helpers/with-server.ts';
 import { manyJobs, test } from './with-batch.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -13,6 +15,11 @@ const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 );
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 const counts = { jobs: 1, done: 1, failed: 0, unknown: 0, pending: 0 };
+
+/** A gray picture of few bytes, whatever its size. */
+function pngOf(width: number, height: number): Buffer {
+  return Buffer.from(encode({ width, height, data: new Uint8Array(width * height), channels: 1, depth: 8 }));
+}
 
 /** Texts that would do something if a browser took them for more than text. */
 const hostile = [
@@ -34,11 +41,11 @@ describe('the page', () => {
       text,
       command: text,
       error: { class: text, message: text },
-      pictures: [{ path: `images/${text}`, mimeType: text, bytes: 1, thumbnail: undefined }],
+      pictures: [{ path: `images/${text}`, mimeType: text, bytes: 1 }],
     });
     const tags = [...card.matchAll(/<\/?([a-z]+)([^>]*)>/g)].map(([, name, attributes]) => `${name}${attributes}`);
     const known =
-      /^(article class="failed"|article|figure|figcaption|a href="\.\/images\/[^"'<>]*"|a|span class="none"|span|div class="(body|text)"|div|strong|bdi|p class="(error|facts)"|p)$/;
+      /^(article class="failed" data-state="failed" data-command="[^"'<>]*" data-model="[^"'<>]*"|article|figure|figcaption|a href="\.\/images\/[^"'<>]*"|a|img src="\.\/images\/[^"'<>]*" alt="" loading="lazy" decoding="async"|div class="(body|text)"|div|strong|bdi|p class="(error|facts)"|p)$/;
     expect(tags.filter((tag) => !known.test(tag))).toEqual([]);
     expect(card).not.toContain('\u0000');
     expect(card).not.toContain('\u001b');
@@ -53,12 +60,20 @@ describe('the page', () => {
     expect(card('images/a b#?.png')).toContain('href="./images/a%20b%23%3F.png"');
   });
 
-  plain('allows no network, no frame, and no script but its own', () => {
-    const head = galleryHead({ title: 'out', counts, usage: {} });
+  plain.each([
+    ['linked', "'self' file:"],
+    ['embedded', 'data:'],
+  ] as const)('allows no network, no frame, and no script but its own: %s', (pictures, sources) => {
+    const head = galleryHead({ title: 'out', counts, usage: {}, pictures });
     const policy = /content="(default-src[^"]*)"/.exec(head)?.[1] ?? '';
-    expect(policy).toMatch(
-      /^default-src 'none'; img-src data:; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; form-action 'none'; base-uri 'none'$/,
-    );
+    expect(policy.replaceAll(/sha256-[^']+/g, 'hash').split('; ')).toEqual([
+      "default-src 'none'",
+      `img-src ${sources}`,
+      "style-src 'hash'",
+      "script-src 'hash'",
+      "form-action 'none'",
+      "base-uri 'none'",
+    ]);
     expect(head).not.toMatch(/https?:/);
   });
 
@@ -69,7 +84,7 @@ describe('the page', () => {
 });
 
 describe('batch gallery', () => {
-  async function makeBatch(cwd: string) {
+  async function makeBatch(cwd: string, ...flags: string[]) {
     const jobs = hostile.map((prompt, i) => ({ id: `t${i}`, prompt }));
     const { writeFileSync } = await import('node:fs');
     const lines = [
@@ -79,11 +94,21 @@ describe('batch gallery', () => {
     ];
     writeFileSync(join(cwd, 'jobs.jsonl'), lines.map((job) => JSON.stringify(job)).join('\n'));
     await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--retries', '0'], { cwd });
-    return run(['batch', 'gallery', 'out'], { cwd });
+    return run(['batch', 'gallery', 'out', ...flags], { cwd });
   }
 
-  test('holds everything in one file', async ({ folder }) => {
-    const made = await makeBatch(folder.cwd);
+  test('links the pictures beside it, which are loaded when they are looked at', async ({ folder }) => {
+    await makeBatch(folder.cwd);
+    const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
+    expect(page).toContain(
+      '<img src="./images/lighthouse.png" width="1344" height="768" alt="" loading="lazy" decoding="async">',
+    );
+    expect(page).not.toContain('data:image');
+    expect(page.match(/<article/g)).toHaveLength(hostile.length + 2);
+  });
+
+  test('--embed holds everything in one file', async ({ folder }) => {
+    const made = await makeBatch(folder.cwd, '--embed');
     expect(made).toMatchObject({ code: 0, stdout: `${join('out', 'index.html')}\n` });
     const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
     expect(page.match(/<article/g)).toHaveLength(hostile.length + 2);
@@ -93,6 +118,93 @@ describe('batch gallery', () => {
     expect(page).toContain('no-result: no image came');
     expect(page).not.toMatch(/(src|href)="(?!data:image\/jpeg|\.\/images\/)/);
     expect(statSync(join(folder.cwd, 'out/index.html')).size).toBeLessThan(100_000);
+  });
+
+  test('has the cards in the order of the jobs, each with its last result', async ({ server, folder, batch }) => {
+    let release = (): void => undefined;
+    const others = new Promise<void>((resolve) => (release = resolve));
+    let ended = 0;
+    server.answer = (prompt, count) => {
+      if (prompt === 'p1' && count === 1) return { after: others, status: 400, body: {} };
+      if (++ended === 5) release();
+      return undefined;
+    };
+    folder.jobs(...manyJobs(6));
+    await batch();
+    expect(folder.lines('results.jsonl')[0]).not.toMatchObject({ id: 'p1' });
+    const idsOf = async () => {
+      await batch(['gallery', 'out']);
+      const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
+      return [...page.matchAll(/<article class="(\w+)".*?<strong><bdi>(\w+)</g)].map(
+        ([, state, id]) => `${id} ${state}`,
+      );
+    };
+    const rest = ['p2 done', 'p3 done', 'p4 done', 'p5 done', 'p6 done'];
+    expect(await idsOf()).toEqual(['p1 failed', ...rest]);
+    await batch(['--retry-failed']);
+    expect(await idsOf()).toEqual(['p1 done', ...rest]);
+  });
+
+  test('says why it shows no picture: gone, of a strange type, or of too many pixels to be decoded', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    const huge = pngOf(8191, 8191);
+    const twoHeaders = Buffer.concat([pngOf(1, 1).subarray(0, 33), huge.subarray(8)]);
+    server.answer = (prompt) => {
+      const data = { p1: huge, p2: twoHeaders, p3: Buffer.from('BM'.padEnd(64, '\0')), p4: pngOf(2, 2) }[prompt];
+      return {
+        body: imageReply({
+          mimeType: prompt === 'p3' ? 'image/bmp' : 'image/png',
+          data: data?.toString('base64') ?? '',
+        }),
+      };
+    };
+    folder.jobs(...manyJobs(4).map((job) => ({ ...job, command: 'image gen' })));
+    await batch();
+    rmSync(join(folder.cwd, 'out/images/p4.png'));
+    for (const flags of [[], ['--embed']]) {
+      expect((await batch(['gallery', 'out', ...flags])).code).toBe(0);
+      const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
+      const hidden = [...page.matchAll(/<span class="none">([^<]*)</g)].map(([, why]) => why);
+      const known = [
+        'it has 8191×8191 pixels, more than 24 megapixels',
+        'browsers show no image/bmp',
+        'the file is gone',
+      ];
+      expect(hidden).toEqual(flags.length === 0 ? known : known.toSpliced(1, 0, 'it cannot be decoded'));
+    }
+  });
+
+  test('tells what cannot be read in the results', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(1));
+    await batch();
+    appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');
+    expect((await batch(['gallery', 'out'])).stderr).toContain('1 line of results.jsonl cannot be read');
+  });
+
+  test('--embed of the built program draws on threads, and the pictures stand in their order', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    server.answer = (prompt) => {
+      const side = Number(prompt.slice(1));
+      return { body: imageReply({ mimeType: 'image/png', data: pngOf(side, side).toString('base64') }) };
+    };
+    folder.jobs(...manyJobs(9).map((job) => ({ ...job, command: 'image gen' })));
+    await batch();
+    const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
+    execFileSync(process.execPath, [bin, 'batch', 'gallery', 'out', '--embed'], { cwd: folder.cwd });
+    const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
+    const sides = [...page.matchAll(/<img src="data:image\/jpeg;base64,([^"]*)" width="(\d+)"/g)].map(
+      ([, data, width]) => {
+        const size = imageSize(Buffer.from(data as string, 'base64'));
+        return [size.width, size.height, Number(width)];
+      },
+    );
+    expect(sides).toEqual(Array.from({ length: 9 }, (_, i) => [i + 1, i + 1, i + 1]));
   });
 
   test('shows jobs that were sent and have no answer', async ({ folder, batch }) => {
@@ -110,7 +222,7 @@ describe('batch gallery', () => {
     );
     await batch(['gallery', 'out']);
     const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
-    expect(page).toContain('<article class="unknown">');
+    expect(page).toContain('<article class="unknown" data-state="unknown">');
     expect(page).toContain('it may have been billed');
   });
 

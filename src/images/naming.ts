@@ -23,7 +23,7 @@ export interface OutputPlan {
 }
 
 /** A name to try. */
-export interface CandidateName {
+interface CandidateName {
   /** Relative to the current folder, as it is printed; absolute where the user's was. */
   path: string;
   /** The user named it: with `--force` it may replace, without it nothing else is tried. */

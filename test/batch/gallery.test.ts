@@ -1,12 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { decode, encode } from 'fast-png';
-import { imageSize } from 'image-size';
+import { decode } from 'fast-png';
 import { describe, expect, test as plain } from 'vitest';
 import { escapeHtml, galleryCard, galleryHead } from '../../src/batch/gallery-html.ts';
 import { run } from '../helpers/run.ts';
-import { imageReply } from '../helpers/with-server.ts';
 import { manyJobs, test } from './with-batch.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -15,11 +13,6 @@ const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 );
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 const counts = { jobs: 1, done: 1, failed: 0, unknown: 0, pending: 0 };
-
-/** A gray picture of few bytes, whatever its size. */
-function pngOf(width: number, height: number): Buffer {
-  return Buffer.from(encode({ width, height, data: new Uint8Array(width * height), channels: 1, depth: 8 }));
-}
 
 /** Texts that would do something if a browser took them for more than text. */
 const hostile = [
@@ -145,66 +138,11 @@ describe('batch gallery', () => {
     expect(await idsOf()).toEqual(['p1 done', ...rest]);
   });
 
-  test('says why it shows no picture: gone, of a strange type, or of too many pixels to be decoded', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    const huge = pngOf(8191, 8191);
-    const twoHeaders = Buffer.concat([pngOf(1, 1).subarray(0, 33), huge.subarray(8)]);
-    server.answer = (prompt) => {
-      const data = { p1: huge, p2: twoHeaders, p3: Buffer.from('BM'.padEnd(64, '\0')), p4: pngOf(2, 2) }[prompt];
-      return {
-        body: imageReply({
-          mimeType: prompt === 'p3' ? 'image/bmp' : 'image/png',
-          data: data?.toString('base64') ?? '',
-        }),
-      };
-    };
-    folder.jobs(...manyJobs(4).map((job) => ({ ...job, command: 'image gen' })));
-    await batch();
-    rmSync(join(folder.cwd, 'out/images/p4.png'));
-    for (const flags of [[], ['--embed']]) {
-      expect((await batch(['gallery', 'out', ...flags])).code).toBe(0);
-      const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
-      const hidden = [...page.matchAll(/<span class="none">([^<]*)</g)].map(([, why]) => why);
-      const known = [
-        'it has 8191×8191 pixels, more than 24 megapixels',
-        'browsers show no image/bmp',
-        'the file is gone',
-      ];
-      expect(hidden).toEqual(flags.length === 0 ? known : known.toSpliced(1, 0, 'it cannot be decoded'));
-    }
-  });
-
   test('tells what cannot be read in the results', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(1));
     await batch();
     appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');
     expect((await batch(['gallery', 'out'])).stderr).toContain('1 line of results.jsonl cannot be read');
-  });
-
-  test('--embed of the built program draws on threads, and the pictures stand in their order', async ({
-    server,
-    folder,
-    batch,
-  }) => {
-    server.answer = (prompt) => {
-      const side = Number(prompt.slice(1));
-      return { body: imageReply({ mimeType: 'image/png', data: pngOf(side, side).toString('base64') }) };
-    };
-    folder.jobs(...manyJobs(9).map((job) => ({ ...job, command: 'image gen' })));
-    await batch();
-    const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
-    execFileSync(process.execPath, [bin, 'batch', 'gallery', 'out', '--embed'], { cwd: folder.cwd });
-    const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
-    const sides = [...page.matchAll(/<img src="data:image\/jpeg;base64,([^"]*)" width="(\d+)"/g)].map(
-      ([, data, width]) => {
-        const size = imageSize(Buffer.from(data as string, 'base64'));
-        return [size.width, size.height, Number(width)];
-      },
-    );
-    expect(sides).toEqual(Array.from({ length: 9 }, (_, i) => [i + 1, i + 1, i + 1]));
   });
 
   test('shows jobs that were sent and have no answer', async ({ folder, batch }) => {

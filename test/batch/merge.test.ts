@@ -109,10 +109,9 @@ describe('batch merge', () => {
     const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
     const script = 'mount -t tmpfs tmpfs all && node "$0" batch "$@" >&2 && ls all && ls -a . | grep -c part';
     const argv = ['-m', 'sh', '-c', script, bin, ...merge, 'all'];
-    const options = { cwd: folder.cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const;
     let printed = '';
     try {
-      printed = execFileSync('unshare', argv, options);
+      printed = execFileSync('unshare', argv, { cwd: folder.cwd, encoding: 'utf8' });
     } catch (error) {
       // The last grep finds no part, and says so by its exit code.
       printed = (error as { stdout: string }).stdout;

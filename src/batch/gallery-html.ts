@@ -14,6 +14,8 @@ export interface Card {
   text?: string | undefined;
   usage?: Usage | undefined;
   error?: { class: string; message: string } | undefined;
+  /** The file of a result that is too long for a line, below the gallery's folder. */
+  wholeResult?: string | undefined;
   pictures: readonly CardPicture[];
 }
 
@@ -24,68 +26,99 @@ export interface CardPicture {
   width?: number | undefined;
   height?: number | undefined;
   bytes: number;
-  /** A small picture as a data URL; absent where none could be made. */
+  /** A small picture as a data URL; without it the page shows the file beside it. */
   thumbnail?: string | undefined;
+  /** Why the page shows no picture. */
+  hidden?: string | undefined;
 }
 
 /** Longer texts are cut: the whole ones stand in results.jsonl. */
 const mostText = 2000;
 
 const style = `
-:root{color-scheme:light dark;--line:#8884;--soft:#8882;--bad:#c33;--odd:#b70}
-*{box-sizing:border-box}body{font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1500px;padding:1rem}
+:root{color-scheme:light dark;--line:#8884;--soft:#8882;--bad:#c33;--odd:#b70;--gap:12px}
+*{box-sizing:border-box}body{font:14px/1.45 system-ui,sans-serif;margin:0 auto;max-width:1800px;padding:1rem}
 h1{font-size:1.2rem;margin:0 0 .2rem}header p{margin:0 0 .8rem;opacity:.8}
-form{display:flex;gap:.5rem;flex-wrap:wrap;position:sticky;top:0;padding:.5rem 0;background:Canvas;z-index:1}
-input,select{font:inherit;padding:.3rem .5rem;border:1px solid var(--line);border-radius:6px;background:Field;color:FieldText}
-input{flex:1 1 16rem}main{display:grid;gap:.8rem;grid-template-columns:repeat(auto-fill,minmax(240px,1fr))}
-article{border:1px solid var(--line);border-radius:10px;overflow:hidden;display:flex;flex-direction:column}
-article.failed{border-color:var(--bad)}article.unknown{border-color:var(--odd)}[hidden]{display:none!important}
-figure{margin:0;background:var(--soft);border-bottom:1px solid var(--line)}figure img{display:block;width:100%;height:220px;object-fit:contain}
-figure .none{display:grid;place-items:center;height:120px}figcaption{padding:.2rem .6rem;font-size:12px;opacity:.8}
+form{display:flex;gap:.4rem 1rem;flex-wrap:wrap;align-items:center;position:sticky;top:0;padding:.5rem 0;background:Canvas;z-index:1}
+input,button{font:inherit;padding:.3rem .7rem;border:1px solid var(--line);border-radius:99px;background:Field;color:FieldText}
+input{flex:1 1 16rem}#chips,#chips span{display:flex;gap:.4rem;flex-wrap:wrap}#chips{gap:.4rem 1rem}
+button{cursor:pointer;max-width:20rem;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+button[aria-pressed=true]{background:Highlight;color:HighlightText;border-color:Highlight}
+main{position:relative;display:grid;gap:var(--gap);align-items:start;grid-template-columns:repeat(auto-fill,minmax(260px,1fr))}
+main.laid{display:block}main.laid article{position:absolute;width:var(--width)}
+article{border:1px solid var(--line);border-radius:10px;overflow:hidden;background:Canvas}
+article.failed{border-color:var(--bad)}article.unknown{border-color:var(--odd)}article[hidden]{display:none}
+figure{margin:0;background:var(--soft);border-bottom:1px solid var(--line)}figure img{display:block;width:100%;height:auto;min-height:2rem}
+figure .none{display:grid;place-items:center;text-align:center;min-height:90px;padding:.6rem}figcaption{padding:.2rem .6rem;font-size:12px;opacity:.8}
 .body{padding:.5rem .6rem;display:grid;gap:.35rem}.body>*{overflow-wrap:anywhere;margin:0}
-.text{white-space:pre-wrap;max-height:11rem;overflow:auto;background:var(--soft);padding:.35rem .5rem;border-radius:6px}
+.text{white-space:pre-wrap;max-height:16rem;overflow:auto;background:var(--soft);padding:.35rem .5rem;border-radius:6px}
 .error{color:var(--bad)}.unknown .error{color:var(--odd)}.facts{font-size:12px;opacity:.75}`;
 
+/** Each card goes to the column that ends highest, the left one of several: the order stays, and nothing gapes. */
 const script = `
-const words=document.getElementById('words'),state=document.getElementById('state'),shown=document.getElementById('shown');
-const cards=[...document.querySelectorAll('article')].map(card=>({card,text:card.textContent.toLowerCase()}));
+const main=document.querySelector('main'),words=document.getElementById('words'),shown=document.getElementById('shown'),
+chips=document.getElementById('chips'),chosen={state:new Set(),command:new Set(),model:new Set()};
+const cards=[...main.children].map(card=>({card,text:card.textContent.toLowerCase()}));
+function lay(){const gap=12,width=main.clientWidth,count=Math.max(1,Math.floor((width+gap)/(260+gap))),one=(width-gap*(count-1))/count;
+main.style.setProperty('--width',one+'px');main.className='laid';
+const seen=cards.filter(({card})=>!card.hidden),heights=seen.map(({card})=>card.offsetHeight),ends=Array(count).fill(0);
+seen.forEach(({card},i)=>{const column=ends.indexOf(Math.min(...ends));
+card.style.left=column*(one+gap)+'px';card.style.top=ends[column]+'px';ends[column]+=heights[i]+gap});
+main.style.height=Math.max(...ends)+'px'}
 function filter(){const want=words.value.toLowerCase().split(/\\s+/).filter(Boolean);let count=0;
-for(const{card,text}of cards){const fits=(!state.value||card.className===state.value)&&want.every(word=>text.includes(word));
-card.hidden=!fits;if(fits)count++}shown.textContent=count+' of '+cards.length}
-words.addEventListener('input',filter);state.addEventListener('change',filter);
-document.forms[0].addEventListener('submit',event=>event.preventDefault());filter();`;
+for(const{card,text}of cards){const fits=Object.keys(chosen).every(key=>!chosen[key].size||chosen[key].has(card.dataset[key]))&&
+want.every(word=>text.includes(word));card.hidden=!fits;if(fits)count++}shown.textContent=count+' of '+cards.length;lay()}
+for(const key of Object.keys(chosen)){const counts=new Map();
+for(const{card}of cards){const value=card.dataset[key];if(value)counts.set(value,(counts.get(value)||0)+1)}
+if(counts.size<2)continue;const group=document.createElement('span');group.setAttribute('role','group');group.setAttribute('aria-label',key);
+for(const[value,count]of counts){const chip=document.createElement('button');chip.type='button';chip.textContent=value+' '+count;
+chip.setAttribute('aria-pressed','false');chip.addEventListener('click',()=>{const on=!chosen[key].delete(value);
+if(on)chosen[key].add(value);chip.setAttribute('aria-pressed',String(on));filter()});group.append(chip)}chips.append(group)}
+words.addEventListener('input',filter);document.forms[0].addEventListener('submit',event=>event.preventDefault());filter();
+const sizes=new ResizeObserver(()=>requestAnimationFrame(lay));sizes.observe(main.parentElement);cards.forEach(({card})=>sizes.observe(card));`;
 
-/** Nothing is loaded, nothing runs but the script above: whatever a text says, it stays text. */
-const policy = [
-  "default-src 'none'",
-  'img-src data:',
-  `style-src 'sha256-${sha256(style)}'`,
-  `script-src 'sha256-${sha256(script)}'`,
-  "form-action 'none'",
-  "base-uri 'none'",
-].join('; ');
+/** Nothing is loaded but pictures of its folder or its own, nothing runs but the script above: whatever a text says, it stays text. */
+function policyOf(pictures: GalleryFacts['pictures']): string {
+  return [
+    "default-src 'none'",
+    // Browsers differ in whether the page of a file is of the same origin as the files beside it.
+    `img-src ${pictures === 'embedded' ? 'data:' : "'self' file:"}`,
+    `style-src 'sha256-${sha256(style)}'`,
+    `script-src 'sha256-${sha256(script)}'`,
+    "form-action 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** What the page tells of the whole batch. */
+export interface GalleryFacts {
+  title: string;
+  counts: Counts;
+  usage: Usage;
+  /** Whether pictures are files beside the page, or in it. */
+  pictures: 'linked' | 'embedded';
+}
 
 /** The page up to its first card. */
-export function galleryHead({ title, counts, usage }: { title: string; counts: Counts; usage: Usage }): string {
+export function galleryHead({ title, counts, usage, pictures }: GalleryFacts): string {
   const { jobs, done, failed, unknown, pending } = counts;
   const facts = [countOf(jobs, 'job'), `${done} done`, `${failed} failed`, `${unknown} unknown`, `${pending} not sent`];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policyOf(pictures)}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <header><h1><bdi>${escapeHtml(title)}</bdi></h1><p>${facts.join(' · ')}</p></header>
 <form><input id="words" type="search" placeholder="filter: prompt, model, id, error" aria-label="filter">
-<select id="state" aria-label="state"><option value="">all</option><option>done</option><option>failed</option><option>unknown</option></select>
-<output id="shown"></output></form>
+<div id="chips"></div><output id="shown"></output></form>
 <main>
 `;
 }
 
 /** One job. */
 export function galleryCard(card: Card): string {
-  const { id, state, command, prompt, model, text, usage, error, pictures } = card;
+  const { id, state, command, prompt, model, text, usage, error, wholeResult, pictures } = card;
   const tokens = totalTokens(usage ?? {});
   const facts = [command, model, tokens > 0 ? `${tokens} tokens` : undefined, state].filter(
     (fact) => fact !== undefined,
@@ -95,9 +128,12 @@ export function galleryCard(card: Card): string {
     prompt && `<p><bdi>${escapeHtml(cut(prompt))}</bdi></p>`,
     text && `<div class="text"><bdi>${escapeHtml(cut(text))}</bdi></div>`,
     error && `<p class="error"><bdi>${escapeHtml(cut(`${error.class}: ${error.message}`))}</bdi></p>`,
+    wholeResult && `<p><a href="${escapeHtml(linkTo(wholeResult))}">the whole result</a></p>`,
     `<p class="facts"><bdi>${escapeHtml(facts.join(' · '))}</bdi></p>`,
   ];
-  return `<article class="${state}">${pictures.map(figure).join('')}<div class="body">${body.filter(Boolean).join('')}</div></article>\n`;
+  const data = { state, command, model };
+  const attributes = Object.entries(data).map(([name, value]) => value && ` data-${name}="${escapeHtml(value)}"`);
+  return `<article class="${state}"${attributes.filter(Boolean).join('')}>${pictures.map(figure).join('')}<div class="body">${body.filter(Boolean).join('')}</div></article>\n`;
 }
 
 /** The end of the page. */
@@ -105,13 +141,18 @@ export function galleryFoot(): string {
   return `</main><script>${script}</script></body></html>\n`;
 }
 
-function figure({ path, mimeType, width, height, bytes, thumbnail }: CardPicture): string {
+function figure({ path, mimeType, width, height, bytes, thumbnail, hidden }: CardPicture): string {
   const size = width && height ? `${width}×${height}` : 'size unknown';
   const caption = `${size} · ${mimeType} · ${Math.ceil(bytes / 1000)} kB`;
-  const shown = thumbnail
-    ? `<img src="${escapeHtml(thumbnail)}" alt="" loading="lazy">`
-    : `<span class="none">open the picture</span>`;
-  return `<figure><a href="${escapeHtml(linkTo(path))}">${shown}</a><figcaption>${escapeHtml(caption)}</figcaption></figure>`;
+  const link = escapeHtml(linkTo(path));
+  // With both sides known the card has its height before the picture is there.
+  const sides = width && height ? ` width="${width}" height="${height}"` : '';
+  const source = thumbnail === undefined ? link : escapeHtml(thumbnail);
+  const shown =
+    hidden === undefined
+      ? `<img src="${source}"${sides} alt="" loading="lazy" decoding="async">`
+      : `<span class="none">${escapeHtml(hidden)}</span>`;
+  return `<figure><a href="${link}">${shown}</a><figcaption>${escapeHtml(caption)}</figcaption></figure>`;
 }
 
 /** A relative link that stays one: no scheme, no host, nothing above the folder. */

@@ -30,6 +30,8 @@ export interface JournalState {
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
+  /** A crash left a part of its last line, which says nothing. */
+  torn: boolean;
   /** Of all runs together, each from its own record to the last behind it. */
   durationMs: number;
 }
@@ -63,15 +65,16 @@ export function keepFailure(failures: Map<string, JobError>, id: string, error: 
  */
 export async function readJournal(folder: string): Promise<JournalState> {
   const table = new JobTable();
-  const facts = { run: undefined, beganAt: undefined, usage: {}, lastAt: 0, durationMs: 0 };
+  const facts = { run: undefined, beganAt: undefined, usage: {}, lastAt: 0, torn: false, durationMs: 0 };
   const state: JournalState = { table, failures: new Map(), ...facts };
   const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
   const handle = await openIfThere(path);
   if (handle === undefined) return state;
   try {
-    for await (const { text, whole, number } of readLines(handle)) {
-      if (!whole || text === '') continue;
+    for await (const { text, whole, number, isTooLong } of readLines(handle)) {
+      state.torn = !whole;
+      if (!whole || (text === '' && !isTooLong)) continue;
       const record = parseRecord(text);
       if (!record) throw notAJournal(path, number);
       applyRecord(record, state, open);
@@ -169,9 +172,10 @@ export function parseRecord(text: string): JournalRecord | undefined {
   return known && typeof id === 'string' && typeof request === 'string' ? (value as unknown as JobRecord) : undefined;
 }
 
-function notAJournal(path: string, line: number): GatewayError {
+/** The error for a journal that cannot be read. To go on without a line of it could pay for a job twice. */
+export function notAJournal(path: string, line: number): GatewayError {
   return new GatewayError('batch-locked', `${path}:${line}: no record that this version knows`, {
-    hint: 'name another folder with -o',
+    hint: line === 1 ? 'name another folder with -o' : 'mend that line; in another folder every job is paid for again',
     sent: 'no',
   });
 }

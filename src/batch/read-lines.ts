@@ -15,44 +15,86 @@ export interface Line {
   offset: number;
   /** Its length with its end. */
   bytes: number;
+  /** It was longer than a reader takes, and its text is left out. */
+  isTooLong?: true;
 }
 
 const blockBytes = 256 * 1024;
-/** A longer line is no JSON line of ours, and would not fit into memory beside the others. */
+/** A longer line would not fit into memory beside the others, and its text not into a string of V8. */
 const mostLineBytes = 256 * 1024 * 1024;
 
-/** The lines of an open file from its beginning; may be run through several times. Throws GatewayError usage: a line that is too long. */
-export async function* readLines(handle: FileHandle): AsyncGenerator<Line, void> {
-  for await (const lines of readLineBlocks(handle)) for (const line of lines) yield line;
+/** The lines of an open file from its beginning; may be run through several times. The text of one that is too long is left out. */
+export async function* readLines(handle: FileHandle, mostBytes = mostLineBytes): AsyncGenerator<Line, void> {
+  for await (const lines of readBlocks(handle, mostBytes)) yield* lines;
 }
 
-/** The same, as many at a time as one read of the file brings: for who has thousands and waits for none of them. */
+/**
+ * The same, as many at a time as one read of the file brings: for who has thousands and waits for none of them. Throws
+ * GatewayError usage: a line that is too long.
+ */
 export async function* readLineBlocks(handle: FileHandle): AsyncGenerator<readonly Line[], void> {
+  for await (const lines of readBlocks(handle, mostLineBytes)) {
+    const long = lines.find(({ isTooLong }) => isTooLong);
+    if (long) throw new GatewayError('usage', `line ${long.number} is longer than 256 MiB`);
+    yield lines;
+  }
+}
+
+async function* readBlocks(handle: FileHandle, mostBytes: number): AsyncGenerator<readonly Line[], void> {
   const block = Buffer.allocUnsafe(blockBytes);
-  let held: Buffer[] = [];
-  let heldBytes = 0;
+  let held = holdNothing();
   let next: Place = { number: 1, offset: 0 };
-  let position = 0;
-  for (;;) {
+  for (let position = 0; ;) {
     const { bytesRead } = await handle.read(block, 0, blockBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
     const end = block.lastIndexOf(10, bytesRead - 1) + 1;
     if (end > 0) {
-      const lines = linesOf(Buffer.concat([...held, block.subarray(0, end)]), next);
-      next = { number: next.number + lines.length, offset: next.offset + heldBytes + end };
-      held = [];
-      heldBytes = 0;
+      const lines = linesBehind(held, block.subarray(0, end), next);
+      next = { number: next.number + lines.length, offset: next.offset + held.bytes + end };
+      held = holdNothing();
       yield lines;
     }
-    if (end === bytesRead) continue;
-    heldBytes += bytesRead - end;
-    if (heldBytes > mostLineBytes) throw new GatewayError('usage', `line ${next.number} is longer than 256 MiB`);
-    held.push(Buffer.from(block.subarray(end, bytesRead)));
+    if (end < bytesRead) hold(held, block.subarray(end, bytesRead), mostBytes);
   }
-  if (heldBytes === 0) return;
-  const torn = Buffer.concat(held);
-  yield [{ ...next, text: torn.toString(), isUtf8: isUtf8(torn), whole: false, bytes: heldBytes }];
+  if (held.bytes === 0) return;
+  yield [{ ...next, ...textOf(Buffer.concat(held.parts)), whole: false, bytes: held.bytes, ...longOf(held) }];
+}
+
+/** The beginning of a line whose end was not read yet. */
+interface Held {
+  parts: Buffer[];
+  bytes: number;
+  isTooLong: boolean;
+}
+
+function holdNothing(): Held {
+  return { parts: [], bytes: 0, isTooLong: false };
+}
+
+function hold(held: Held, part: Buffer, mostBytes: number): void {
+  held.bytes += part.length;
+  held.isTooLong ||= held.bytes > mostBytes;
+  if (held.isTooLong) held.parts = [];
+  else held.parts.push(Buffer.from(part));
+}
+
+function longOf({ isTooLong }: Held): { isTooLong?: true } {
+  return isTooLong ? { isTooLong: true } : {};
+}
+
+function textOf(bytes: Buffer): Pick<Line, 'text' | 'isUtf8'> {
+  return { text: bytes.toString(), isUtf8: isUtf8(bytes) };
+}
+
+/** The lines of a block that ends with one, the first of which began before it. */
+function linesBehind(held: Held, block: Buffer, { number, offset }: Place): Line[] {
+  if (!held.isTooLong) return linesOf(Buffer.concat([...held.parts, block]), { number, offset });
+  const end = block.indexOf(10) + 1;
+  const bytes = held.bytes + end;
+  const long: Line = { number, text: '', isUtf8: true, whole: true, offset, bytes, isTooLong: true };
+  if (end === block.length) return [long];
+  return [long, ...linesOf(block.subarray(end), { number: number + 1, offset: offset + bytes })];
 }
 
 /** Where a line begins. */

@@ -7,38 +7,55 @@ import { type JournalState, keepFailure, openIfThere } from './journal.ts';
 import { readLines } from './read-lines.ts';
 import { batchFiles, type JobError, type JobRecord } from './types.ts';
 
-/**
- * Jobs that were sent, and whose end the journal does not know: where results.jsonl holds their answer, the run was killed
- * between the two files, and nothing is unknown. Returns the records that the journal lacks; the state knows them already.
- */
-export async function findLostEnds(
-  folder: string,
-  { table, run, lastAt, failures }: JournalState,
-): Promise<JobRecord[]> {
-  let open = 0;
-  for (const slot of table.slots()) if (table.stateOf(slot) === 'sent') open++;
-  const handle = open === 0 ? undefined : await openIfThere(join(folder, batchFiles.results));
-  if (handle === undefined) return [];
-  const records: JobRecord[] = [];
+/** What results.jsonl says beside the journal. */
+export interface Reconciled {
+  /**
+   * The ends of jobs that were sent, and whose end the journal does not know: the run was killed between the two files, and
+   * nothing is unknown. The state knows them already.
+   */
+  lostEnds: JobRecord[];
+  /** Lines that cannot be read. */
+  unread: number;
+}
+
+/** Looks for ends that the journal lacks, and for lines that cannot be read, by which the results are whole or not. */
+export async function readResults(folder: string, state: JournalState): Promise<Reconciled> {
+  const found: Reconciled = { lostEnds: [], unread: 0 };
+  const handle = await openIfThere(join(folder, batchFiles.results));
+  if (handle === undefined) return found;
   try {
-    for await (const { text, whole, offset } of readLines(handle)) {
+    for await (const { text, whole, offset, bytes } of readLines(handle)) {
+      const result = whole ? parseResult(text) : undefined;
+      if (result === undefined && bytes > 1) found.unread++;
       // What earlier runs wrote is the answer to what they sent themselves.
-      const result = whole && offset >= (run?.results ?? 0) ? parseResult(text) : undefined;
-      const slot = result === undefined ? -1 : table.find(keyOf(result.id));
-      if (!result || slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) continue;
-      const type = endOf(result.document);
-      table.setState(slot, type);
-      const usage = result.document['usage'] as Usage | undefined;
-      const error = type === 'done' ? undefined : errorOf(result.document);
-      if (error === undefined) failures.delete(result.id);
-      else keepFailure(failures, result.id, error);
-      // It came in the time of the run that sent it, nobody knows when.
-      records.push({ type, id: result.id, request: result.request, at: lastAt, usage, error });
+      if (result === undefined || offset < (state.run?.results ?? 0)) continue;
+      const end = lostEnd(result, state);
+      if (end) found.lostEnds.push(end);
     }
-    return records;
+    return found;
   } finally {
     await handle.close();
   }
+}
+
+/** The same without looking for lines that cannot be read: where the journal lacks no end, the file is not read at all. */
+export async function findLostEnds(folder: string, state: JournalState): Promise<JobRecord[]> {
+  for (const slot of state.table.slots())
+    if (state.table.stateOf(slot) === 'sent') return (await readResults(folder, state)).lostEnds;
+  return [];
+}
+
+function lostEnd(result: ResultLine, { table, lastAt, failures }: JournalState): JobRecord | undefined {
+  const slot = table.find(keyOf(result.id));
+  if (slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) return undefined;
+  const type = endOf(result.document);
+  table.setState(slot, type);
+  const usage = result.document['usage'] as Usage | undefined;
+  const error = type === 'done' ? undefined : errorOf(result.document);
+  if (error === undefined) failures.delete(result.id);
+  else keepFailure(failures, result.id, error);
+  // It came in the time of the run that sent it, nobody knows when.
+  return { type, id: result.id, request: result.request, at: lastAt, usage, error };
 }
 
 /** A job that one of these ended has a result only where it went out: it may have been billed. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { resultLine } from './large-result.ts';
 import { SyncedFile } from './synced-file.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
 
@@ -19,7 +20,7 @@ export interface Recorder {
 
 /** A job as the journal names it. */
 interface Noted {
-  job: Pick<Job, 'id'>;
+  job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
 }
 
@@ -48,7 +49,9 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
 
   function note(type: JobRecord['type'], group: readonly Noted[]): void {
     const at = now();
-    journal.append(group.map(({ job: { id }, request }) => JSON.stringify({ type, id, request, at })).join('\n'));
+    journal.append(
+      group.map(({ job: { id, line }, request }) => JSON.stringify({ type, id, request, line, at })).join('\n'),
+    );
   }
 
   async function unsent(group: readonly Noted[]): Promise<void> {
@@ -76,7 +79,7 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     async ended({ job: { id }, request }, performed) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
-      results.append(JSON.stringify({ id, request, ...document }));
+      results.append(await resultLine(folder, { id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);

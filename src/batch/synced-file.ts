@@ -1,6 +1,7 @@
 import { ftruncateSync, writeSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { keepAside, openToAppend } from './aside.ts';
 
 /**
  * A file of lines that only grows. A line is one write; whoever needs it to survive a power cut waits for `sync`, which many
@@ -21,13 +22,16 @@ export class SyncedFile {
     this.#size = size;
   }
 
-  /** Opens or creates it. What a crash left of its last line is cut off. Throws GatewayError not-written. */
+  /** Opens or creates it. What a crash left of its last line goes to the file beside it. Throws GatewayError not-written. */
   static async open(path: string): Promise<SyncedFile> {
     try {
-      const handle = await open(path, 'a+', 0o666);
+      const handle = await openToAppend(path);
       const { size } = await handle.stat();
       const kept = await endOfLastLine(handle, size);
-      if (kept < size) await handle.truncate(kept);
+      if (kept < size) {
+        await keepAside(path, handle, [{ offset: kept, bytes: size - kept }]);
+        await handle.truncate(kept);
+      }
       return new SyncedFile(path, handle, kept);
     } catch (error) {
       throw cannotWrite(path, error);

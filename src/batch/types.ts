@@ -82,6 +82,8 @@ export interface JobRecord {
   id: string;
   /** Hash of the canonical request: 16 hex digits. */
   request: string;
+  /** The job's line in its file when it was sent, from 1. */
+  line?: number | undefined;
   at: number;
   usage?: Usage | undefined;
   error?: JobError | undefined;
@@ -120,5 +122,7 @@ export const batchFiles = {
   summary: 'summary.json',
   lock: 'lock.json',
   images: 'images',
+  /** Results that are too long for a line. */
+  large: 'large',
   gallery: 'index.html',
 } as const;

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { messageOf } from '../errors.ts';
 import { halfBlocks } from '../images/preview-blocks.ts';
 import { hasTrueColor, previewForm } from '../images/preview-form.ts';
-import { iterm2Image, kittyPixels, kittyPng, type Pixels } from '../images/preview-protocols.ts';
+import { iterm2Image, kittyPixels, kittyPng } from '../images/preview-protocols.ts';
 import type { Context } from './context.ts';
+import { decodePreview, tooManyPixels } from './decode-preview.ts';
 import type { WrittenImage } from './document.ts';
 
 /** Larger pictures are not shown: a look at them would cost more than making them. */
@@ -20,21 +21,18 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   const form = previewForm(root.color === false ? { ...io.env, NO_COLOR: '1' } : io.env);
   if (form === 'none') return;
   try {
+    const { width = 0, height = 0 } = image;
+    const refused = tooManyPixels({ width, height });
+    if (refused) return await ui.note(`no preview: ${refused}`);
     const bytes = await readFile(path);
     const columns = Math.max(1, Math.min(mostColumns, io.stderr.columns - 1));
     if (form === 'iterm2') return await ui.show(iterm2Image(bytes, columns));
     if (form === 'kitty' && image.mimeType === 'image/png') return await ui.show(kittyPng(bytes, columns));
-    const pixels = await decode(bytes, image.mimeType);
-    if (!pixels) return await ui.note(`no preview of ${image.mimeType} on this terminal`);
+    const pixels = await decodePreview(bytes, image.mimeType);
+    if ('hidden' in pixels) return await ui.note(`no preview: ${pixels.hidden}`);
     const blocks = { columns, rows: mostRows, trueColor: hasTrueColor(io.env) };
     await ui.show(form === 'kitty' ? kittyPixels(pixels, columns) : halfBlocks(pixels, blocks));
   } catch (error) {
     await ui.note(`no preview: ${messageOf(error)}`);
   }
-}
-
-/** The decoder of the local gateway, which is guarded against hostile files. Undefined for what it cannot decode. */
-async function decode(bytes: Buffer, mimeType: string): Promise<Pixels | undefined> {
-  const { decodeImage } = await import('../gateway/pictures/decode.ts');
-  return (await decodeImage({ bytes, mimeType, path: [] })).picture;
 }

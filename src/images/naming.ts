@@ -23,12 +23,15 @@ export interface OutputPlan {
 }
 
 /** A name to try. */
-export interface CandidateName {
+interface CandidateName {
   /** Relative to the current folder, as it is printed; absolute where the user's was. */
   path: string;
   /** The user named it: with `--force` it may replace, without it nothing else is tried. */
   given: boolean;
 }
+
+/** The names to try for one picture, from 0 on; undefined behind the last one. */
+export type CandidateNames = (at: number) => CandidateName | undefined;
 
 /** What is known when the output is planned. */
 export interface PlanFacts {
@@ -65,20 +68,19 @@ export function planOutput(output: string | undefined, facts: PlanFacts): Output
 const anyExtension = '.{ext}';
 
 /** The names to try for one picture, in this order, until one is free. */
-export function* candidateNames(
+export function candidateNames(
   plan: OutputPlan,
   { index, extension, id = '' }: { index: number; extension: string; id?: string },
-): Generator<CandidateName, void> {
+): CandidateNames {
   const own = plan.extension !== undefined && sameExtension(plan.extension, extension) ? plan.extension : extension;
-  if (plan.kind === 'numbered') {
-    for (let n = index + 1; ; n++) yield { path: place(plan, `image-${n}.${own}`), given: false };
-  }
-  if (plan.kind === 'template') return yield* templateNames(plan, { index, extension: own, id });
+  if (plan.kind === 'numbered') return (at) => ({ path: place(plan, `image-${index + 1 + at}.${own}`), given: false });
+  if (plan.kind === 'template') return templateNames(plan, { index, extension: own, id });
   const given = index < plan.count && (plan.extension === undefined || own === plan.extension);
-  yield { path: place(plan, withNumber(plan.stem, index + 1, own)), given };
-  if (given) return;
-  for (let n = Math.max(index + 2, plan.count + 1); ; n++)
-    yield { path: place(plan, withNumber(plan.stem, n, own)), given: false };
+  const second = Math.max(index + 2, plan.count + 1);
+  return (at) => {
+    if (at === 0) return { path: place(plan, withNumber(plan.stem, index + 1, own)), given };
+    return given ? undefined : { path: place(plan, withNumber(plan.stem, second + at - 1, own)), given: false };
+  };
 }
 
 /** Names that the user named for the pictures asked for, where the extension is known. */
@@ -87,15 +89,16 @@ export function givenNames(plan: OutputPlan, extension: string | undefined = pla
   return Array.from({ length: plan.count }, (_, index) => place(plan, withNumber(plan.stem, index + 1, extension)));
 }
 
-function* templateNames(
+function templateNames(
   plan: OutputPlan,
   { index, extension, id }: { index: number; extension: string; id: string },
-): Generator<CandidateName, void> {
+): CandidateNames {
   const numbered = placeholdersIn(plan.stem).has('n');
-  for (let n = index + 1; ; n++) {
+  return (at) => {
+    const n = index + 1 + at;
     const stem = expandTemplate(plan.stem, { n: String(n), id: fileWord(id), ext: extension });
-    yield { path: place(plan, numbered ? `${stem}.${extension}` : withNumber(stem, n, extension)), given: false };
-  }
+    return { path: place(plan, numbered ? `${stem}.${extension}` : withNumber(stem, n, extension)), given: false };
+  };
 }
 
 function withNumber(stem: string, n: number, extension: string): string {

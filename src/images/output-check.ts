@@ -75,8 +75,8 @@ async function makeFolder({ folder, mayCreateFolder }: OutputPlan, path: string,
 /** A name of ordinary length must not fail when the picture is there. */
 async function checkLength(plan: OutputPlan, cwd: string): Promise<void> {
   const index = plan.kind === 'name' ? plan.count - 1 : 98;
-  const longest = candidateNames(plan, { index, extension: plan.extension ?? 'webp', id: 'x'.repeat(40) }).next();
-  if (longest.value) await find(resolve(cwd, longest.value.path));
+  const longest = candidateNames(plan, { index, extension: plan.extension ?? 'webp', id: 'x'.repeat(40) })(0);
+  if (longest) await find(resolve(cwd, longest.path));
 }
 
 /** `-o /dev/null` and `-o fifo` name no file that could be written: refused, whatever their extension. */

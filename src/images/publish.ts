@@ -1,7 +1,8 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, lstat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
-import type { CandidateName } from './naming.ts';
+import { freeNumber } from './free-number.ts';
+import type { CandidateNames } from './naming.ts';
 import { newFileMode, placeFile, type Placing } from './place-file.ts';
 import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from './temp-file.ts';
 import type { StoredBlob } from './types.ts';
@@ -14,29 +15,28 @@ export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {
   force: boolean;
 }
 
-/** No more names than this are tried for one picture. */
-const mostNames = 100_000;
+/** So often somebody else may take the name that was free. */
+const mostTries = 1000;
 
 /**
  * Gives a stored blob the first of the names that is free, and returns it. A name appears only with all its bytes, and
  * takes the place of a file only where the user gave that name and `force`. Throws GatewayError not-written: then the
  * blob's own file is still there.
  */
-export async function publish(
-  blob: StoredBlob,
-  names: Iterable<CandidateName>,
-  options: PublishOptions,
-): Promise<string> {
-  let tried = 0;
+export async function publish(blob: StoredBlob, names: CandidateNames, options: PublishOptions): Promise<string> {
+  const isTaken = (at: number): Promise<boolean> => isThere(names(at)?.path, options.cwd);
   let last = '';
   let temp: string | undefined;
   try {
-    for (const { path, given } of names) {
-      if (tried++ >= mostNames) break;
-      last = path;
-      const final = resolve(options.cwd, path);
+    for (let at = 0, tries = 0; tries < mostTries; tries++) {
+      const name = names(at);
+      if (name === undefined) break;
+      last = name.path;
+      const final = resolve(options.cwd, last);
       temp ??= await readyFile(blob, dirname(final), options.nonce ?? randomNonce);
-      if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace: given && options.force })) return path;
+      const replace = name.given && options.force;
+      if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace })) return last;
+      at = await freeNumber(at + 1, isTaken);
     }
   } catch (error) {
     await removeOwn(temp, blob);
@@ -47,6 +47,15 @@ export async function publish(
     sent: 'yes',
     retryable: false,
   });
+}
+
+/** What cannot be looked at is told by whoever writes there. */
+async function isThere(path: string | undefined, cwd: string): Promise<boolean> {
+  if (path === undefined) return false;
+  return lstat(resolve(cwd, path)).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** False when the name is taken. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { encode } from 'fast-png';
 import { expect } from 'vitest';
 import { imageReply, test } from '../helpers/with-server.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -59,11 +60,23 @@ test('a picture that cannot be shown is a note, and no failure', async ({ server
   server.reply({ body: imageReply({ mimeType: 'image/webp', data: webp.toString('base64') }) });
   const ran = await cli(gen, { ...terminal, env: { CI: '1' } });
   expect(ran).toMatchObject({ code: 0, stdout: 'image-1.webp\n' });
-  expect(ran.stderr).toContain('no preview of image/webp');
+  expect(ran.stderr).toContain('no preview: image/webp cannot be decoded here');
   const broken = Buffer.from(png, 'base64');
   broken.fill(0, 41, 55);
   server.reply({ body: imageReply({ mimeType: 'image/png', data: broken.toString('base64') }) });
   const second = await cli(gen, { ...terminal, env: { CI: '1' } });
   expect(second).toMatchObject({ code: 0, stdout: 'image-1.png\n' });
   expect(second.stderr).toContain('no preview: ');
+});
+
+test.for([
+  ['blocks', {}],
+  ['Kitty', { TERM: 'xterm-kitty' }],
+  ['iTerm2', { TERM_PROGRAM: 'iTerm.app' }],
+] as const)('a picture of too many pixels is not shown, and why: %s', async ([, env], { server, cli }) => {
+  const huge = encode({ width: 8191, height: 8191, data: new Uint8Array(8191 ** 2), channels: 1, depth: 8 });
+  server.reply({ body: imageReply({ mimeType: 'image/png', data: Buffer.from(huge).toString('base64') }) });
+  const ran = await cli(gen, { ...terminal, env: { CI: '1', ...env } });
+  expect(ran).toMatchObject({ code: 0, stdout: 'image-1.png\n' });
+  expect(ran.stderr).toBe('no preview: it has 8191×8191 pixels, more than 24 megapixels\n');
 });

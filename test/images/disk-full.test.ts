@@ -9,6 +9,7 @@ import { writeSidecar } from '../../src/images/sidecar.ts';
 import { createFileStore } from '../../src/images/store.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
+const named = (path: string) => (at: number) => (at === 0 ? { path, given: true } : undefined);
 const base64 = Buffer.from(Buffer.alloc(900_000, 'picture').toString('base64'));
 
 const small = mkdtempSync(join(tmpdir(), 'gateway-cli-full-'));
@@ -60,7 +61,7 @@ test.skipIf(isAway)(
     const blob = await store.resolve(placeholder);
     expect(blob.sha256).toBe(createHash('sha256').update(Buffer.alloc(900_000, 'picture')).digest('hex'));
     expect(namesIn(small)).toEqual([]);
-    const names = [{ path: 'cat.png', given: true }];
+    const names = named('cat.png');
     await expect(publish(blob, names, { cwd: small, force: false })).rejects.toMatchObject({ class: 'not-written' });
     expect(namesIn(small)).toEqual([]);
     // The recovery folder takes it.
@@ -102,7 +103,7 @@ test.skipIf(isAway)(
     writeFileSync(join(small, 'old.png'), 'precious');
     const data = Buffer.alloc(900_000);
     const blob = { bytes: data.length, sha256: '', head: data.subarray(0, 10), content: { data } };
-    await expect(publish(blob, [{ path: 'old.png', given: true }], { cwd: small, force: true })).rejects.toMatchObject({
+    await expect(publish(blob, named('old.png'), { cwd: small, force: true })).rejects.toMatchObject({
       class: 'not-written',
     });
     await expect(

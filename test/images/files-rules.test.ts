@@ -44,7 +44,7 @@ async function handles(): Promise<FileHandle> {
   return Object.getPrototypeOf(probe) as FileHandle;
 }
 
-const given = (path: string): { path: string; given: boolean }[] => [{ path, given: true }];
+const given = (path: string) => (at: number) => (at === 0 ? { path, given: true } : undefined);
 
 test.each(['a file', 'memory'])(
   'faults 2c: ENOSPC, power cut: a picture in %s is forced to the disk before it has its name, and the name after',

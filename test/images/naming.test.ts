@@ -15,12 +15,9 @@ function plan(output: string | undefined, more: Partial<typeof facts> = {}): Out
 
 /** The first names to try; those that the user gave carry an exclamation mark. */
 function names(output: OutputPlan, index: number, extension: string, id?: string): string[] {
-  const found: string[] = [];
-  for (const { path, given } of candidateNames(output, { index, extension, ...(id !== undefined && { id }) })) {
-    found.push(given ? `${path}!` : path);
-    if (found.length === 3) break;
-  }
-  return found.map((name) => name.replaceAll('\\', '/'));
+  const nameAt = candidateNames(output, { index, extension, ...(id !== undefined && { id }) });
+  const found = [0, 1, 2].map(nameAt).filter((name) => name !== undefined);
+  return found.map(({ path, given }) => (given ? `${path}!` : path).replaceAll('\\', '/'));
 }
 
 test.each<[string, string | undefined, { isDirectory?: boolean; count?: number }, number, string, string[]]>([

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { CandidateName } from '../../src/images/naming.ts';
+import type { CandidateNames } from '../../src/images/naming.ts';
 import { publish } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
 import type { BlobStore, StoredBlob } from '../../src/images/types.ts';
@@ -14,11 +14,12 @@ function blobIn(store: BlobStore): Promise<StoredBlob> {
   return store.resolve(picture.toString('base64'));
 }
 
-function* numbered(): Generator<CandidateName> {
-  for (let n = 1; ; n++) yield { path: `image-${n}.png`, given: false };
-}
-
-const given: CandidateName[] = [{ path: 'cat.png', given: true }];
+const numbered: CandidateNames = (at) => ({ path: `image-${at + 1}.png`, given: false });
+const named =
+  (path: string): CandidateNames =>
+  (at) =>
+    at === 0 ? { path, given: true } : undefined;
+const given = named('cat.png');
 const stores: [string, (folder: string) => BlobStore][] = [
   ['file', (folder) => createFileStore({ folder })],
   ['memory', () => createMemoryStore()],
@@ -34,7 +35,7 @@ test.each(stores)('publishes under the first free name, with the mode of any new
   mkdirSync(join(cwd, 'image-2.png'));
   symlinkSync('nowhere', join(cwd, 'image-3.png'));
   const store = create(cwd);
-  expect(await publish(await blobIn(store), numbered(), { cwd, force: true })).toBe('image-4.png');
+  expect(await publish(await blobIn(store), numbered, { cwd, force: true })).toBe('image-4.png');
   await store.discard();
   expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png', 'image-3.png', 'image-4.png']);
   expect(readFileSync(join(cwd, 'image-4.png'))).toEqual(picture);
@@ -74,10 +75,10 @@ test.skipIf(process.platform === 'win32')(
     execFileSync('mkfifo', [join(cwd, 'fifo')]);
     const blob = await blobIn(createMemoryStore());
     for (const path of ['folder', 'fifo', '/dev/null']) {
-      await expect(publish(blob, [{ path, given: true }], { cwd, force: true })).rejects.toMatchObject({
+      await expect(publish(blob, named(path), { cwd, force: true })).rejects.toMatchObject({
         class: 'not-written',
       });
-      await expect(publish(blob, [{ path, given: true }], { cwd, force: false })).rejects.toMatchObject({
+      await expect(publish(blob, named(path), { cwd, force: false })).rejects.toMatchObject({
         class: 'not-written',
       });
     }
@@ -92,7 +93,7 @@ test('gives each of many racing pictures a name of its own', async () => {
   const blobs = await Promise.all(
     Array.from({ length: 30 }, (_, i) => store.resolve(Buffer.from(`picture ${i}`).toString('base64'))),
   );
-  const names = await Promise.all(blobs.map((blob) => publish(blob, numbered(), { cwd, force: true })));
+  const names = await Promise.all(blobs.map((blob) => publish(blob, numbered, { cwd, force: true })));
   await store.discard();
   expect(new Set(names).size).toBe(30);
   expect(namesIn(cwd)).toHaveLength(30);
@@ -106,7 +107,7 @@ test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])(
     writeFileSync(join(cwd, 'image-1.png'), 'first');
     const store = createFileStore({ folder: cwd });
     const options = { cwd, force: false, linkFile: failWith(code) };
-    expect(await publish(await blobIn(store), numbered(), options)).toBe('image-2.png');
+    expect(await publish(await blobIn(store), numbered, options)).toBe('image-2.png');
     await store.discard();
     expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
     expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
@@ -122,10 +123,24 @@ test('faults 2c: paid result cannot be saved: says what the system said, and lea
     class: 'not-written',
     cause: expect.objectContaining({ code: 'EIO' }),
   });
-  await expect(publish(blob, [{ path: 'no/cat.png', given: true }], { cwd, force: false })).rejects.toMatchObject({
+  await expect(publish(blob, named('no/cat.png'), { cwd, force: false })).rejects.toMatchObject({
     class: 'not-written',
     message: 'cannot write "no/cat.png": the folder is not there',
   });
   expect(await publish(blob, given, { cwd, force: false })).toBe('cat.png');
   await store.discard();
+});
+
+test('a name behind 2,000 taken ones is found without trying each of them', async () => {
+  const cwd = scratchFolder();
+  for (let n = 1; n <= 2000; n++) writeFileSync(join(cwd, `image-${n}.png`), '');
+  const asked = new Set<number>();
+  const names: CandidateNames = (at) => {
+    asked.add(at);
+    return numbered(at);
+  };
+  const store = createFileStore({ folder: cwd });
+  expect(await publish(await blobIn(store), names, { cwd, force: false })).toBe('image-2001.png');
+  await store.discard();
+  expect(asked.size).toBeLessThan(50);
 });

@@ -1,9 +1,12 @@
-import { rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Lock, takeLock } from '../../batch/lock.ts';
+import { clearParts, lookInto } from '../../batch/own-folder.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, GatewayError, messageOf, usageError } from '../../errors.ts';
+import { writeBeside } from '../../images/publish.ts';
+import { removeFile } from '../../images/temp-file.ts';
 import type { LeaseTimes } from '../../lock/lease.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Context } from '../context.ts';
@@ -23,19 +26,23 @@ export async function findOutdir(
   return { path, exists: found === 'folder' };
 }
 
-/** Makes the folder where it is not there, and takes its lock until the end of the run. Throws usage or batch-locked. */
+/** Throws GatewayError usage where a folder holds what no batch wrote, batch-locked where its journal is none of ours. */
+export async function requireOwn(path: string): Promise<void> {
+  const { foreign } = await lookInto(path);
+  if (foreign.length > 0) throw notOwn(path, foreign);
+}
+
+/**
+ * Makes the folder where it is not there, takes its lock until the end of the run, and clears what killed runs left. Throws
+ * usage or batch-locked.
+ */
 export async function enterOutdir(path: string, context: Context, lease?: LeaseTimes): Promise<Lock> {
-  try {
-    await makeFolder(join(path, batchFiles.images));
-  } catch (error) {
-    throw usageError(`-o: cannot make ${path}: ${messageOf(error)}`, 'name another folder', error);
-  }
-  const lock = await takeLock(path, lease).catch((error: unknown) => {
-    // Nothing was sent yet, so a folder that takes no file is a mistake in the flags.
-    const denied = error instanceof GatewayError && error.class === 'not-written';
-    throw denied ? usageError(error.message, 'name another folder with -o', error) : error;
-  });
+  await makeOrRefuse(path);
+  await requireOwn(path);
+  await makeOrRefuse(join(path, batchFiles.images));
+  const lock = await lockFolder(path, lease);
   context.atEnd(() => lock.release());
+  await clearParts(path);
   if (lock.takenFrom) {
     const { pid, host, ranOut } = lock.takenFrom;
     const why = ranOut ? 'whose lease has run out' : 'which is dead';
@@ -44,15 +51,39 @@ export async function enterOutdir(path: string, context: Context, lease?: LeaseT
   return lock;
 }
 
+/** Throws GatewayError usage. */
+export async function makeOrRefuse(path: string): Promise<void> {
+  await makeFolder(path).catch((error: unknown) => {
+    throw usageError(`-o: cannot make ${path}: ${messageOf(error)}`, 'name another folder', error);
+  });
+}
+
+/** Throws GatewayError batch-locked, or usage: nothing was sent yet, so a folder that takes no file is a mistake in the flags. */
+export async function lockFolder(path: string, lease?: LeaseTimes): Promise<Lock> {
+  return takeLock(path, lease).catch((error: unknown) => {
+    const denied = error instanceof GatewayError && error.class === 'not-written';
+    throw denied ? usageError(error.message, 'name another folder with -o', error) : error;
+  });
+}
+
+/** So many names of foreign files are told. */
+const mostNamed = 3;
+
+function notOwn(path: string, foreign: readonly string[]): GatewayError {
+  const more = foreign.length > mostNamed ? ` and ${foreign.length - mostNamed} more` : '';
+  const names = foreign.slice(0, mostNamed).join(', ');
+  return usageError(`-o: ${path} holds files that are no batch's: ${names}${more}`, 'name a new or an empty folder');
+}
+
 /** Writes summary.json, whole or not at all. Throws GatewayError not-written. */
 export async function writeSummary(folder: string, text: string): Promise<void> {
   const path = join(folder, batchFiles.summary);
-  const temp = `${path}.part`;
+  let temp: string | undefined;
   try {
-    await writeFile(temp, `${text}\n`);
+    temp = await writeBeside(folder, Buffer.from(`${text}\n`));
     await rename(temp, path);
   } catch (error) {
-    await unlink(temp).catch(() => undefined);
+    if (temp !== undefined) await removeFile(temp).catch(() => undefined);
     throw cannotWrite(path, error);
   }
 }

@@ -1,7 +1,7 @@
 import { arrangeResults } from '../../batch/arrange-results.ts';
 import { readJournal } from '../../batch/journal.ts';
 import type { Lock } from '../../batch/lock.ts';
-import { findLostEnds } from '../../batch/reconcile.ts';
+import { readResults } from '../../batch/reconcile.ts';
 import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
 import { isSpent } from '../../batch/usage.ts';
@@ -9,12 +9,12 @@ import { GatewayError } from '../../errors.ts';
 import type { LeaseTimes } from '../../lock/lease.ts';
 import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
 import { finishBatch, showPlan } from './finish.ts';
-import { enterOutdir, findOutdir } from './folder.ts';
+import { enterOutdir, findOutdir, requireOwn } from './folder.ts';
 import { type BatchPlan, planBatch } from './plan.ts';
 import { createRequestBuilder } from './request.ts';
 import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
-import { tellMissing } from './tell-missing.ts';
+import { tellArranged, tellUnread } from './tell-unread.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
 import type { Context } from '../context.ts';
 
@@ -30,6 +30,7 @@ export async function runBatch(
   await refuseTypo(words, context);
   requireJobs(words, flags);
   const outdir = await findOutdir(flags.output, context);
+  if (outdir.exists) await requireOwn(outdir.path);
   const source = await openJobs(words, flags, context);
   const builder = createRequestBuilder({
     context,
@@ -39,7 +40,8 @@ export async function runBatch(
   });
   const early = outdir.exists && !flags.dryRun ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
   const state = await readJournal(outdir.path);
-  const lostEnds = await findLostEnds(outdir.path, state);
+  const { lostEnds, unread } = await readResults(outdir.path, state);
+  await tellUnread({ unread, torn: state.torn }, context);
   const resume = {
     retryFailed: flags.retryFailed === true,
     retryUnknown: flags.retryUnknown === true,
@@ -61,7 +63,7 @@ export async function runBatch(
   if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
     await batch.lock.confirm();
     const order = flags.ordered ? idsOf(source) : undefined;
-    await tellMissing(await arrangeResults(outdir.path, state.table, order), context);
+    await tellArranged(await arrangeResults(outdir.path, state.table, order), context);
   }
   await finishBatch(batch, { stop });
 }

@@ -1,6 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
-import { decodeImage } from '../../gateway/pictures/decode.ts';
+import { codeOf } from '../../errors.ts';
 import { shrink } from '../../images/preview-blocks.ts';
+import { reasonOf } from '../../images/temp-file.ts';
+import { decodePreview, tooManyPixels } from '../decode-preview.ts';
 
 const longestSide = 320;
 const quality = 80;
@@ -8,19 +10,47 @@ const quality = 80;
 const mostBytes = 128 * 1024 * 1024;
 /** Types that cannot be decoded here stand in the page as they are, where they are small. */
 const mostAsIs = 256 * 1024;
-const harmless = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
+const asTheyAre = new Set(['image/webp', 'image/gif', 'image/avif']);
+const shown = new Set([...asTheyAre, 'image/png', 'image/jpeg']);
 
-/** A small picture as a data URL, or undefined where none can be made: the file is gone, damaged, too large, of a strange type. */
-export async function thumbnailOf(path: string, mimeType: string): Promise<string | undefined> {
+/** A picture that a page shall show. */
+export interface PictureFile {
+  path: string;
+  mimeType: string;
+  width?: number | undefined;
+  height?: number | undefined;
+}
+
+/** A small picture as a data URL, or why there is none. */
+export type Thumbnail = { thumbnail: string } | { hidden: string };
+
+/** Why a page does not show a picture, as far as that is known without decoding it. */
+export async function whyHidden({ path, mimeType, width = 0, height = 0 }: PictureFile): Promise<string | undefined> {
+  if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
+  const gone = await stat(path).then(
+    ({ size }) => (size > mostBytes ? 'the file is too large to be shown' : undefined),
+    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : reasonOf(error)),
+  );
+  return gone ?? tooManyPixels({ width, height });
+}
+
+/** Never throws: a page has many pictures, and one that cannot be drawn is told in its place. */
+export async function makeThumbnail(file: PictureFile): Promise<Thumbnail> {
   try {
-    if (!harmless.has(mimeType) || (await stat(path)).size > mostBytes) return undefined;
-    const bytes = await readFile(path);
-    const { picture } = await decodeImage({ bytes, mimeType, path: [path] });
-    if (picture) return await encodeSmall(picture);
-    return bytes.length <= mostAsIs ? `data:${mimeType};base64,${bytes.toString('base64')}` : undefined;
-  } catch {
-    return undefined;
+    const hidden = await whyHidden(file);
+    if (hidden !== undefined) return { hidden };
+    const bytes = await readFile(file.path);
+    if (asTheyAre.has(file.mimeType)) return embedAsIs(bytes, file.mimeType);
+    const pixels = await decodePreview(bytes, file.mimeType);
+    return 'hidden' in pixels ? pixels : { thumbnail: await encodeSmall(pixels) };
+  } catch (error) {
+    return { hidden: reasonOf(error) };
   }
+}
+
+function embedAsIs(bytes: Buffer, mimeType: string): Thumbnail {
+  if (bytes.length > mostAsIs) return { hidden: `${mimeType} cannot be decoded here` };
+  return { thumbnail: `data:${mimeType};base64,${bytes.toString('base64')}` };
 }
 
 async function encodeSmall(picture: Parameters<typeof shrink>[0]): Promise<string> {

@@ -43,6 +43,11 @@ export const batchFlags = {
   dryRun: { ...outputFlags.dryRun, text: 'check all jobs and say what would be sent' },
 } satisfies FlagTable;
 
+/** `batch gallery` alone. */
+export const galleryFlags = {
+  embed: { flags: '--embed', text: 'small pictures in the page itself, which then needs no file beside it' },
+} satisfies FlagTable;
+
 /** `batch merge` alone. */
 export const mergeFlags = {
   output: { flags: '-o, --output <dir>', text: 'folder for all of it, new or empty', parse: notAFlag('--output') },

@@ -13,42 +13,51 @@ export interface Decoded {
 }
 
 /** Decodes PNG and JPEG, turned upright, and measures other types. Throws Violation for what is no image, or too large. */
-export async function decodeImage({ bytes, mimeType: declared, path }: Media): Promise<Decoded> {
+export async function decodeImage({ bytes, mimeType, path }: Media): Promise<Decoded> {
+  const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
+  if (decoded === 'damaged') throw badValue(path, 'Unable to process input image');
+  if (!('tooLarge' in decoded)) return decoded;
+  const { width, height } = decoded.tooLarge;
+  throw badValue(
+    path,
+    `the image has ${width}×${height} pixels; the offline models take at most ${mostPixels / 2 ** 20} megapixels`,
+  );
+}
+
+/** The same within other bounds: a picture of more pixels is refused before it is decoded, whatever its file says where. */
+export async function decodeWithin(
+  { bytes, mimeType: declared }: Pick<Media, 'bytes' | 'mimeType'>,
+  most: number,
+): Promise<Decoded | { tooLarge: Size } | 'damaged'> {
   const mimeType = sniffMediaType(bytes) ?? declared;
-  const fail = (): Error => badValue(path, 'Unable to process input image');
   const { imageSize } = await import('image-size');
-  const size = attempt(() => imageSize(bytes));
-  if (!size?.width || !size.height) throw fail();
-  const { width, height, orientation } = size;
-  if (width * height > mostPixels) {
-    throw badValue(
-      path,
-      `the image has ${width}×${height} pixels; the offline models take at most ${mostPixels / 2 ** 20} megapixels`,
-    );
-  }
-  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg')
-    return { mimeType, size: { width, height }, picture: undefined };
-  const decoded = await (mimeType === 'image/png' ? decodePng(bytes) : decodeJpeg(bytes)).catch(() => undefined);
-  if (!decoded) throw fail();
-  const picture = turnUpright(decoded, orientation);
+  const facts = attempt(() => imageSize(bytes));
+  if (!facts?.width || !facts.height) return 'damaged';
+  const size = { width: facts.width, height: facts.height };
+  if (size.width * size.height > most) return { tooLarge: size };
+  if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, size, picture: undefined };
+  const decode = mimeType === 'image/png' ? decodePng : decodeJpeg;
+  const decoded = await decode(bytes, most).catch(() => undefined);
+  if (!decoded) return 'damaged';
+  const picture = turnUpright(decoded, facts.orientation);
   return { mimeType, size: { width: picture.width, height: picture.height }, picture };
 }
 
-async function decodeJpeg(bytes: Buffer): Promise<Picture> {
+async function decodeJpeg(bytes: Buffer, most: number): Promise<Picture> {
   const { default: jpeg } = await import('jpeg-js');
   const { width, height, data } = jpeg.decode(bytes, {
     useTArray: true,
     formatAsRGBA: true,
     tolerantDecoding: true,
-    maxResolutionInMP: mostPixels / 1e6,
+    maxResolutionInMP: most / 1e6,
     maxMemoryUsageInMB: 1024,
   });
   return { width, height, data };
 }
 
-async function decodePng(bytes: Buffer): Promise<Picture> {
+async function decodePng(bytes: Buffer, most: number): Promise<Picture> {
   const { readPng } = await import('./png-reader.ts');
-  return readPng(bytes);
+  return readPng(bytes, most);
 }
 
 /** Photographs lie on their side and say so in their EXIF data. */

@@ -1,0 +1,80 @@
+import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../errors.ts';
+import { notAJournal, openIfThere, parseRecord } from './journal.ts';
+import { batchFiles } from './types.ts';
+
+/** What a folder is to a batch that shall be written there. */
+export interface FolderFacts {
+  /** Its journal begins with the record of a run: the folder is a batch's own. */
+  isBatch: boolean;
+  /** What stands there otherwise, and is no work of a batch. */
+  foreign: string[];
+}
+
+/** Systems and git leave these in folders that nobody would call full. */
+const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
+/** Files that are not finished: nobody but a run that has the folder's lock writes such names. */
+const part = /^\.gateway-cli-[0-9a-f]{24}\.part$/;
+/** A run's own record is shorter. */
+const headBytes = 64 * 1024;
+
+/** Looks at a folder before anything is written there. Throws GatewayError batch-locked: its journal is none of ours. */
+export async function lookInto(folder: string): Promise<FolderFacts> {
+  const names = await readdir(folder);
+  const journal = names.includes(batchFiles.journal) ? await beginningOf(join(folder, batchFiles.journal)) : '';
+  const end = journal.indexOf('\n');
+  if (end >= 0 && parseRecord(journal.slice(0, end))?.type !== 'run')
+    throw notAJournal(join(folder, batchFiles.journal), 1);
+  const isBatch = end >= 0;
+  const foreign: string[] = [];
+  for (const name of names) {
+    const isOwn = isBatch ? !(await isLinkedFile(folder, name)) : await isLeftOver(folder, name, journal);
+    if (!isOwn) foreign.push(name);
+  }
+  return { isBatch, foreign };
+}
+
+/** These are cut and appended to: what a link leads to is nobody's to change. */
+async function isLinkedFile(folder: string, name: string): Promise<boolean> {
+  if (name !== batchFiles.journal && name !== batchFiles.results) return false;
+  return (await lstat(join(folder, name))).isSymbolicLink();
+}
+
+/** What a run leaves that was killed before it wrote anything down. */
+async function isLeftOver(folder: string, name: string, journal: string): Promise<boolean> {
+  const { images, results, lock } = batchFiles;
+  if (harmless.has(name) || part.test(name) || name === lock || name.startsWith(`${lock}.`)) return true;
+  const stats = await lstat(join(folder, name));
+  if (name === results) return stats.size === 0;
+  if (name === batchFiles.journal) return stats.isFile() && (stats.size === 0 || journal.startsWith('{"type":"run",'));
+  const isImages = name === images && stats.isDirectory();
+  return isImages && (await readdir(join(folder, name))).every((inside) => part.test(inside));
+}
+
+/** Removes what runs that were killed did not finish. To be called by who has the folder's lock. */
+export async function clearParts(folder: string): Promise<void> {
+  for (const place of [folder, join(folder, batchFiles.images)]) {
+    const names = await readdir(place).catch(() => []);
+    for (const name of names) if (part.test(name)) await rm(join(place, name), { recursive: true, force: true });
+  }
+}
+
+async function beginningOf(path: string): Promise<string> {
+  const handle = await openIfThere(path).catch((error: unknown) => {
+    if (codeOf(error) === 'EISDIR') return undefined;
+    throw error;
+  });
+  if (handle === undefined) return '';
+  try {
+    return await readHead(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readHead(handle: FileHandle): Promise<string> {
+  const head = Buffer.alloc(headBytes);
+  const { bytesRead } = await handle.read(head, 0, headBytes, 0);
+  return head.toString('utf8', 0, bytesRead);
+}

@@ -1,0 +1,156 @@
+import { constants } from 'node:fs';
+import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
+import { type Arranged, arrangeResults } from '../../batch/arrange-results.ts';
+import { asideOf, keepAside, type Range } from '../../batch/aside.ts';
+import { keyOf } from '../../batch/digest.ts';
+import { openIfThere, parseRecord } from '../../batch/journal.ts';
+import type { ShardFolder, Whole } from '../../batch/merge-check.ts';
+import { readLines } from '../../batch/read-lines.ts';
+import { parseResult } from '../../batch/reconcile.ts';
+import { SyncedFile } from '../../batch/synced-file.ts';
+import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
+import { codeOf } from '../../errors.ts';
+import { freeNumber } from '../../images/free-number.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { linesOf } from './lines.ts';
+import type { Context } from '../context.ts';
+
+/** A shard's folder, read. */
+export interface Shard extends ShardFolder {
+  folder: string;
+  lostEnds: readonly JobRecord[];
+}
+
+/** What is merged, and the folder where that is built. */
+export interface Merging {
+  whole: Whole;
+  building: string;
+  context: Context;
+}
+
+/** Writes journal, results and pictures of all shards. Throws GatewayError not-written. */
+export async function copyShards(
+  shards: readonly Shard[],
+  { whole, building, context }: Merging,
+): Promise<{ unread: number; arranged: Arranged }> {
+  const results = await SyncedFile.open(join(building, batchFiles.results));
+  const journal = await SyncedFile.open(join(building, batchFiles.journal));
+  let unread = 0;
+  try {
+    for (const { folder } of shards)
+      unread += await copyResults(folder, building, async (document) => {
+        context.signal.throwIfAborted();
+        const images = await copyImages(document['images'], { folder, building });
+        await copyLarge(document['wholeResult'], { folder, building });
+        results.append(JSON.stringify(images === undefined ? document : { ...document, images }));
+      });
+    // Every end is in the journals, so none is looked for among the results.
+    journal.append(JSON.stringify({ ...whole.run, results: results.size, at: context.io.now() }));
+    for (const shard of shards) for await (const record of recordsOf(shard)) journal.append(JSON.stringify(record));
+    await results.sync();
+    await journal.sync();
+  } finally {
+    await results.close();
+    await journal.close();
+  }
+  return { unread, arranged: await arrangeResults(building, whole.table) };
+}
+
+/** Each result goes to `take`, and what cannot be read to the file for that; resolves with the number of such lines. */
+async function copyResults(
+  folder: string,
+  building: string,
+  take: (document: JsonObject) => Promise<void>,
+): Promise<number> {
+  const to = join(building, batchFiles.results);
+  const path = join(folder, batchFiles.results);
+  const unread: Range[] = [];
+  await withFile(path, async (from) => {
+    for await (const { text, whole, offset, bytes } of readLines(from)) {
+      const result = whole ? parseResult(text) : undefined;
+      if (result) await take(result.document);
+      else if (bytes > 1) unread.push({ offset, bytes });
+    }
+    await keepAside(to, from, unread);
+  });
+  // What was kept aside in the shard is kept on.
+  await withFile(asideOf(path), async (from) => {
+    await keepAside(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
+  });
+  return unread.length;
+}
+
+async function withFile(path: string, act: (from: FileHandle) => Promise<void>): Promise<void> {
+  const from = await openIfThere(path);
+  if (from === undefined) return;
+  await act(from).finally(() => from.close());
+}
+
+/** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
+async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JournalRecord, void> {
+  for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord)) {
+    if (record.type === 'run') continue;
+    if (record.type !== 'ready') yield record;
+    else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
+  }
+  yield* lostEnds;
+}
+
+/** The file of a result that is too long for a line; its name is random, so it keeps it. */
+async function copyLarge(path: JsonValue | undefined, { folder, building }: { folder: string; building: string }) {
+  const name = typeof path === 'string' ? basename(path) : '';
+  if (name === '' || path !== `${batchFiles.large}/${name}`) return;
+  await makeFolder(join(building, batchFiles.large));
+  await copyNew(join(folder, batchFiles.large, name), join(building, batchFiles.large, name));
+}
+
+/** The pictures of one result under their names, or the next free ones. */
+async function copyImages(
+  images: JsonValue | undefined,
+  place: { folder: string; building: string },
+): Promise<JsonValue[] | undefined> {
+  if (!Array.isArray(images) || images.length === 0) return undefined;
+  const copied: JsonValue[] = [];
+  for (const image of images) copied.push(await copyImage(image, place));
+  return copied;
+}
+
+async function copyImage(
+  image: JsonValue,
+  { folder, building }: { folder: string; building: string },
+): Promise<JsonValue> {
+  const path = isObject(image) && typeof image['path'] === 'string' ? image['path'] : '';
+  const name = basename(path);
+  // Anything else is no picture of the batch's own folder: the line stays as it is.
+  if (name === '' || path !== `${batchFiles.images}/${name}`) return image;
+  const from = join(folder, batchFiles.images, name);
+  const stem = basename(name, extname(name));
+  const pathOf = (n: number): string => `${batchFiles.images}/${n === 1 ? name : `${stem}-${n}${extname(name)}`}`;
+  const isTaken = (n: number): Promise<boolean> =>
+    lstat(join(building, pathOf(n))).then(
+      () => true,
+      () => false,
+    );
+  for (let n = 1; ; n = await freeNumber(n + 1, isTaken)) {
+    const copied = await copyNew(from, join(building, pathOf(n)));
+    if (copied === 'gone') return image;
+    if (copied === 'copied') return { ...(image as object), path: pathOf(n) };
+  }
+}
+
+async function copyNew(from: string, to: string): Promise<'copied' | 'taken' | 'gone'> {
+  try {
+    // A second name costs nothing; other disks and file systems get a copy.
+    await link(from, to).catch((error: unknown) => {
+      if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') throw error;
+      return copyFile(from, to, constants.COPYFILE_EXCL);
+    });
+    return 'copied';
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return 'taken';
+    if (codeOf(error) === 'ENOENT') return 'gone';
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { manyJobs, test } from './with-batch.ts';
+
+describe('what cannot be read in results.jsonl', () => {
+  test('is kept aside and told, while the results around it stay', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(3));
+    await batch();
+    const path = join(folder.cwd, 'out/results.jsonl');
+    const lines = readFileSync(path, 'utf8').split('\n');
+    // As a redaction that took `true` for a secret wrote it.
+    const damaged = lines[1]?.replace('"ok":true', '"ok":(redacted)') as string;
+    writeFileSync(path, [lines[0], damaged, lines[2], '{"id":"p9","torn'].join('\n'));
+    folder.jobs(...manyJobs(4));
+    const { code, stderr } = await batch();
+    expect(code).toBe(0);
+    expect(stderr).toContain('2 lines of results.jsonl cannot be read; a run keeps them in results.aside.jsonl');
+    expect(stderr).toContain('1 job is done, but has no line in results.jsonl');
+    expect(folder.lines('results.jsonl').map(({ id }) => id)).toHaveLength(3);
+    const aside = readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8');
+    expect(aside.split('\n').toSorted()).toEqual(['', damaged, '{"id":"p9","torn'].toSorted());
+    expect(server.bodies).toHaveLength(4);
+    expect((await batch()).stderr).not.toContain('cannot be read');
+    expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(aside);
+  });
+
+  test('is told before anything is sent', async ({ server, folder, batch }) => {
+    folder.jobs(...manyJobs(1));
+    await batch();
+    appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');
+    folder.jobs(...manyJobs(2));
+    const { stderr } = await batch(['--dry-run']);
+    expect(stderr).toContain('1 line of results.jsonl cannot be read');
+    expect(server.bodies).toHaveLength(1);
+    expect(existsSync(join(folder.cwd, 'out/results.aside.jsonl'))).toBe(false);
+  });
+
+  test('keeps company with results of jobs that the journal does not know', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(1));
+    await batch();
+    const stranger = '{"id":"(redacted)-2","request":"00000000000000aa","ok":true,"text":"paid"}';
+    appendFileSync(join(folder.cwd, 'out/results.jsonl'), `${stranger}\n`);
+    const { stderr } = await batch();
+    expect(stderr).toContain('1 line of results.jsonl is of no job of this batch');
+    expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(`${stranger}\n`);
+    expect(folder.lines('results.jsonl')).toHaveLength(1);
+  });
+
+  test('is merged with what the shards kept aside', async ({ folder, batch }) => {
+    folder.jobs(...manyJobs(2));
+    for (const shard of [1, 2]) await batch(['jobs.jsonl', '-o', `out-${shard}`, '--shard', `${shard}/2`]);
+    appendFileSync(join(folder.cwd, 'out-1/results.jsonl'), 'not JSON\ntorn');
+    writeFileSync(join(folder.cwd, 'out-2/results.aside.jsonl'), 'kept before\n');
+    const { code, stderr } = await batch(['merge', 'out-1', 'out-2', '-o', 'all']);
+    expect(code).toBe(0);
+    expect(stderr).toContain('2 lines of results.jsonl cannot be read');
+    expect(readFileSync(join(folder.cwd, 'all/results.aside.jsonl'), 'utf8')).toBe('not JSON\ntorn\nkept before\n');
+    expect(folder.lines('results.jsonl', 'all')).toHaveLength(2);
+  });
+});
+
+test('the torn last line of a journal is kept aside and told', async ({ server, folder, batch }) => {
+  folder.jobs(...manyJobs(1));
+  await batch();
+  appendFileSync(join(folder.cwd, 'out/journal.jsonl'), '{"type":"sent","id":"p');
+  const { stderr } = await batch();
+  expect(stderr).toContain('the last line of journal.jsonl is torn; a run keeps it in journal.aside.jsonl');
+  expect(readFileSync(join(folder.cwd, 'out/journal.aside.jsonl'), 'utf8')).toBe('{"type":"sent","id":"p\n');
+  expect(server.bodies).toHaveLength(1);
+});

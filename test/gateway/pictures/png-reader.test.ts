@@ -1,0 +1,50 @@
+import { deflateSync } from 'node:zlib';
+import { decode } from 'fast-png';
+import { expect, test } from 'vitest';
+import { readPng } from '../../../src/gateway/pictures/png-reader.ts';
+import { chunk } from '../../../src/gateway/pictures/png.ts';
+
+const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+
+/** A picture of 8 bits a sample whose rows name the filters 0 to 4 in turn, over arbitrary bytes. */
+function filtered({ type, channels, width = 7, height = 10 }: Record<string, number>): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width as number, 0);
+  header.writeUInt32BE(height as number, 4);
+  header.set([8, type as number, 0, 0, 0], 8);
+  const length = (width as number) * (channels as number) + 1;
+  const rows = Buffer.from(Array.from({ length: (height as number) * length }, (_, i) => (i * i * 31 + i * 7) % 256));
+  for (let y = 0; y < (height as number); y++) rows[y * length] = y % 5;
+  const pixels = chunk('IDAT', deflateSync(rows));
+  return Buffer.concat([signature, chunk('IHDR', header), pixels, chunk('IEND', Buffer.alloc(0))]);
+}
+
+test.each([
+  ['gray', { type: 0, channels: 1 }],
+  ['red, green and blue', { type: 2, channels: 3 }],
+  ['gray with alpha', { type: 4, channels: 2 }],
+  ['red, green and blue with alpha', { type: 6, channels: 4 }],
+])('every filter is undone as the package does it: %s', (_, form) => {
+  const bytes = filtered(form);
+  const { data, channels, width, height } = decode(bytes);
+  const expected = Array.from({ length: width * height }, (_pixel, i) => {
+    const samples = Array.from(data.subarray(i * channels, (i + 1) * channels));
+    const alpha = channels % 2 === 0 ? (samples.pop() as number) : 255;
+    return channels < 3 ? [samples[0], samples[0], samples[0], alpha] : [...samples, alpha];
+  });
+  const picture = readPng(bytes);
+  expect([picture.width, picture.height]).toEqual([width, height]);
+  expect([...picture.data]).toEqual(expected.flat());
+});
+
+test('a filter that there is not, rows that are cut short, and more pixels than allowed are refused', () => {
+  const whole = filtered({ type: 2, channels: 3 });
+  expect(() => readPng(whole, 7 * 10 - 1)).toThrow('too many pixels');
+  const short = filtered({ type: 2, channels: 3 });
+  short.writeUInt32BE(11, 20);
+  expect(() => readPng(short)).toThrow('cut short');
+  const rows = deflateSync(Buffer.from([5, 1, 2, 3]));
+  const header = Buffer.from('00000001000000010802000000', 'hex');
+  const odd = [signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))];
+  expect(() => readPng(Buffer.concat(odd))).toThrow('filter');
+});

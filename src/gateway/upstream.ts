@@ -59,12 +59,17 @@ function requestTo(call: Call, bytes: Buffer, { address, localHeaders = [] }: Up
   const { url, headers } = address(call, path);
   const parameters = new URLSearchParams(query.join('?'));
   parameters.delete('key');
-  url.search = parameters.toString();
   return {
-    url,
+    url: withQuery(url, parameters),
     headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
     body: { segments: [bytes], bytes: bytes.length },
   };
+}
+
+function withQuery(url: URL, parameters: URLSearchParams): URL {
+  const asked = new URL(url);
+  asked.search = parameters.toString();
+  return asked;
 }
 
 function passOn({ status, headers, body }: HttpReply, call: Call): Reply {

@@ -31,6 +31,24 @@ describe('a request that is passed on', () => {
     expect(JSON.stringify(request?.rawHeaders)).not.toContain(key);
   });
 
+  describe('to an address that every call shares', () => {
+    const shared = new URL('http://127.0.0.1');
+    test.override({ options: { address: () => ({ url: shared, headers: {} }) } });
+
+    test('has the query of its own caller', async ({ server, gateway }) => {
+      shared.port = String(server.port);
+      server.always(({ path: target, headers }) => ({ body: { target, 'x-caller': headers['x-caller'] } }));
+      const callers = Array.from({ length: 40 }, (_, index) => `caller=${index}`);
+      const replies = await Promise.all(
+        callers.map((query) => post(gateway, { path: `${path}?${query}`, headers: { 'x-caller': query } })),
+      );
+      const seen = (await Promise.all(replies.map((reply) => reply.json()))) as Record<string, string>[];
+      expect(seen.map(({ target }) => target)).toEqual(callers.map((query) => `/?${query}`));
+      expect(seen.map((one) => one['x-caller'])).toEqual(callers);
+      expect(shared.search).toBe('');
+    });
+  });
+
   describe('with header names of its own', () => {
     test.override({ options: { localHeaders: ['x-own-key', 'x-own-version'] } });
 

@@ -65,12 +65,13 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
   const host = flags.host ?? '127.0.0.1';
+  const headerNames = {
+    apiKey: served.apiKey ?? source?.headerNames.apiKey,
+    version: served.version ?? source?.headerNames.version,
+  };
   const app = createApp({
     key,
-    headerNames: {
-      apiKey: served.apiKey ?? source?.headerNames.apiKey,
-      version: served.version ?? source?.headerNames.version,
-    },
+    headerNames,
     specOnly: flags.specOnly,
     pace: flags.pace,
     faultDelay: flags.faultDelay,
@@ -84,10 +85,21 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   context.atEnd(() => gateway.close(drainMs));
   context.patience.ms = drainMs + 1000;
   const models = source?.models ?? { GATEWAY_MODEL: 'local-text', GATEWAY_IMAGE_MODEL: 'local-image' };
-  const variables = { GATEWAY_BASE_URL: gateway.localUrl, GATEWAY_API_KEY: key, ...models };
+  const variables = {
+    GATEWAY_BASE_URL: gateway.localUrl,
+    GATEWAY_API_KEY: key,
+    ...nameVariable(headerNames, flags),
+    ...models,
+  };
   if (words.length > 0) return runServed(words, { variables, context });
   await announce(gateway, variables, { context, name: source?.name });
   await untilAborted(context.signal);
+}
+
+/** Tells commands the names that are taken here, where a profile of theirs may say others and those are refused. */
+function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: ServeFlags): Record<string, string> {
+  if (apiKey === undefined && version === undefined && !specOnly) return {};
+  return { GATEWAY_HEADER_NAMES: `${apiKey ?? 'x-vendor-a-api-key'},${version ?? 'vendor-b-version'}` };
 }
 
 /** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */

@@ -8,7 +8,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { tableRows } from '../helpers/readme.ts';
-import { startServe } from '../cassettes/served.ts';
+import { startServe, writeConfig } from '../cassettes/served.ts';
 import { run } from '../helpers/run.ts';
 import { bin, shell } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -52,6 +52,43 @@ test('serve -- command runs it against the gateway and exits with its code', asy
   expect(ran.code).toBe(7);
   expect(ran.stdout).toMatch(/offline model[\s\S]*a\.png\n$/);
   expect(ran.stderr).toContain('POST /v1beta/models/local-text:generateContent 200');
+});
+
+describe('the header names that are served', () => {
+  const config = (cwd: string): string =>
+    writeConfig(cwd, { work: { headerNames: { apiKey: 'x-of-the-profile', version: 'version-of-the-profile' } } });
+
+  test.each([
+    [['--header-names', 'a-key,a-version'], 'a-key,a-version'],
+    [['--header-names', 'a-key'], 'a-key,vendor-b-version'],
+    [['--header-names', ',a-version'], 'x-vendor-a-api-key,a-version'],
+    [[], 'x-vendor-a-api-key,vendor-b-version'],
+  ])('with --spec-only %j reach the command, whatever its profile says', async (names, told) => {
+    const cwd = scratchFolder();
+    const script = `set -e; printf %s "$GATEWAY_HEADER_NAMES" > names
+      for command in text chat "image gen"; do ${process.execPath} ${bin} $command hi --profile work -q > out; done`;
+    const env = { GATEWAY_CONFIG: config(cwd) };
+    const ran = await shell(`$BIN serve --spec-only ${names.join(' ')} -q -- bash -c '${script}'`, { cwd, env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(cwd, 'names'), 'utf8')).toBe(told);
+  });
+
+  test('stand in the export line', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe(['--spec-only', '--header-names', 'a-key,a-version'], { cwd, config: config(cwd) });
+    const ran = await run(['chat', 'hi', '--profile', 'work'], {
+      cwd,
+      env: { ...served.env, GATEWAY_CONFIG: config(cwd), GATEWAY_CHAT_MODEL: 'local-chat' },
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(served.env).toMatchObject({ GATEWAY_HEADER_NAMES: 'a-key,a-version' });
+  });
+
+  test('are told of no more than needed', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe([], { cwd, config: config(cwd) });
+    expect(served.env).not.toHaveProperty('GATEWAY_HEADER_NAMES');
+  });
 });
 
 test('serve -- command that is not there is exit 2', async () => {

@@ -135,7 +135,9 @@ function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, t
     headerNames.version,
     ...Object.keys(target.headers),
   ];
-  const versionNames = [served.version, headerNames.version, 'vendor-b-version'].filter((name) => name !== undefined);
+  const versionNames = [served.version, headerNames.version, 'vendor-b-version', 'anthropic-version'].filter(
+    (name) => name !== undefined,
+  );
   return createUpstreamAnswerer({
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),

@@ -18,6 +18,10 @@ export interface AppOptions {
   headerNames?: ServedHeaderNames | undefined;
   /** Only the paths, headers, versions and fields of spec.md, nothing that real clients do beyond it. */
   specOnly?: boolean | undefined;
+  /** Fields and models that are not known are refused, not ignored or answered by a local model. */
+  refuseUnknown?: boolean | undefined;
+  /** Every path leads to who answers, and every method. */
+  everyPath?: boolean | undefined;
   /** Wait between the deltas of a stream, ms. */
   pace?: number | undefined;
   /** Equal requests without a seed get different pictures. */
@@ -39,6 +43,7 @@ interface Settings extends AppOptions {
   key: string | undefined;
   headerNames: ServedHeaderNames;
   specOnly: boolean;
+  everyPath: boolean;
   maxBody: number;
   answer: Answerer;
   elapsed: () => number;
@@ -49,9 +54,10 @@ const defaultMaxBody = 128 * 2 ** 20;
 /** The local gateway as a `node:http` request listener, not listening yet: both formats of spec.md, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
-  const { pace, faultDelay, varied } = options;
-  const answer = options.answer ?? createOfflineAnswerer({ specOnly, pace, faultDelay, varied });
-  const settings: Settings = { ...options, key: options.key, specOnly, maxBody, headerNames, elapsed, answer };
+  const { everyPath = false, refuseUnknown = specOnly, pace, faultDelay, varied } = options;
+  const answer = options.answer ?? createOfflineAnswerer({ specOnly, refuseUnknown, pace, faultDelay, varied });
+  const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody };
+  const settings: Settings = { ...options, ...taken, elapsed, answer };
   return (request, response) => void serve(request, response, settings);
 }
 
@@ -84,6 +90,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const { ending = 'end' } = reply;
   if (ending !== 'end') note ??= ending;
   if (isLeft) note ??= 'the caller left';
+  if (reply.note !== undefined) note = note === undefined ? reply.note : `${reply.note}; ${note}`;
   const durationMs = settings.elapsed() - started;
   settings.log?.({
     method: request.method ?? '',
@@ -107,7 +114,7 @@ interface Arrived {
 async function respond(arrived: Arrived): Promise<Reply> {
   const { request, path, settings } = arrived;
   guard(request, settings.hosts ?? []);
-  const route = findRoute(request.method ?? '', path, settings.specOnly);
+  const route = findRoute(request.method ?? '', path, settings);
   if (route.kind === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
   return settings.answer(admit(arrived, route));
@@ -118,12 +125,13 @@ function admit({ request, query, left, settings }: Arrived, route: Extract<Route
   const { headers } = request;
   const { format, operation, model } = route;
   const keyForm = checkKey({ format, headers, query }, settings);
-  if (format === 'messages') checkVersion(headers, settings);
-  checkContentType(request);
+  if (operation === 'messages' || operation === 'count-message') checkVersion(headers, settings);
+  if (operation !== 'models' && operation !== 'other') checkContentType(request);
   checkLength(request, settings.maxBody);
   return {
     format,
     operation,
+    method: request.method ?? '',
     model,
     target: request.url ?? '',
     query,

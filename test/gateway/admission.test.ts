@@ -150,8 +150,15 @@ describe('paths and methods', () => {
     ['POST', '/v1/messages?beta=true', 200, 200],
     ['POST', '/v1/models/local-text:generateContent', 200, 404],
     ['POST', '/v1beta/models/local-text:streamGenerateContent', 200, 404],
-    ['POST', '/v1beta/models/local-text:countTokens', 404, 404],
-    ['POST', '/v1/messages/count_tokens', 404, 404],
+    ['POST', '/v1beta/models/local-text:countTokens', 200, 404],
+    ['POST', '/v1/messages/count_tokens', 200, 404],
+    ['GET', '/v1beta/models', 200, 404],
+    ['GET', '/v1/models', 200, 404],
+    ['POST', '/v1/models', 405, 404],
+    ['GET', '/v1beta/models/local-image', 200, 404],
+    ['GET', '/v1/models/local-chat', 200, 404],
+    ['GET', '/v1/models/local-voice', 404, 404],
+    ['POST', '/v1beta/models/local-text:embedContent', 404, 404],
     ['POST', '/v1beta/models/a/b:generateContent', 404, 404],
     ['POST', '/v1beta/models/%E0%A4%A:generateContent', 404, 404],
     ['POST', '/v1beta/models/..%2f..%2fetc:generateContent', 404, 404],
@@ -175,10 +182,10 @@ describe('paths and methods', () => {
   });
 
   it('answers an unknown model in the shape of its format', async () => {
-    const missing = await gateway.post('/v1beta/models/gemini-9:generateContent', turn('hi'));
+    const missing = await gateway.post('/v1beta/models/local-9:generateContent', turn('hi'));
     expect(missing).toMatchObject({ status: 404, json: { error: { code: 404, status: 'NOT_FOUND' } } });
-    const other = await gateway.post('/v1/messages', message('hi', { model: 'claude-9' }));
+    const other = await gateway.post('/v1/messages', message('hi', { model: 'local-9' }));
     expect(other).toMatchObject({ status: 404, json: { type: 'error', error: { type: 'not_found_error' } } });
-    expect(other.text).toContain('model: claude-9');
+    expect(other.text).toContain('model: local-9');
   });
 });

@@ -73,6 +73,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     key,
     headerNames,
     specOnly: flags.specOnly,
+    everyPath: source !== undefined,
     pace: flags.pace,
     faultDelay: flags.faultDelay,
     hosts: host === '127.0.0.1' ? [] : [host],

@@ -60,6 +60,7 @@ function requestTo(call: Call, bytes: Buffer, { address, localHeaders = [] }: Up
   const parameters = new URLSearchParams(query.join('?'));
   parameters.delete('key');
   return {
+    method: call.method,
     url: withQuery(url, parameters),
     headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
     body: { segments: [bytes], bytes: bytes.length },

@@ -8,8 +8,10 @@ export interface RequestBody {
   readonly bytes: number;
 }
 
-/** One HTTP request. Every request of the service is a POST with a JSON body (spec.md 4). */
+/** One HTTP request. Every request of the service is a POST with a JSON body (spec.md 4); a gateway passes others on. */
 export interface HttpRequest {
+  /** Default `POST`. */
+  readonly method?: string | undefined;
   readonly url: URL;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;

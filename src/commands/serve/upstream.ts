@@ -155,8 +155,9 @@ function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, t
   });
 }
 
-/** A caller of the content format shows by its key which of the two forms of spec.md 5 it means. */
-function useOf({ format, keyForm }: Call): keyof Target['auth'] {
-  if (format === 'messages') return 'messages';
+/** The key of a caller tells which form of spec.md 5 it means, where the path does not. */
+function useOf({ format, operation, keyForm }: Call): keyof Target['auth'] {
+  if (operation === 'messages' || (format === 'messages' && operation !== 'models')) return 'messages';
+  if (keyForm === 'x-api-key' && (operation === 'models' || operation === 'other')) return 'messages';
   return keyForm === 'bearer' ? 'image' : 'text';
 }

@@ -7,6 +7,7 @@ import { createFile, readText, takeOver } from '../lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
 import { cannotWrite } from './synced-file.ts';
 import { batchFiles } from './types.ts';
+import { shellWord } from '../shell-word.ts';
 
 /** The right to write into a batch's folder, held until `release`. */
 export interface Lock {
@@ -124,7 +125,7 @@ async function replace(path: string, dead: Found, own: Held): Promise<boolean> {
 function lockedError(path: string, mark: ProcessMark | undefined): GatewayError {
   const who = mark === undefined || mark.pid === 0 ? 'another run' : `process ${mark.pid} on ${mark.host}`;
   return new GatewayError('batch-locked', `${who} works in this folder`, {
-    hint: `wait for it; if it is dead: rm ${path}`,
+    hint: `wait for it; if it is dead: rm ${shellWord(path)}`,
     sent: 'no',
     retryable: true,
   });

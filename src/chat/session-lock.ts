@@ -4,6 +4,7 @@ import { removeFile } from '../images/temp-file.ts';
 import { parseObject } from '../json.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
+import { shellWord } from '../shell-word.ts';
 
 /** A session that only this process writes. */
 export interface SessionLock {
@@ -70,6 +71,6 @@ function inUse(path: string, lock: string, owner: string): Error {
   const where = mark?.host === ownMark().host ? '' : ' of another machine';
   return usageError(
     `the session ${JSON.stringify(path)} is in use by ${mark === undefined ? 'another' : `process ${mark.pid}${where}`}`,
-    `wait for it, or if it is not running any more: rm ${lock}`,
+    `wait for it, or if it is not running any more: rm ${shellWord(lock)}`,
   );
 }

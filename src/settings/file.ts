@@ -7,6 +7,7 @@ import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { parseConfig } from './schema.ts';
 import type { Config, LoadedConfig } from './types.ts';
+import { shellWord } from '../shell-word.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -94,7 +95,7 @@ async function syncFolder(folder: string): Promise<void> {
 function modeWarnings(path: string, mode: number): string[] {
   const regular = (mode & constants.S_IFMT) === constants.S_IFREG;
   if (!regular || constants.O_NOFOLLOW === undefined || (mode & 0o066) === 0) return [];
-  return [`${path} is open to other users (mode ${(mode & 0o777).toString(8)}); type: chmod 600 '${path}'`];
+  return [`${path} is open to other users (mode ${(mode & 0o777).toString(8)}); type: chmod 600 ${shellWord(path)}`];
 }
 
 function decode(bytes: Uint8Array, path: string): string {

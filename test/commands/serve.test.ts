@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -121,6 +121,26 @@ test('serve prints an export line, serves, and dies by the signal that ends it',
      . ./out; curl -s $GATEWAY_BASE_URL/healthz; kill -TERM $pid; wait $pid; echo " $?"`,
   );
   expect(ran).toMatchObject({ code: 0, stdout: '{"status":"ok"} 143\n' });
+});
+
+test('the export line is safe to evaluate, whatever a recording or a profile calls its model', async () => {
+  const model = "m'; touch made; echo $(touch made) `touch made` \u001b[2J\n#";
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, {
+    work: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k-123456', models: { text: model } },
+  });
+  const stop = new AbortController();
+  const ran = await run(['serve', '--port', '0', '--upstream', 'work'], {
+    cwd,
+    env: { GATEWAY_CONFIG: config },
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  expect(ran.stdout).toMatch(/^export .*\n$/);
+  expect(ran.stdout).not.toContain('\u001b');
+  const read = await shell(`${ran.stdout}printf %s "$GATEWAY_MODEL"`, { cwd });
+  expect(read).toMatchObject({ code: 0, stdout: model });
+  expect(existsSync(join(cwd, 'made'))).toBe(false);
 });
 
 test('serve --json prints one document for scripts', async () => {

@@ -28,7 +28,7 @@ export interface AppOptions {
   varied?: boolean | undefined;
   /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
-  /** Host names beside the loopback ones that callers may use, without port. */
+  /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
   hosts?: readonly string[] | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;

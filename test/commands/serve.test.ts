@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -113,6 +113,51 @@ test('serve --host 0.0.0.0 tells people where it listens, and gives them what to
   });
   expect(ran.stdout).toContain('export GATEWAY_BASE_URL=http://127.0.0.1:');
   expect(ran.stderr).toContain('listens on http://0.0.0.0:');
+});
+
+describe('serve for other machines', () => {
+  /** The answer to a caller that names a host, and what was warned of. */
+  async function askAs(
+    host: string,
+    flags: readonly string[],
+  ): Promise<{ status: number | undefined; warned: string }> {
+    const cwd = scratchFolder();
+    const served = await startServe(['--host', '0.0.0.0', ...flags], { cwd, config: writeConfig(cwd, {}) });
+    const asked = request(`http://127.0.0.1:${served.port}/healthz`, { headers: { host } }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    return { status: response.statusCode, warned: (await served.stop()).stderr };
+  }
+
+  test.each([
+    ['devbox.lan:1234', ['--allow-host', 'devbox.lan'], 200],
+    ['devbox.lan', ['--allow-host', 'other', '--allow-host', 'DevBox.lan'], 200],
+    ['192.168.1.20:8787', ['--allow-host', '192.168.1.20:8787'], 200],
+    ['[fe80::1]:1', ['--allow-host', 'FE80::1'], 200],
+    ['[fe80::1]:1', ['--allow-host', '[fe80::1]'], 200],
+    ['evil.example', ['--allow-host', 'devbox.lan'], 403],
+    ['devbox.lan', [], 403],
+  ])('answers %s under %j with %d, and warns that keys travel unencrypted', async (host, flags, status) => {
+    const asked = await askAs(host, flags);
+    expect(asked.status).toBe(status);
+    expect(asked.warned).toMatch(/warning: http:\/\/0\.0\.0\.0:\d+ is open to other machines: keys, .* unencrypted/);
+    expect(asked.warned.includes('refused until --allow-host')).toBe(flags.length === 0);
+  });
+
+  test('says nothing of the kind on loopback', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe([], { cwd, config: writeConfig(cwd, {}) });
+    expect((await served.stop()).stderr).not.toContain('warning');
+  });
+
+  test.each(['', '*', 'http://devbox', 'a b', 'devbox/x', 'a,b', 'devbox:port'])(
+    '--allow-host %j is refused',
+    async (name) => {
+      const ran = await run(['serve', `--allow-host=${name}`]);
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain('--allow-host takes a host name or an address');
+    },
+  );
 });
 
 test('serve prints an export line, serves, and dies by the signal that ends it', async () => {

@@ -58,14 +58,42 @@ describe('what is no JSON object', () => {
     expect(reply).toContain('not valid UTF-8');
   });
 
-  it('nesting without end is no crash', async () => {
-    const deep = await startGateway();
-    const { status } = await deep.post(textPath, `{"contents":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect((await deep.post(textPath, turn('still here'))).status).toBe(200);
-    await deep.close(0);
+  const nested = (levels: number, [open, close]: readonly [string, string] = ['[', ']']): string =>
+    open.repeat(levels) + close.repeat(levels);
+  const deep: [name: string, path: string, body: string][] = [
+    ['contents', textPath, `{"contents":${nested(200_000)}}`],
+    [
+      'a schema',
+      textPath,
+      contentWith(`"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":${nested(200_000)}}]}]`),
+    ],
+    ['a free object', textPath, contentWith(`"labels":${nested(200_000, ['{"a":', '}']).replace('{"a":}', '{}')}`)],
+    ['an unknown field', textPath, contentWith(`"x":${nested(201)}`)],
+    ['messages', '/v1/messages', `{"model":"local-chat","max_tokens":9,"messages":${nested(200_000)}}`],
+    ['no end', textPath, '{"contents":'.repeat(200_000)],
+  ];
+  it.each(deep)('nesting without end in %s', async (_, path, body) => {
+    const roomy = await startGateway();
+    const { status, json } = await roomy.post(path, body);
+    expect([status, dig(json, 'error', 'message')]).toEqual([400, 'the body is nested deeper than 200 levels']);
+    await roomy.close(0);
+  });
+
+  it('but brackets inside strings are no levels, behind any number of backslashes', async () => {
+    for (const tail of ['', '\\', '"', '\\"', '\\\\', '"\\"']) {
+      const { status } = await gateway.post(
+        textPath,
+        turn(`${'[{'.repeat(400)}${tail}`, { labels: { a: '[', b: '{' } }),
+      );
+      expect(status, tail).toBe(200);
+    }
   });
 });
+
+/** A request with more members, as text. */
+function contentWith(members: string): string {
+  return `${JSON.stringify(turn('hi')).slice(0, -1)},${members}}`;
+}
 
 describe('the size limit', () => {
   it('refuses a declared length before the body is sent', async () => {

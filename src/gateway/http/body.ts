@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import { Problem } from '../problem.ts';
+import { isDeeperThan } from './nesting.ts';
 
 /** The body must be JSON, not compressed (spec.md 4). Throws Problem 415. */
 export function checkContentType({ headers }: IncomingMessage): void {
@@ -37,9 +38,13 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   });
 }
 
-/** The body as a JSON object. Throws Problem 400 where it is empty, not UTF-8, not JSON or no object. */
+/** Whoever reads a body calls itself for each level. */
+const mostLevels = 200;
+
+/** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or no object. */
 export function parseBody(bytes: Buffer): JsonObject {
   if (bytes.length === 0) throw new Problem(400, 'the body is empty; a JSON object is required');
+  if (isDeeperThan(mostLevels, bytes)) throw new Problem(400, `the body is nested deeper than ${mostLevels} levels`);
   const json = parseJson(bytes);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');
   return json;

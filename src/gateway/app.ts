@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
-import { checkContentType, checkLength, readBody } from './http/body.ts';
+import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
+import { type Budget, createBudget } from './http/budget.ts';
 import { guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
 import { findRoute, formatOf, type Route } from './http/route.ts';
@@ -45,6 +46,8 @@ interface Settings extends AppOptions {
   specOnly: boolean;
   everyPath: boolean;
   maxBody: number;
+  /** What request bodies hold together: one of the largest, or many others. */
+  budget: Budget;
   answer: Answerer;
   elapsed: () => number;
 }
@@ -56,7 +59,7 @@ export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
   const { everyPath = false, refuseUnknown = specOnly, pace, faultDelay, varied } = options;
   const answer = options.answer ?? createOfflineAnswerer({ specOnly, refuseUnknown, pace, faultDelay, varied });
-  const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody };
+  const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
   const settings: Settings = { ...options, ...taken, elapsed, answer };
   return (request, response) => void serve(request, response, settings);
 }
@@ -80,7 +83,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     note ??= problem.message;
     return problemReply(problem, formatOf(path), requestId);
   };
-  const reply = await respond({ request, path, query, left, settings }).catch(explain);
+  const reply = await respond({ request, response, path, query, left, settings }).catch(explain);
   if (formatOf(path) === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
@@ -105,6 +108,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
 
 interface Arrived {
   request: IncomingMessage;
+  response: ServerResponse;
   path: string;
   query: URLSearchParams;
   left: AbortController;
@@ -121,13 +125,14 @@ async function respond(arrived: Arrived): Promise<Reply> {
 }
 
 /** Key, version header, content type and declared length, in this order. Throws Problem. */
-function admit({ request, query, left, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
+function admit({ request, response, query, left, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
   const { headers } = request;
   const { format, operation, model } = route;
+  const { maxBody, budget } = settings;
   const keyForm = checkKey({ format, headers, query }, settings);
   if (operation === 'messages' || operation === 'count-message') checkVersion(headers, settings);
   if (operation !== 'models' && operation !== 'other') checkContentType(request);
-  checkLength(request, settings.maxBody);
+  checkLength(request, maxBody);
   return {
     format,
     operation,
@@ -139,7 +144,8 @@ function admit({ request, query, left, settings }: Arrived, route: Extract<Route
     keyForm,
     left,
     body: request,
-    readBody: () => readBody(request, settings.maxBody),
+    length: declaredLength(request),
+    readBody: () => readBody({ request, response }, { limit: maxBody, budget, left }),
   };
 }
 

@@ -31,7 +31,9 @@ export interface Call {
   keyForm: KeyForm | undefined;
   /** The body as it comes, for who passes it on; either this or `readBody` is used. */
   body: Readable;
-  /** The whole body; throws Problem 413 past the limit. */
+  /** Its length in bytes; undefined where the caller does not say. */
+  length: number | undefined;
+  /** The whole body, once there is room for it; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
   /** Its signal aborts when the caller leaves before the reply is complete; it is made when it is first asked for. */
   left: { readonly signal: AbortSignal };

@@ -55,7 +55,7 @@ function contentOf({ method = 'POST', headers, body }: HttpRequest): Content {
   return {
     method,
     headers: { ...sent, 'content-length': String(body.bytes) },
-    body: plainBody(body) ?? streamBody(body),
+    body: body.arriving ?? plainBody(body) ?? streamBody(body),
   };
 }
 

@@ -6,6 +6,8 @@ export interface RequestBody {
   readonly segments: readonly (Uint8Array | Upload)[];
   /** Content-Length in bytes. */
   readonly bytes: number;
+  /** Instead of segments: what is passed on while it comes, and so can be sent once. */
+  readonly arriving?: AsyncIterable<Uint8Array> | undefined;
 }
 
 /** One HTTP request. Every request of the service is a POST with a JSON body (spec.md 4); a gateway passes others on. */

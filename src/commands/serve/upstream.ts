@@ -61,7 +61,13 @@ export async function openUpstream(profile: string, flags: SourceFlags, place: S
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
   const headerNames = { apiKey: text.headerNames.apiKey?.value, version: text.headerNames.version?.value };
   return {
-    answer: upstreamAnswerer(exchanges, { target, headerNames, served: place.served, timeoutMs: text.timeoutMs.value }),
+    answer: upstreamAnswerer(exchanges, {
+      target,
+      headerNames,
+      served: place.served,
+      timeoutMs: text.timeoutMs.value,
+      wholeBodies: flags.record !== undefined,
+    }),
     headerNames,
     models,
     name: `profile ${profile}, ${target.baseUrl.origin}`,
@@ -125,9 +131,12 @@ interface UpstreamParts {
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
   timeoutMs: number;
+  /** Bodies are recorded. */
+  wholeBodies: boolean;
 }
 
-function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, timeoutMs }: UpstreamParts): Answerer {
+function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer {
+  const { target, headerNames, served, timeoutMs, wholeBodies } = parts;
   const names = [
     served.apiKey,
     served.version,
@@ -142,6 +151,7 @@ function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, t
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs,
+    wholeBodies,
     address(call, path) {
       const use = useOf(call);
       const { url } = addressPost(target, { path, use, body: {} });

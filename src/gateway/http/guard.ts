@@ -15,9 +15,9 @@ export function guard(request: IncomingMessage, hosts: readonly string[]): void 
     throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}, or what --allow-host allows`);
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
-  const pages = [...own.map((authority) => `http://${authority}`), ...(isAllowed ? ownPages(host) : [])];
+  const pages = new Set([...own.map((authority) => `http://${authority}`), ...(isAllowed ? ownPages(host) : [])]);
   const origins = headerValues(request, 'origin');
-  if (origins.some((origin) => !pages.includes(origin.toLowerCase()))) {
+  if (origins.some((origin) => !pages.has(origin.toLowerCase()))) {
     throw new Problem(403, 'requests from another origin are refused');
   }
   const sites = headerValues(request, 'sec-fetch-site');

@@ -1,9 +1,7 @@
 const quote = 0x22;
 const backslash = 0x5c;
-/** A bracket and its brace differ in this bit alone. */
-const braceBit = 0x20;
-const opening = 0x7b;
-const closing = 0x7d;
+const [openBracket, openBrace] = [0x5b, 0x7b];
+const [closeBracket, closeBrace] = [0x5d, 0x7d];
 
 /** Whether JSON has more levels, found before it is parsed and without a call for each level. */
 export function isDeeperThan(levels: number, json: Buffer): boolean {
@@ -11,8 +9,8 @@ export function isDeeperThan(levels: number, json: Buffer): boolean {
   for (let at = 0; at < json.length; at++) {
     const byte = json[at] ?? 0;
     if (byte === quote) at = endOfString(json, at);
-    else if ((byte | braceBit) === closing) depth--;
-    else if ((byte | braceBit) === opening && ++depth > levels) return true;
+    else if (byte === closeBracket || byte === closeBrace) depth--;
+    else if ((byte === openBracket || byte === openBrace) && ++depth > levels) return true;
   }
   return false;
 }

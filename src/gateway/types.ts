@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 /** The two formats of spec.md 1; they differ in every error body. */
 export type Format = 'content' | 'messages';
 
-/** The operations of spec.md 4, what clients ask beside them, and `other` for all else that is passed on. */
+/** The operations of the specification, what clients ask beside them, and `other` for all else that is passed on. */
 export type Operation =
   | 'generate'
   | 'stream-generate'

@@ -165,7 +165,7 @@ function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer 
   });
 }
 
-/** The key of a caller tells which form of spec.md 5 it means, where the path does not. */
+/** The key of a caller tells which form of the specification it means, where the path does not. */
 function useOf({ format, operation, keyForm }: Call): keyof Target['auth'] {
   if (operation === 'messages' || (format === 'messages' && operation !== 'models')) return 'messages';
   if (keyForm === 'x-api-key' && (operation === 'models' || operation === 'other')) return 'messages';

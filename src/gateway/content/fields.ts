@@ -4,7 +4,7 @@ import { anything, flag, freeObject, list, object, oneOf, text, type Rule } from
 import { generationConfig } from './generation-config.ts';
 import { badValue, type Path } from '../fields/violation.ts';
 
-/** The one field of a part that makes it what it is (wire.md 1). */
+/** The one field of a part that makes it what it is */
 const partKinds = [
   'text',
   'inlineData',
@@ -97,7 +97,7 @@ const severalTools = list(
   }),
 );
 
-/** Some clients send a single tool instead of a list (wire.md 1). */
+/** Some clients send a single tool instead of a list. */
 const tools: Rule = (value, path, reading) =>
   severalTools(reading.lenient && !Array.isArray(value) ? [value] : value, path, reading);
 
@@ -114,7 +114,7 @@ const toolConfig = object({
 
 const safetySetting = object({ category: text, threshold: text }, { required: ['category', 'threshold'] });
 
-/** The rule for a whole request body of the content format (spec.md 2.1; wire.md 1 where it says "not shown"). */
+/** The rule for a whole request body of the content format. */
 export const contentBody = object(
   {
     contents: list(content, { min: 1 }),

@@ -23,7 +23,7 @@ const imageConfig = object({
   prominentPeople: text,
 });
 
-/** The rule for generationConfig (wire.md 1). */
+/** The rule for generationConfig. */
 export const generationConfig = object({
   temperature: number({ min: 0, max: 2 }),
   topP: number({ min: 0, max: 1 }),

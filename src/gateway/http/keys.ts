@@ -24,7 +24,7 @@ const publicVersionHeader = 'anthropic-version';
 const specVersion = '2023-06-01';
 
 /**
- * Checks the key in any form that the format allows (spec.md 5): all of them by default, those of the vendors' clients
+ * Checks the key in any form that the format allows: all of them by default, those of the vendors' clients
  * too; with `specOnly` only those of the table. Returns the form that held the key. Throws Problem 401.
  */
 export function checkKey(

@@ -8,7 +8,7 @@ export type Route =
 
 /** What is served. */
 export interface Routes {
-  /** Only the operations of spec.md 4. */
+  /** Only the operations of the specification. */
   specOnly: boolean;
   /** Paths that nobody knows here lead on to who answers. */
   everyPath: boolean;
@@ -21,7 +21,7 @@ interface Shape {
   specified?: true;
 }
 
-/** The operations of spec.md 4, and what real clients ask beside them. A group in a path is its model. */
+/** The operations of the specification, and what real clients ask beside them. A group in a path is its model. */
 const shapes: readonly Shape[] = [
   { path: /^\/v1\/messages$/, methods: ['POST'], operation: 'messages', specified: true },
   {

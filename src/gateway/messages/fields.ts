@@ -174,7 +174,7 @@ function textOrBlocks(types?: readonly string[]): Rule {
   };
 }
 
-/** The rule for a request body of the messages format: spec.md 2.3, and where it is lenient what wire.md 3 adds. */
+/** The rule for a request body of the messages format, and where it is lenient of what public clients send. */
 export const messagesBody = object(
   {
     model: text,

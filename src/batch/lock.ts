@@ -8,6 +8,7 @@ import { createFile, readText, takeOver } from '../lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
 import { cannotWrite } from './synced-file.ts';
 import { batchFiles } from './types.ts';
+import { shellWord } from '../shell-word.ts';
 
 /** The right to send a batch's jobs and to write into its folder, held until `release` or until another run takes it over. */
 export interface Lock {
@@ -120,7 +121,8 @@ function nameOf(mark: ProcessMark | undefined): string {
 }
 
 function lockedError(path: string, mark: ProcessMark | undefined, leftMs: number): GatewayError {
-  const free = Number.isFinite(leftMs) ? `this command takes over after ${Math.ceil(leftMs / 1000)} s` : `rm ${path}`;
+  const takeover = `this command takes over after ${Math.ceil(leftMs / 1000)} s`;
+  const free = Number.isFinite(leftMs) ? takeover : `rm ${shellWord(path)}`;
   return new GatewayError('batch-locked', `${nameOf(mark)} works in this folder`, {
     hint: `wait for it; if it is dead: ${free}`,
     sent: 'no',

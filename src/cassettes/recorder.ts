@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { codeOf, usageError } from '../errors.ts';
+import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { newFileMode } from '../images/place-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
@@ -39,10 +39,18 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
       const line = await describeRequest(request, base);
       const number = nextNumber(line.hash);
       const started = options.elapsed();
-      const reply = await exchange(request, exchangeOptions);
-      const tape = startTape({ line, number, started, reply }, options, () => open.delete(tape));
-      open.add(tape);
-      return { ...reply, body: tapped(reply.body, tape, exchangeOptions.signal) };
+      const begin = (reply?: HttpReply): Tape => {
+        const tape = startTape({ line, number, started, reply }, options, () => open.delete(tape));
+        open.add(tape);
+        return tape;
+      };
+      try {
+        const reply = await exchange(request, exchangeOptions);
+        return { ...reply, body: tapped(reply.body, begin(reply), exchangeOptions.signal) };
+      } catch (error) {
+        if (isLost(error) && !exchangeOptions.signal.aborted) await begin().end(endedBy(error));
+        throw error;
+      }
     },
     async close() {
       await Promise.all([...open].map((tape) => tape.end('left')));
@@ -87,14 +95,14 @@ interface TapeStart {
   number: number;
   /** When the request went out, by the clock. */
   started: number;
-  reply: HttpReply;
+  /** Absent where none came. */
+  reply: HttpReply | undefined;
 }
 
 /** A recording with its clock. A failure to write ends it, not the exchange. */
 function startTape(start: TapeStart, options: RecorderOptions, onOver: () => void): Tape {
   const { folder, mask, elapsed, onFailure } = options;
-  const { line, number, started } = start;
-  const { status, headers } = start.reply;
+  const { line, number, started, reply } = start;
   let last = 0;
   // Rounded from the start on, so that the sum of all delays stays right.
   const delay = (): number => {
@@ -103,7 +111,8 @@ function startTape(start: TapeStart, options: RecorderOptions, onOver: () => voi
     last = now;
     return waited;
   };
-  const opening = startRecording({ folder, mask, line, number, status, headers: keptHeaders(headers), delay: delay() });
+  const head = reply && { status: reply.status, headers: keptHeaders(reply.headers), delay: delay() };
+  const opening = startRecording({ folder, mask, line, number, reply: head });
   // Told with the first chunk or at the end, whichever comes first.
   opening.catch(() => undefined);
   let failed = false;
@@ -144,9 +153,18 @@ async function* tapped(body: AsyncIterable<Uint8Array>, tape: Tape, signal: Abor
     }
     ended = 'end';
   } catch (error) {
-    if (!signal.aborted) ended = codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
+    if (!signal.aborted) ended = endedBy(error);
     throw error;
   } finally {
     await tape.end(ended);
   }
+}
+
+/** Whether a request went out and the connection was lost before the head of its reply. */
+function isLost(error: unknown): boolean {
+  return error instanceof GatewayError && error.class === 'no-reply';
+}
+
+function endedBy(error: unknown): Ended {
+  return codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
 }

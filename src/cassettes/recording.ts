@@ -22,26 +22,33 @@ export interface Recording {
   discard(): Promise<void>;
 }
 
+/** The head of a reply, and when it came. */
+interface ReplyHead {
+  status: number;
+  headers: Record<string, string>;
+  /** From the request to the head, ms. */
+  delay: number;
+}
+
 /** What stands before the first chunk, and where the cassette goes. */
 export interface RecordingStart {
   folder: string;
   line: RequestLine;
   /** Which of the equal requests it is, from 1. */
   number: number;
-  status: number;
-  headers: Record<string, string>;
-  /** From the request to the head, ms. */
-  delay: number;
+  /** Absent where the connection was lost before the head. */
+  reply: ReplyHead | undefined;
   mask: Mask;
 }
 
 /** Opens a temporary file (0600) in the folder; it becomes a cassette when the exchange has ended. */
 export async function startRecording(start: RecordingStart): Promise<Recording> {
-  const { folder, line, number, mask, status, headers, delay } = start;
+  const { folder, line, number, mask, reply } = start;
   const { path, handle } = await createTempFile(folder, { nonce: partNonce });
   const masker = createChunkMasker(mask);
   const head = encodeHead(line.hash, mask.hide(line.text));
-  const writer = createBlockWriter(handle, head + mask.hide(encodeLine({ kind: 'reply', status, headers, delay })));
+  const replyLine = reply === undefined ? '' : mask.hide(encodeLine({ kind: 'reply', ...reply }));
+  const writer = createBlockWriter(handle, head + replyLine);
   const writeChunks = async (chunks: TimedChunk[]): Promise<void> => {
     for (const chunk of chunks) await writer.write(encodeLine({ kind: 'chunk', ...chunk }));
   };

@@ -35,6 +35,10 @@ export async function openReplay(folder: string, options: ReplayOptions): Promis
       const clock = startClock(options, signal);
       try {
         const { value: reply } = await lines.next();
+        if (reply?.kind === 'ended' && reply.ended !== 'end') {
+          await clock(reply.delay);
+          throw noReply(reply.ended, request);
+        }
         if (reply?.kind !== 'reply') throw broken(path, 2);
         await clock(reply.delay);
         return play(reply, { path, lines, clock, request });
@@ -99,16 +103,38 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** The same failure as when it was recorded; who left then finds nothing more now. */
-function cutShort(ended: Exclude<Ended, 'end'>, { url }: HttpRequest): GatewayError {
-  const reasons = { cut: 'other side closed', reset: 'read ECONNRESET', left: 'the recording ends here' };
+type Loss = Exclude<Ended, 'end'>;
+
+const lossReasons = { cut: 'other side closed', reset: 'read ECONNRESET', left: 'the recording ends here' };
+
+function causeOf(ended: Loss): Error {
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
-  return new GatewayError('incomplete', `the reply was cut: ${reasons[ended]}`, {
+  return Object.assign(new Error(lossReasons[ended]), { code });
+}
+
+/** The same failure as when it was recorded; who left then finds nothing more now. */
+function cutShort(ended: Loss, request: HttpRequest): GatewayError {
+  return new GatewayError('incomplete', `the reply was cut: ${lossReasons[ended]}`, {
     sent: 'yes',
     retryable: true,
-    request: `POST ${url.origin}${url.pathname}`,
-    cause: Object.assign(new Error(reasons[ended]), { code }),
+    request: placeOf(request),
+    cause: causeOf(ended),
   });
+}
+
+/** The connection was lost before the head of the reply. */
+function noReply(ended: Loss, request: HttpRequest): GatewayError {
+  return new GatewayError('no-reply', `no reply was recorded: ${lossReasons[ended]}`, {
+    hint: 'the recorded exchange may have been billed, this replay was not',
+    sent: 'yes',
+    retryable: false,
+    request: placeOf(request),
+    cause: causeOf(ended),
+  });
+}
+
+function placeOf({ method = 'POST', url }: HttpRequest): string {
+  return `${method} ${url.origin}${url.pathname}`;
 }
 
 function broken(path: string, line: number | undefined): GatewayError {

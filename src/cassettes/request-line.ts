@@ -21,10 +21,10 @@ export interface RequestLine {
  * Describes a request below a base URL. Files are read once, a piece at a time, for their digests.
  * Throws GatewayError usage when one cannot be read.
  */
-export async function describeRequest({ url, body }: HttpRequest, base: URL): Promise<RequestLine> {
+export async function describeRequest({ method, url, body }: HttpRequest, base: URL): Promise<RequestLine> {
   const path = pathBelow(url, base);
   const content = await readBody(body);
-  const text = requestText(path, content);
+  const text = requestText(path, content, method);
   return { hash: sha256(text), text, label: labelOf(path, content) };
 }
 
@@ -90,7 +90,8 @@ function refuse(path: string, error: unknown): never {
 function labelOf(path: string, body: JsonValue): string {
   const [, model, action] = /\/models\/([^/?]+):([A-Za-z]+)/.exec(path) ?? [];
   const named = typeof body === 'object' && body !== null && !Array.isArray(body) ? body['model'] : undefined;
-  const words = action === undefined ? ['messages', typeof named === 'string' ? named : ''] : [action, model ?? ''];
+  const place = path.startsWith('/v1/messages') ? 'messages' : (path.split('?')[0] ?? '');
+  const words = action === undefined ? [place, typeof named === 'string' ? named : ''] : [action, model ?? ''];
   const plain = words
     .join('-')
     .slice(0, 80)

@@ -4,6 +4,7 @@ import { removeFile } from '../images/temp-file.ts';
 import { parseObject } from '../json.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
+import { shellWord } from '../shell-word.ts';
 
 /** A session that only this process writes. */
 export interface SessionLock {
@@ -72,7 +73,7 @@ function textOf(value: unknown): string | undefined {
 function inUse(path: string, lock: string, owner: string): Error {
   return usageError(
     `the session ${JSON.stringify(path)} is in use by ${holderOf(owner)}`,
-    `wait for it, or if it is not running any more: rm ${lock}`,
+    `wait for it, or if it is not running any more: rm ${shellWord(lock)}`,
   );
 }
 

@@ -6,6 +6,7 @@ import { createMasker, isUnmistakable } from '../settings/redact.ts';
 import type { Use } from '../settings/types.ts';
 import type { Exchange, Transport } from '../transport/types.ts';
 import type { Context } from './context.ts';
+import { shellWord } from '../shell-word.ts';
 import type { Credential } from './session.ts';
 
 /** The flags of recording and replaying, as they were typed. */
@@ -37,7 +38,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const held = first === undefined ? '' : `the cassettes hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
-    `${held}give --model ${first ?? '<model>'} or set ${modelVariables[use].at(-1)}`,
+    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${modelVariables[use].at(-1)}`,
   );
 }
 

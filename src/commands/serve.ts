@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createApp } from '../gateway/app.ts';
 import { faultRows } from '../gateway/faults/table.ts';
-import { listen } from '../gateway/listen.ts';
+import { inUrl, listen } from '../gateway/listen.ts';
 import { createKey } from '../gateway/offline.ts';
 import type { ServedHeaderNames } from '../gateway/types.ts';
 import { usageError } from '../errors.ts';
@@ -20,6 +20,7 @@ import { keepHeapSmall } from '../terminal/v8-tuning.ts';
 interface ServeFlags extends SourceFlags {
   port?: number;
   host?: string;
+  allowHost?: string[];
   apiKeyFile?: string;
   headerNames?: string;
   specOnly?: true;
@@ -65,16 +66,18 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
   const host = flags.host ?? '127.0.0.1';
+  const headerNames = {
+    apiKey: served.apiKey ?? source?.headerNames.apiKey,
+    version: served.version ?? source?.headerNames.version,
+  };
   const app = createApp({
     key,
-    headerNames: {
-      apiKey: served.apiKey ?? source?.headerNames.apiKey,
-      version: served.version ?? source?.headerNames.version,
-    },
+    headerNames,
     specOnly: flags.specOnly,
+    everyPath: source !== undefined,
     pace: flags.pace,
     faultDelay: flags.faultDelay,
-    hosts: host === '127.0.0.1' ? [] : [host],
+    hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
     log: (entry) => void context.ui.note(logLine(entry)),
     answer: source?.answer,
     elapsed: context.io.elapsed,
@@ -83,11 +86,29 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const gateway = await listen(app, { port, host });
   context.atEnd(() => gateway.close(drainMs));
   context.patience.ms = drainMs + 1000;
+  if (!gateway.isLoopback) await warnOfNetwork(gateway.url, flags, context);
   const models = source?.models ?? { GATEWAY_MODEL: 'local-text', GATEWAY_IMAGE_MODEL: 'local-image' };
-  const variables = { GATEWAY_BASE_URL: gateway.localUrl, GATEWAY_API_KEY: key, ...models };
+  const variables = {
+    GATEWAY_BASE_URL: gateway.localUrl,
+    GATEWAY_API_KEY: key,
+    ...nameVariable(headerNames, flags),
+    ...models,
+  };
   if (words.length > 0) return runServed(words, { variables, context });
   await announce(gateway, variables, { context, name: source?.name });
   await untilAborted(context.signal);
+}
+
+async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }: Context): Promise<void> {
+  await ui.warn(`${url} is open to other machines: keys, prompts and replies travel there unencrypted`);
+  if (allowHost.length > 0) return;
+  await ui.warn('other machines are refused until --allow-host names the host that they call, such as devbox.lan');
+}
+
+/** Tells commands the names that are taken here, where a profile of theirs may say others and those are refused. */
+function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: ServeFlags): Record<string, string> {
+  if (apiKey === undefined && version === undefined && !specOnly) return {};
+  return { GATEWAY_HEADER_NAMES: `${apiKey ?? 'x-vendor-a-api-key'},${version ?? 'vendor-b-version'}` };
 }
 
 /** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
-import { checkContentType, checkLength, readBody } from './http/body.ts';
+import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
+import { type Budget, createBudget } from './http/budget.ts';
 import { guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
 import { findRoute, formatOf, type Route } from './http/route.ts';
@@ -18,13 +19,17 @@ export interface AppOptions {
   headerNames?: ServedHeaderNames | undefined;
   /** Only the paths, headers, versions and fields of spec.md, nothing that real clients do beyond it. */
   specOnly?: boolean | undefined;
+  /** Fields and models that are not known are refused, not ignored or answered by a local model. */
+  refuseUnknown?: boolean | undefined;
+  /** Every path leads to who answers, and every method. */
+  everyPath?: boolean | undefined;
   /** Wait between the deltas of a stream, ms. */
   pace?: number | undefined;
   /** Equal requests without a seed get different pictures. */
   varied?: boolean | undefined;
   /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
-  /** Host names beside the loopback ones that callers may use, without port. */
+  /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
   hosts?: readonly string[] | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;
@@ -39,7 +44,10 @@ interface Settings extends AppOptions {
   key: string | undefined;
   headerNames: ServedHeaderNames;
   specOnly: boolean;
+  everyPath: boolean;
   maxBody: number;
+  /** What request bodies hold together: one of the largest, or many others. */
+  budget: Budget;
   answer: Answerer;
   elapsed: () => number;
 }
@@ -49,9 +57,10 @@ const defaultMaxBody = 128 * 2 ** 20;
 /** The local gateway as a `node:http` request listener, not listening yet: both formats of spec.md, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
-  const { pace, faultDelay, varied } = options;
-  const answer = options.answer ?? createOfflineAnswerer({ specOnly, pace, faultDelay, varied });
-  const settings: Settings = { ...options, key: options.key, specOnly, maxBody, headerNames, elapsed, answer };
+  const { everyPath = false, refuseUnknown = specOnly, pace, faultDelay, varied } = options;
+  const answer = options.answer ?? createOfflineAnswerer({ specOnly, refuseUnknown, pace, faultDelay, varied });
+  const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
+  const settings: Settings = { ...options, ...taken, elapsed, answer };
   return (request, response) => void serve(request, response, settings);
 }
 
@@ -74,7 +83,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     note ??= problem.message;
     return problemReply(problem, formatOf(path), requestId);
   };
-  const reply = await respond({ request, path, query, left, settings }).catch(explain);
+  const reply = await respond({ request, response, path, query, left, settings }).catch(explain);
   if (formatOf(path) === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
@@ -84,6 +93,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const { ending = 'end' } = reply;
   if (ending !== 'end') note ??= ending;
   if (isLeft) note ??= 'the caller left';
+  if (reply.note !== undefined) note = note === undefined ? reply.note : `${reply.note}; ${note}`;
   const durationMs = settings.elapsed() - started;
   settings.log?.({
     method: request.method ?? '',
@@ -98,6 +108,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
 
 interface Arrived {
   request: IncomingMessage;
+  response: ServerResponse;
   path: string;
   query: URLSearchParams;
   left: AbortController;
@@ -107,23 +118,25 @@ interface Arrived {
 async function respond(arrived: Arrived): Promise<Reply> {
   const { request, path, settings } = arrived;
   guard(request, settings.hosts ?? []);
-  const route = findRoute(request.method ?? '', path, settings.specOnly);
+  const route = findRoute(request.method ?? '', path, settings);
   if (route.kind === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
   return settings.answer(admit(arrived, route));
 }
 
 /** Key, version header, content type and declared length, in this order. Throws Problem. */
-function admit({ request, query, left, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
+function admit({ request, response, query, left, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
   const { headers } = request;
   const { format, operation, model } = route;
+  const { maxBody, budget } = settings;
   const keyForm = checkKey({ format, headers, query }, settings);
-  if (format === 'messages') checkVersion(headers, settings);
-  checkContentType(request);
-  checkLength(request, settings.maxBody);
+  if (operation === 'messages' || operation === 'count-message') checkVersion(headers, settings);
+  if (operation !== 'models' && operation !== 'other') checkContentType(request);
+  checkLength(request, maxBody);
   return {
     format,
     operation,
+    method: request.method ?? '',
     model,
     target: request.url ?? '',
     query,
@@ -131,7 +144,8 @@ function admit({ request, query, left, settings }: Arrived, route: Extract<Route
     keyForm,
     left,
     body: request,
-    readBody: () => readBody(request, settings.maxBody),
+    length: declaredLength(request),
+    readBody: () => readBody({ request, response }, { limit: maxBody, budget, left }),
   };
 }
 

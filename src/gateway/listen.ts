@@ -10,6 +10,8 @@ export interface Listening {
   /** The same for callers on this machine: where it listens on every address (`0.0.0.0`), the loopback one. */
   localUrl: string;
   port: number;
+  /** Whether only this machine can reach it. */
+  isLoopback: boolean;
   /** Takes no new connections, lets running exchanges finish for `drainMs` (default 5 s), then ends them. */
   close(drainMs?: number): Promise<void>;
 }
@@ -50,6 +52,7 @@ export async function listen(
     url: `http://${inUrl(host)}:${actual}`,
     localUrl: `http://${reachableHost(host, address)}:${actual}`,
     port: actual,
+    isLoopback: address === '::1' || address.startsWith('127.'),
     close: (drainMs = 5000) => close(server, drainMs),
   };
 }
@@ -64,7 +67,8 @@ export function reachableHost(host: string, address: string): string {
   return inUrl(loopbacks.get(address) ?? host);
 }
 
-function inUrl(host: string): string {
+/** A host as a URL writes it. */
+export function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 

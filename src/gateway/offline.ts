@@ -12,7 +12,7 @@ export interface OfflineGateway {
 /** Starts the local gateway on an ephemeral loopback port with a key of its own: what `--offline` talks to. */
 export async function startOffline(options: Omit<AppOptions, 'key'> = {}): Promise<OfflineGateway> {
   const key = createKey();
-  const { url, close } = await listen(createApp({ varied: true, ...options, key }));
+  const { url, close } = await listen(createApp({ varied: true, refuseUnknown: true, ...options, key }));
   // The command is over or aborted when it closes its gateway: nothing is left to be drained.
   return { url: new URL(url), key, close: () => close(0) };
 }

@@ -1,8 +1,13 @@
 import type { Visit } from './faults/fault.ts';
+import type { Reading } from './fields/rule.ts';
 
 /** What an exchange knows beside its body. */
 export interface Surroundings {
-  lenient: boolean;
+  reading: Reading;
+  /** Whether a local model answers in the place of a vendor's. */
+  standsIn: boolean;
+  /** Adds to what the log says of the request. */
+  tell(note: string): void;
   pace: number;
   /** Made from the request's bytes alone: equal requests get equal ids. */
   id: string;

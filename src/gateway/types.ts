@@ -4,8 +4,15 @@ import type { Readable } from 'node:stream';
 /** The two formats of spec.md 1; they differ in every error body. */
 export type Format = 'content' | 'messages';
 
-/** The operations of spec.md 4, and the streaming path that some clients of the content format call. */
-export type Operation = 'generate' | 'stream-generate' | 'messages';
+/** The operations of the specification, what clients ask beside them, and `other` for all else that is passed on. */
+export type Operation =
+  | 'generate'
+  | 'stream-generate'
+  | 'count-content'
+  | 'messages'
+  | 'count-message'
+  | 'models'
+  | 'other';
 
 /** How the caller showed its key (spec.md 5). */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
@@ -14,7 +21,8 @@ export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 export interface Call {
   format: Format;
   operation: Operation;
-  /** The path's model; undefined in the messages format, where the body names it. */
+  method: string;
+  /** The path's model; undefined where the path names none, as in the messages format. */
   model: string | undefined;
   /** Path with query, as it came. */
   target: string;
@@ -23,7 +31,9 @@ export interface Call {
   keyForm: KeyForm | undefined;
   /** The body as it comes, for who passes it on; either this or `readBody` is used. */
   body: Readable;
-  /** The whole body; throws Problem 413 past the limit. */
+  /** Its length in bytes; undefined where the caller does not say. */
+  length: number | undefined;
+  /** The whole body, once there is room for it; throws Problem 413 past the limit. */
   readBody(): Promise<Buffer>;
   /** Its signal aborts when the caller leaves before the reply is complete; it is made when it is first asked for. */
   left: { readonly signal: AbortSignal };
@@ -45,6 +55,8 @@ export interface Reply {
   head?: boolean;
   /** The model that answered, for the log. */
   model?: string | undefined;
+  /** What the log says beside it. */
+  note?: string | undefined;
 }
 
 /** Answers calls: the offline models, an upstream gateway, a cassette. Throws Problem for what the caller did wrong. */

@@ -20,11 +20,16 @@ export interface UpstreamOptions {
   localHeaders?: readonly string[] | undefined;
   /** How long the head of a reply is waited for, ms (default 10 min). */
   timeoutMs?: number | undefined;
+  /** The exchange looks at whole bodies, so they are not passed on while they come. */
+  wholeBodies?: boolean | undefined;
   /** Status of a failure of class usage: 404 where it means that nothing was recorded (default 502). */
   usageStatus?: number | undefined;
 }
 
 const defaultTimeoutMs = 600_000;
+
+/** Up to here, in bytes, a body goes out with its head in one write. */
+const shortBody = 64 * 1024;
 
 /**
  * Answers calls by passing them on: the body as it came, the reply's status, headers and chunks as they come, with
@@ -32,10 +37,10 @@ const defaultTimeoutMs = 600_000;
  */
 export function createUpstreamAnswerer(options: UpstreamOptions): Answerer {
   return async (call) => {
-    const bytes = await call.readBody();
+    const body = await bodyOf(call, options);
     const timer = startTimer(options.timeoutMs ?? defaultTimeoutMs);
     try {
-      const request = requestTo(call, bytes, options);
+      const request = requestTo(call, body, options);
       const reply = await options.exchange(request, { signal: AbortSignal.any([call.left.signal, timer.signal]) });
       return passOn(reply, call);
     } catch (error) {
@@ -54,17 +59,38 @@ function startTimer(ms: number): { signal: AbortSignal; stop(): void } {
   return { signal: control.signal, stop: () => clearTimeout(timer) };
 }
 
-function requestTo(call: Call, bytes: Buffer, { address, localHeaders = [] }: UpstreamOptions): HttpRequest {
+/** The body while it comes, where its length is known and nobody looks at it whole. */
+async function bodyOf(call: Call, { wholeBodies }: UpstreamOptions): Promise<HttpRequest['body']> {
+  const { length } = call;
+  if (!wholeBodies && length !== undefined && length > shortBody) {
+    // Who stops reading must still be able to answer the caller.
+    return { segments: [], bytes: length, arriving: call.body.iterator({ destroyOnReturn: false }) };
+  }
+  const bytes = await call.readBody();
+  return { segments: [bytes], bytes: bytes.length };
+}
+
+function requestTo(
+  call: Call,
+  body: HttpRequest['body'],
+  { address, localHeaders = [] }: UpstreamOptions,
+): HttpRequest {
   const [path = '', ...query] = call.target.split('?');
   const { url, headers } = address(call, path);
   const parameters = new URLSearchParams(query.join('?'));
   parameters.delete('key');
-  url.search = parameters.toString();
   return {
-    url,
+    method: call.method,
+    url: withQuery(url, parameters),
     headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
-    body: { segments: [bytes], bytes: bytes.length },
+    body,
   };
+}
+
+function withQuery(url: URL, parameters: URLSearchParams): URL {
+  const asked = new URL(url);
+  asked.search = parameters.toString();
+  return asked;
 }
 
 function passOn({ status, headers, body }: HttpReply, call: Call): Reply {

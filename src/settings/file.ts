@@ -97,7 +97,7 @@ async function syncFolder(folder: string): Promise<void> {
 function modeWarnings(path: string, mode: number): string[] {
   const regular = (mode & constants.S_IFMT) === constants.S_IFREG;
   if (!regular || constants.O_NOFOLLOW === undefined || (mode & 0o066) === 0) return [];
-  return [`${path} is open to other users (mode ${(mode & 0o777).toString(8)}); type: chmod 600 '${path}'`];
+  return [`${path} is open to other users (mode ${(mode & 0o777).toString(8)}); type: chmod 600 ${shellWord(path)}`];
 }
 
 /** Whoever else can write the file could run programs through it. Root can anyway. */

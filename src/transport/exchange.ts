@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
+import type ClientPart from 'undici/lib/dispatcher/client.js';
 import type { GatewayError } from '../errors.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import type { Connections, Lane } from './connections.ts';
@@ -13,6 +14,7 @@ interface Limits {
   idleTimeoutMs: number;
 }
 
+type Content = Pick<Parameters<ClientPart['dispatch']>[0], 'method' | 'headers' | 'body'>;
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
@@ -22,22 +24,19 @@ export async function startExchange(
   request: HttpRequest,
   options: ExchangeOptions & Limits,
 ): Promise<HttpReply> {
-  const { url, headers, body } = request;
+  const { url } = request;
   const lane = await connections.take(url.origin);
   if (options.signal.aborted) {
     lane.keep();
     throw options.signal.reason;
   }
   return new Promise((resolve, reject) => {
-    const plain = plainBody(body);
     const running = new Running(request, options, { resolve, reject, lane });
     lane.client.dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
-        method: 'POST',
-        headers: { ...headers, 'accept-encoding': 'identity', 'content-length': String(body.bytes) },
-        body: plain ?? streamBody(body),
+        ...contentOf(request),
         // Time is kept here: undici's own timers are coarse, and know nothing of the command's deadline.
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -46,6 +45,18 @@ export async function startExchange(
     );
     running.boundConnecting();
   });
+}
+
+/** Method, headers and body; only what has none by its method goes out without a length. */
+function contentOf({ method = 'POST', headers, body }: HttpRequest): Content {
+  const sent = { ...headers, 'accept-encoding': 'identity' };
+  if (body.bytes === 0 && ['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(method))
+    return { method, headers: sent, body: null };
+  return {
+    method,
+    headers: { ...sent, 'content-length': String(body.bytes) },
+    body: body.arriving ?? plainBody(body) ?? streamBody(body),
+  };
 }
 
 interface Settle {
@@ -144,8 +155,8 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   #explain(reason: unknown): GatewayError {
-    const { url } = this.#request;
-    return faultOf(reason, this.#phase, url.host).with({ request: `POST ${url.origin}${url.pathname}` });
+    const { method = 'POST', url } = this.#request;
+    return faultOf(reason, this.#phase, url.host).with({ request: `${method} ${url.origin}${url.pathname}` });
   }
 }
 

@@ -6,10 +6,14 @@ export interface RequestBody {
   readonly segments: readonly (Uint8Array | Upload)[];
   /** Content-Length in bytes. */
   readonly bytes: number;
+  /** Instead of segments: what is passed on while it comes, and so can be sent once. */
+  readonly arriving?: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** One HTTP request. Every request of the service is a POST with a JSON body (spec.md 4). */
+/** One HTTP request. Every request of the service is a POST with a JSON body; a gateway passes others on. */
 export interface HttpRequest {
+  /** Default `POST`. */
+  readonly method?: string | undefined;
   readonly url: URL;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;

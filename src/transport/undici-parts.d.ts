@@ -4,7 +4,7 @@ declare module 'undici/lib/dispatcher/client.js' {
   import type { Client, Dispatcher } from 'undici';
 
   type Options = Omit<Dispatcher.DispatchOptions, 'body'> & {
-    body: Uint8Array | AsyncIterable<Uint8Array>;
+    body: Uint8Array | AsyncIterable<Uint8Array> | null;
   };
 
   class ClientPart {

@@ -46,13 +46,8 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** What a base was last joined with: most jobs of a batch have one path. */
-const joined = new WeakMap<URL, { path: string; url: URL }>();
-
-/** The URL of a path below a base URL, not to be changed. Throws GatewayError usage when the path would leave its place (`..`, `?`, `#`). */
+/** The URL of a path below a base URL. Throws GatewayError usage when the path would leave its place (`..`, `?`, `#`). */
 export function joinUrl(base: URL, path: string): URL {
-  const last = joined.get(base);
-  if (last?.path === path) return last.url;
   const pathname = withoutSlashes(base.pathname) + path;
   const url = new URL(base.origin);
   url.pathname = pathname;
@@ -63,7 +58,6 @@ export function joinUrl(base: URL, path: string): URL {
       'a model is one name, without slashes, dots alone, ? or #',
     );
   }
-  joined.set(base, { path, url });
   return url;
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { message, turn } from '../gateway/gateway-under-test.ts';
 import { openPost, readSocket } from '../gateway/upstream-under-test.ts';
 import { run } from '../helpers/run.ts';
-import { startServe, startWork, upstreamKey, writeConfig } from './served.ts';
+import { type Served, startServe, startWork, upstreamKey, writeConfig } from './served.ts';
 
 interface Asked {
   name: string;
@@ -72,6 +72,24 @@ test('what serve --upstream recorded is replayed byte for byte and frame for fra
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('');
   for (const secret of [upstreamKey, recording.key]) expect(text).not.toContain(secret);
+});
+
+test('a connection that upstream loses before the head ends its caller with the same code when it is replayed', async () => {
+  const work = await startWork();
+  const callers = [
+    ['chat', 'hi', '-m', 'fault-reset'],
+    ['text', 'hi', '-m', 'fault-reset'],
+  ];
+  const askAll = async ({ env }: Served): Promise<number[]> => {
+    const ran = await Promise.all(callers.map((argv) => run([...argv, '--retries', '0'], { env })));
+    return ran.map(({ code }) => code);
+  };
+  const recording = await startServe(['--upstream', 'work', '--record', 'kept'], work);
+  const live = await askAll(recording);
+  await recording.stop();
+  const replaying = await startServe(['--replay', 'kept', '--replay-speed', '0'], work);
+  expect(await askAll(replaying)).toEqual(live);
+  expect(live).toEqual([6, 6]);
 });
 
 test('a request with no cassette is 404 in the shape of its format and names the nearest', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { cut } from '../helpers/scripted-server.ts';
+import { cut, reset } from '../helpers/scripted-server.ts';
 import { run } from '../helpers/run.ts';
 import { canaryKey, eventStream, imageReply, messageEvents, test, textReply } from '../helpers/with-server.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -66,6 +66,24 @@ test('chat: streams come again, and a cut one ends as it did', async ({ server, 
     expect(again).toMatchObject({ code: live[index]?.code, stdout: live[index]?.stdout });
   }
 });
+
+test.for([
+  ['reset', reset],
+  ['closed', cut],
+] as const)(
+  'a connection that is %s before the head is replayed with the same end',
+  async ([, end], { server, cli }) => {
+    server.raw(end);
+    const live = await cli(['text', 'hi', '--record', 'kept', '--json']);
+    const again = await run(['text', 'hi', '--replay', 'kept', '--replay-speed', '0', '--json'], {
+      cwd: live.cwd,
+      env: noGateway,
+    });
+    expect([live.code, again.code]).toEqual([8, 8]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ ok: false, error: { class: 'no-reply' } });
+    expect(textIn(join(live.cwd, 'kept'))).toMatch(/\n\{"ended":"(cut|reset)","delay":\d+\}\n$/);
+  },
+);
 
 test('retries are recorded one by one and replayed in their order', async ({ server, cli }) => {
   server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: { error: { code: 503, message: 'busy' } } });

@@ -217,7 +217,7 @@ test('a file that others may read is told at every command that opens it', async
     chmodSync(file, 0o644);
     const ran = await cli(['config', ...words]);
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain(`warning: ${file} is open to other users (mode 644); type: chmod 600 '${file}'`);
+    expect(ran.stderr).toContain(`warning: ${file} is open to other users (mode 644); type: chmod 600 ${file}`);
   }
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });

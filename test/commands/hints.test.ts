@@ -53,3 +53,17 @@ test.each([
   expect(ran.stderr).toContain(message);
   expect(ran.stderr).toContain(hint);
 });
+
+test.each([
+  [['config', 'set', 'headers.X`id`', ''], "config unset 'headers.X`id`'"],
+  [['config', 'set', "headers.X'key", 'value'], String.raw`config set 'headers.X'\''key' -`],
+  [['config', 'init', '--profile', 'a;id'], "--profile 'a;id'"],
+  [['doctor', '--base-url', 'http://127.0.0.1:9/a;id/v1'], "config set baseUrl 'http://127.0.0.1:9/a;id'"],
+  [['batch', 'jobs.jsonl', '--offline', '-o', 'no $(id)/out'], "mkdir -p 'no $(id)'"],
+])('%j is answered with a line that is safe to paste', async (argv, line) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"x"}\n');
+  const env = { GATEWAY_CONFIG: join(cwd, 'config.json'), PATH: '/nowhere' };
+  const ran = await run(argv, { cwd, env });
+  expect(ran.stdout + ran.stderr).toContain(line);
+});

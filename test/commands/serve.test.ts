@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { tableRows } from '../helpers/readme.ts';
-import { startServe } from '../cassettes/served.ts';
+import { startServe, writeConfig } from '../cassettes/served.ts';
 import { run } from '../helpers/run.ts';
 import { bin, shell } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -54,6 +54,43 @@ test('serve -- command runs it against the gateway and exits with its code', asy
   expect(ran.stderr).toContain('POST /v1beta/models/local-text:generateContent 200');
 });
 
+describe('the header names that are served', () => {
+  const config = (cwd: string): string =>
+    writeConfig(cwd, { work: { headerNames: { apiKey: 'x-of-the-profile', version: 'version-of-the-profile' } } });
+
+  test.each([
+    [['--header-names', 'a-key,a-version'], 'a-key,a-version'],
+    [['--header-names', 'a-key'], 'a-key,vendor-b-version'],
+    [['--header-names', ',a-version'], 'x-vendor-a-api-key,a-version'],
+    [[], 'x-vendor-a-api-key,vendor-b-version'],
+  ])('with --spec-only %j reach the command, whatever its profile says', async (names, told) => {
+    const cwd = scratchFolder();
+    const script = `set -e; printf %s "$GATEWAY_HEADER_NAMES" > names
+      for command in text chat "image gen"; do ${process.execPath} ${bin} $command hi --profile work -q > out; done`;
+    const env = { GATEWAY_CONFIG: config(cwd) };
+    const ran = await shell(`$BIN serve --spec-only ${names.join(' ')} -q -- bash -c '${script}'`, { cwd, env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(cwd, 'names'), 'utf8')).toBe(told);
+  });
+
+  test('stand in the export line', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe(['--spec-only', '--header-names', 'a-key,a-version'], { cwd, config: config(cwd) });
+    const ran = await run(['chat', 'hi', '--profile', 'work'], {
+      cwd,
+      env: { ...served.env, GATEWAY_CONFIG: config(cwd), GATEWAY_CHAT_MODEL: 'local-chat' },
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(served.env).toMatchObject({ GATEWAY_HEADER_NAMES: 'a-key,a-version' });
+  });
+
+  test('are told of no more than needed', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe([], { cwd, config: config(cwd) });
+    expect(served.env).not.toHaveProperty('GATEWAY_HEADER_NAMES');
+  });
+});
+
 test('serve -- command that is not there is exit 2', async () => {
   const ran = await run(['serve', '--', 'no-such-command-here']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -78,12 +115,77 @@ test('serve --host 0.0.0.0 tells people where it listens, and gives them what to
   expect(ran.stderr).toContain('listens on http://0.0.0.0:');
 });
 
+describe('serve for other machines', () => {
+  /** The answer to a caller that names a host, and what was warned of. */
+  async function askAs(
+    host: string,
+    flags: readonly string[],
+  ): Promise<{ status: number | undefined; warned: string }> {
+    const cwd = scratchFolder();
+    const served = await startServe(['--host', '0.0.0.0', ...flags], { cwd, config: writeConfig(cwd, {}) });
+    const asked = request(`http://127.0.0.1:${served.port}/healthz`, { headers: { host } }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    return { status: response.statusCode, warned: (await served.stop()).stderr };
+  }
+
+  test.each([
+    ['devbox.lan:1234', ['--allow-host', 'devbox.lan'], 200],
+    ['devbox.lan', ['--allow-host', 'other', '--allow-host', 'DevBox.lan'], 200],
+    ['192.168.1.20:8787', ['--allow-host', '192.168.1.20:8787'], 200],
+    ['[fe80::1]:1', ['--allow-host', 'FE80::1'], 200],
+    ['[fe80::1]:1', ['--allow-host', '[fe80::1]'], 200],
+    ['evil.example', ['--allow-host', 'devbox.lan'], 403],
+    ['devbox.lan', [], 403],
+  ])('answers %s under %j with %d, and warns that keys travel unencrypted', async (host, flags, status) => {
+    const asked = await askAs(host, flags);
+    expect(asked.status).toBe(status);
+    expect(asked.warned).toMatch(/warning: http:\/\/0\.0\.0\.0:\d+ is open to other machines: keys, .* unencrypted/);
+    expect(asked.warned.includes('refused until --allow-host')).toBe(flags.length === 0);
+  });
+
+  test('says nothing of the kind on loopback', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe([], { cwd, config: writeConfig(cwd, {}) });
+    expect((await served.stop()).stderr).not.toContain('warning');
+  });
+
+  test.each(['', '*', 'http://devbox', 'a b', 'devbox/x', 'a,b', 'devbox:port'])(
+    '--allow-host %j is refused',
+    async (name) => {
+      const ran = await run(['serve', `--allow-host=${name}`]);
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain('--allow-host takes a host name or an address');
+    },
+  );
+});
+
 test('serve prints an export line, serves, and dies by the signal that ends it', async () => {
   const ran = await shell(
     `node $BIN serve --port 0 -q > out & pid=$!; until grep -q export out; do :; done
      . ./out; curl -s $GATEWAY_BASE_URL/healthz; kill -TERM $pid; wait $pid; echo " $?"`,
   );
   expect(ran).toMatchObject({ code: 0, stdout: '{"status":"ok"} 143\n' });
+});
+
+test('the export line is safe to evaluate, whatever a recording or a profile calls its model', async () => {
+  const model = "m'; touch made; echo $(touch made) `touch made` \u001b[2J\n#";
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, {
+    work: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k-123456', models: { text: model } },
+  });
+  const stop = new AbortController();
+  const ran = await run(['serve', '--port', '0', '--upstream', 'work'], {
+    cwd,
+    env: { GATEWAY_CONFIG: config },
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  expect(ran.stdout).toMatch(/^export .*\n$/);
+  expect(ran.stdout).not.toContain('\u001b');
+  const read = await shell(`${ran.stdout}printf %s "$GATEWAY_MODEL"`, { cwd });
+  expect(read).toMatchObject({ code: 0, stdout: model });
+  expect(existsSync(join(cwd, 'made'))).toBe(false);
 });
 
 test('serve --json prints one document for scripts', async () => {

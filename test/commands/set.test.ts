@@ -22,9 +22,9 @@ test.each([['novalue'], ['=x'], ['a..b=1'], ['__proto__.x=1'], ['a.constructor.b
 
 test.each([
   ['messages[0].content=x', 'messages.0.content=…'],
-  ['messages[].content=x', 'messages.[].content=…'],
+  ['messages[].content=x', "'messages.[].content'=…"],
   ['a["b"]=x', 'a.b=…'],
-  ['a[0].list[]=x', 'a.0.list.[]=…'],
+  ['a[0].list[]=x', "'a.0.list.[]'=…"],
 ])('refuses --set %s and says %s', (word, hint) => {
   expect(() => parseSetting(word)).toThrow(
     expect.objectContaining({ details: expect.objectContaining({ hint: expect.stringContaining(`--set ${hint}`) }) }),

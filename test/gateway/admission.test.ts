@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { imagePath, key, message, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import {
+  dig,
+  imagePath,
+  key,
+  message,
+  startGateway,
+  textPath,
+  turn,
+  type GatewayUnderTest,
+} from './gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;
 let strict: GatewayUnderTest;
@@ -42,7 +51,29 @@ describe('the key (spec.md 5)', () => {
     ['messages, a later version', '/v1/messages', { 'x-api-key': key, 'vendor-b-version': '2026-10-21' }, 200, 400],
     ['messages, no version at all', '/v1/messages', { 'x-api-key': key, 'vendor-b-version': 'latest' }, 400, 400],
     ['messages, wrong', '/v1/messages', { 'x-api-key': 'no', ...version }, 401, 401],
-    ['an unknown header', textPath, { 'x-goog-api-key': key }, 401, 401],
+    ['an unknown header', textPath, { 'x-other-api-key': key }, 401, 401],
+    ["content, a vendor's own header", textPath, { 'x-goog-api-key': key }, 200, 401],
+    [
+      "messages, a vendor's own version",
+      '/v1/messages',
+      { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
+      200,
+      400,
+    ],
+    [
+      "messages, a vendor's own version of a later date",
+      '/v1/messages',
+      { 'x-api-key': key, 'anthropic-version': '2026-10-21' },
+      200,
+      400,
+    ],
+    [
+      "messages, a vendor's own version that is no date",
+      '/v1/messages',
+      { 'x-api-key': key, 'anthropic-version': 'latest' },
+      400,
+      400,
+    ],
   ];
   it.each(rows)('%s', async (_, path, headers, status, specOnly) => {
     expect([await ask(gateway, path, headers), await ask(strict, path, headers)]).toEqual([status, specOnly]);
@@ -51,6 +82,37 @@ describe('the key (spec.md 5)', () => {
   it('is found in the headers that the vendors really use, where they are named', async () => {
     expect(await ask(named, textPath, { 'x-goog-api-key': key })).toBe(200);
     expect(await ask(named, '/v1/messages', { 'x-api-key': key, 'anthropic-version': '2026-10-21' })).toBe(200);
+  });
+
+  const refusals: [path: string, headers: Record<string, string>, flag: string][] = [
+    [
+      textPath,
+      { 'x-goog-api-key': key },
+      '--spec-only refuses x-goog-api-key unless it is named: --header-names x-goog-api-key,',
+    ],
+    [`${textPath}?key=${key}`, {}, '--spec-only refuses ?key='],
+    ['/v1/messages', { authorization: `Bearer ${key}` }, '--spec-only refuses Authorization: Bearer here'],
+    [
+      '/v1/messages',
+      { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
+      '--spec-only refuses anthropic-version unless it is named: --header-names ,anthropic-version',
+    ],
+  ];
+  it.each(refusals)('that --spec-only alone keeps out of %s with %j names the flag', async (path, headers, flag) => {
+    const body = path === '/v1/messages' ? message('hi') : turn('hi');
+    const response = await fetch(strict.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+    const json: unknown = await response.json();
+    expect(dig(json, 'error', 'message')).toMatch(/^(no API key: send |vendor-b-version: header is required)/);
+    expect(dig(json, 'error', 'message')).toContain(`; ${flag}`);
+  });
+
+  it('that is missing is told without a flag where none would help', async () => {
+    const { json } = await strict.post(textPath, turn('hi'), { authorization: '' });
+    expect(dig(json, 'error', 'message')).toBe('no API key: send x-vendor-a-api-key or Authorization: Bearer');
   });
 
   it('that is wrong gets the error shape of the format', async () => {
@@ -88,8 +150,15 @@ describe('paths and methods', () => {
     ['POST', '/v1/messages?beta=true', 200, 200],
     ['POST', '/v1/models/local-text:generateContent', 200, 404],
     ['POST', '/v1beta/models/local-text:streamGenerateContent', 200, 404],
-    ['POST', '/v1beta/models/local-text:countTokens', 404, 404],
-    ['POST', '/v1/messages/count_tokens', 404, 404],
+    ['POST', '/v1beta/models/local-text:countTokens', 200, 404],
+    ['POST', '/v1/messages/count_tokens', 200, 404],
+    ['GET', '/v1beta/models', 200, 404],
+    ['GET', '/v1/models', 200, 404],
+    ['POST', '/v1/models', 405, 404],
+    ['GET', '/v1beta/models/local-image', 200, 404],
+    ['GET', '/v1/models/local-chat', 200, 404],
+    ['GET', '/v1/models/local-voice', 404, 404],
+    ['POST', '/v1beta/models/local-text:embedContent', 404, 404],
     ['POST', '/v1beta/models/a/b:generateContent', 404, 404],
     ['POST', '/v1beta/models/%E0%A4%A:generateContent', 404, 404],
     ['POST', '/v1beta/models/..%2f..%2fetc:generateContent', 404, 404],
@@ -113,10 +182,10 @@ describe('paths and methods', () => {
   });
 
   it('answers an unknown model in the shape of its format', async () => {
-    const missing = await gateway.post('/v1beta/models/gemini-9:generateContent', turn('hi'));
+    const missing = await gateway.post('/v1beta/models/local-9:generateContent', turn('hi'));
     expect(missing).toMatchObject({ status: 404, json: { error: { code: 404, status: 'NOT_FOUND' } } });
-    const other = await gateway.post('/v1/messages', message('hi', { model: 'claude-9' }));
+    const other = await gateway.post('/v1/messages', message('hi', { model: 'local-9' }));
     expect(other).toMatchObject({ status: 404, json: { type: 'error', error: { type: 'not_found_error' } } });
-    expect(other.text).toContain('model: claude-9');
+    expect(other.text).toContain('model: local-9');
   });
 });

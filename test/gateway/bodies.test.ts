@@ -1,5 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answerer } from '../../src/gateway/types.ts';
 import { dig, key, message, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;
@@ -58,14 +60,42 @@ describe('what is no JSON object', () => {
     expect(reply).toContain('not valid UTF-8');
   });
 
-  it('nesting without end is no crash', async () => {
-    const deep = await startGateway();
-    const { status } = await deep.post(textPath, `{"contents":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect((await deep.post(textPath, turn('still here'))).status).toBe(200);
-    await deep.close(0);
+  const nested = (levels: number, [open, close]: readonly [string, string] = ['[', ']']): string =>
+    open.repeat(levels) + close.repeat(levels);
+  const deep: [name: string, path: string, body: string][] = [
+    ['contents', textPath, `{"contents":${nested(200_000)}}`],
+    [
+      'a schema',
+      textPath,
+      contentWith(`"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":${nested(200_000)}}]}]`),
+    ],
+    ['a free object', textPath, contentWith(`"labels":${nested(200_000, ['{"a":', '}']).replace('{"a":}', '{}')}`)],
+    ['an unknown field', textPath, contentWith(`"x":${nested(201)}`)],
+    ['messages', '/v1/messages', `{"model":"local-chat","max_tokens":9,"messages":${nested(200_000)}}`],
+    ['no end', textPath, '{"contents":'.repeat(200_000)],
+  ];
+  it.each(deep)('nesting without end in %s', async (_, path, body) => {
+    const roomy = await startGateway();
+    const { status, json } = await roomy.post(path, body);
+    expect([status, dig(json, 'error', 'message')]).toEqual([400, 'the body is nested deeper than 200 levels']);
+    await roomy.close(0);
+  });
+
+  it('but brackets inside strings are no levels, behind any number of backslashes', async () => {
+    for (const tail of ['', '\\', '"', '\\"', '\\\\', '"\\"']) {
+      const { status } = await gateway.post(
+        textPath,
+        turn(`${'[{'.repeat(400)}${tail}`, { labels: { a: '[', b: '{' } }),
+      );
+      expect(status, tail).toBe(200);
+    }
   });
 });
+
+/** A request with more members, as text. */
+function contentWith(members: string): string {
+  return `${JSON.stringify(turn('hi')).slice(0, -1)},${members}}`;
+}
 
 describe('the size limit', () => {
   it('refuses a declared length before the body is sent', async () => {
@@ -98,5 +128,63 @@ describe('the size limit', () => {
       `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${gateway.port}\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
     );
     expect(reply).toMatch(/^HTTP\/1\.1 431 /);
+  });
+});
+
+describe('many large bodies', () => {
+  const large = (text: string): object => turn(text, { labels: { filler: 'x'.repeat(700_000) } });
+
+  it.each(['declared', 'chunked'])('(%s) are held one after the other, and short ones pass them', async (framing) => {
+    const events = new EventEmitter();
+    const held = new Set<object>();
+    let most = 0;
+    const answer: Answerer = async (call) => {
+      const bytes = await call.readBody();
+      if (bytes.length < 1000) return { status: 200, headers: {}, body: 'short' };
+      held.add(call);
+      most = Math.max(most, held.size);
+      const answered = once(events, 'go');
+      events.emit('held');
+      await answered;
+      held.delete(call);
+      return { status: 200, headers: {}, body: String(bytes.length) };
+    };
+    const roomy = await startGateway({ maxBody: 1_000_000, answer });
+    const text = JSON.stringify(large('hi'));
+    const send = (): Promise<Response> =>
+      fetch(roomy.url + textPath, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        ...(framing === 'chunked' ? { body: new Blob([text]).stream(), duplex: 'half' as const } : { body: text }),
+      });
+    const first = once(events, 'held');
+    const replies = Array.from({ length: 6 }, send);
+    await first;
+    expect((await roomy.post(textPath, turn('hi'))).text).toBe('short');
+    for (let left = replies.length; left > 0; left--) {
+      const next = left > 1 ? once(events, 'held') : undefined;
+      events.emit('go');
+      await next;
+    }
+    const texts = await Promise.all(replies.map(async (reply) => (await reply).text()));
+    expect(texts).toEqual(replies.map(() => String(text.length)));
+    expect(most).toBe(1);
+    await roomy.close(0);
+  });
+
+  it('of callers that leave make room for the next', async () => {
+    const roomy = await startGateway({ maxBody: 1_000_000 });
+    const sockets = Array.from({ length: 3 }, () => connect(roomy.port, '127.0.0.1'));
+    for (const socket of sockets) {
+      socket.write(
+        `POST ${textPath} HTTP/1.1\r\nHost: 127.0.0.1:${roomy.port}\r\nAuthorization: Bearer ${key}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n{"contents":',
+      );
+    }
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    const waiting = roomy.post(textPath, large('hi'));
+    for (const socket of sockets) socket.destroy();
+    expect((await waiting).status).toBe(200);
+    await roomy.close(0);
   });
 });

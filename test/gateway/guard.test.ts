@@ -3,7 +3,7 @@ import { key, startGateway, textPath, turn, type GatewayUnderTest } from './gate
 
 let gateway: GatewayUnderTest;
 beforeAll(async () => {
-  gateway = await startGateway({ hosts: ['devbox'] });
+  gateway = await startGateway({ hosts: ['devbox', '192.168.1.20', '[fe80::1]', 'mapped.lan:9000'] });
 });
 afterAll(() => gateway.close(0));
 
@@ -26,6 +26,14 @@ describe('the Host header (faults.md 2f)', () => {
     ['upper case', (port) => [`LOCALHOST:${port}`], '200'],
     ['IPv6 loopback', (port) => [`[::1]:${port}`], '200'],
     ['an allowed name', (port) => [`devbox:${port}`], '200'],
+    ['an allowed name in upper case', (port) => [`DEVBOX:${port}`], '200'],
+    ['an allowed name at the port that leads here', () => ['devbox:9000'], '200'],
+    ['an allowed name behind a proxy', () => ['devbox'], '200'],
+    ['an allowed address', (port) => [`192.168.1.20:${port}`], '200'],
+    ['an allowed IPv6 address', (port) => [`[fe80::1]:${port}`], '200'],
+    ['an allowed name at its port', () => ['mapped.lan:9000'], '200'],
+    ['an allowed name at another port', (port) => [`mapped.lan:${port}`], '403'],
+    ['a foreign name that ends well', (port) => [`evil-devbox:${port}`], '403'],
     ['a foreign name', (port) => [`evil.example:${port}`], '403'],
     ['a foreign name that begins well', (port) => [`127.0.0.1.evil.example:${port}`], '403'],
     ['a dot behind it', (port) => [`localhost.:${port}`], '403'],
@@ -65,6 +73,15 @@ describe('requests that a web page makes a browser send', () => {
   it.each(rows)('%s', async (_, lines, status) => {
     const { port } = gateway;
     expect(await statusOf(request(`Host: 127.0.0.1:${port}\r\n${lines(port)}`))).toBe(status);
+  });
+
+  it.each([
+    ['http://devbox:9000', '200'],
+    ['https://devbox:9000', '200'],
+    ['http://devbox:3000', '403'],
+    ['http://192.168.1.20:9000', '403'],
+  ])('to an allowed name from %s are answered with %s', async (origin, status) => {
+    expect(await statusOf(request(`Host: devbox:9000\r\nOrigin: ${origin}\r\n`))).toBe(status);
   });
 
   it('get no CORS header, and no page', async () => {

@@ -6,7 +6,8 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen, reachableHost } from '../../src/gateway/listen.ts';
 import { startOffline } from '../../src/gateway/offline.ts';
 import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
-import { startGateway, textPath, turn } from './gateway-under-test.ts';
+import { key, startGateway, textPath, turn } from './gateway-under-test.ts';
+import { openPost, readSocket } from './upstream-under-test.ts';
 
 describe('listen', () => {
   it('serves loopback only, by default on a free port', async () => {
@@ -179,6 +180,15 @@ describe('an answerer of another kind', () => {
       target: `${textPath}?a=b`,
     });
     await passing.close();
+  });
+
+  it.each(['cut', 'reset'] as const)('whose reply is %s behind its head still gives the head', async (ending) => {
+    const answer: Answerer = async () => ({ status: 203, headers: { 'x-there': 'yes' }, body: [], ending });
+    const gateway = await startGateway({ answer });
+    const { bytes, error } = await readSocket(await openPost({ port: gateway.port, key }));
+    expect(String(bytes)).toMatch(/^HTTP\/1\.1 203 [\s\S]*\r\nx-there: yes\r\n[\s\S]*\r\n\r\n$/);
+    expect(error).toBe(ending === 'reset' ? 'ECONNRESET' : undefined);
+    await gateway.close(0);
   });
 
   it('is not told of a caller that leaves with its whole reply', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect, describe } from 'vitest';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
@@ -29,6 +30,66 @@ describe('a request that is passed on', () => {
     for (const name of ['authorization', 'cookie', 'origin', 'x-goog-api-key', 'te', 'sec-fetch-mode'])
       expect(names).not.toContain(name);
     expect(JSON.stringify(request?.rawHeaders)).not.toContain(key);
+  });
+
+  test('goes upstream while it comes', async ({ server, gateway }) => {
+    const pause = createPause();
+    server.reply({ early: true, chunks: [pause.until, 'done'] });
+    const half = `{"contents":[],"labels":{"a":"${'x'.repeat(100_000)}`;
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${gateway.port}\r\ncontent-type: application/json\r\n` +
+        `authorization: Bearer ${key}\r\ncontent-length: ${half.length + 3}\r\nconnection: close\r\n\r\n${half}`,
+    );
+    await expect.poll(() => server.requests[0]?.body.length).toBe(half.length);
+    socket.write('"}}');
+    await server.received(1);
+    pause.release();
+    const { bytes } = await readSocket(socket);
+    expect(String(bytes)).toMatch(/^HTTP\/1\.1 200 [\s\S]*done/);
+    expect(server.requests[0]?.json()).toEqual({ contents: [], labels: { a: 'x'.repeat(100_000) } });
+    expect(server.requests[0]?.headers['content-length']).toBe(String(half.length + 3));
+  });
+
+  test('that upstream refuses before it has come is answered with that refusal', async ({ server, gateway }) => {
+    server.reply({ early: true, status: 413, body: { error: { code: 413, message: 'too large' } } });
+    const sent = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ contents: [], filler: 'x'.repeat(20_000_000) }),
+    });
+    expect([sent.status, await sent.json()]).toEqual([413, { error: { code: 413, message: 'too large' } }]);
+  });
+
+  test('whose caller leaves in the middle of it leaves upstream too', async ({ server, gateway }) => {
+    server.reply({ body: 'never' });
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1:${gateway.port}\r\ncontent-type: application/json\r\n` +
+        `authorization: Bearer ${key}\r\ncontent-length: 200000\r\n\r\n${'x'.repeat(100_000)}`,
+    );
+    await expect.poll(() => server.requests[0]?.body.length).toBe(100_000);
+    socket.destroy();
+    await server.requests[0]?.closed;
+    await expect.poll(() => gateway.log.map(({ note }) => note)).toEqual(['the caller left']);
+  });
+
+  describe('to an address that every call shares', () => {
+    const shared = new URL('http://127.0.0.1');
+    test.override({ options: { address: () => ({ url: shared, headers: {} }) } });
+
+    test('has the query of its own caller', async ({ server, gateway }) => {
+      shared.port = String(server.port);
+      server.always(({ path: target, headers }) => ({ body: { target, 'x-caller': headers['x-caller'] } }));
+      const callers = Array.from({ length: 40 }, (_, index) => `caller=${index}`);
+      const replies = await Promise.all(
+        callers.map((query) => post(gateway, { path: `${path}?${query}`, headers: { 'x-caller': query } })),
+      );
+      const seen = (await Promise.all(replies.map((reply) => reply.json()))) as Record<string, string>[];
+      expect(seen.map(({ target }) => target)).toEqual(callers.map((query) => `/?${query}`));
+      expect(seen.map((one) => one['x-caller'])).toEqual(callers);
+      expect(shared.search).toBe('');
+    });
   });
 
   describe('with header names of its own', () => {

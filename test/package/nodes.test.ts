@@ -1,11 +1,15 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { faultRows } from '../../src/gateway/faults/table.ts';
+import { shellWord } from '../../src/shell-word.ts';
 import { shell } from '../helpers/spawn.ts';
 import { type Installed, packAndInstall } from './installed.ts';
 
 /** Each version comes from the npm package `node`, which ships the binary: a network is needed. */
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
+
+const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describe.skipIf(!isFull)('the installed package on other versions of Node', () => {
   let installed: Installed;
@@ -14,27 +18,72 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
   }, 300_000);
   afterAll(() => installed.remove());
 
-  test.each([['20'], ['22'], ['24'], ['26']])(
-    'Node %s draws, chats, streams and opens the library',
-    async (major) => {
-      const { cwd } = installed;
-      const bin = join(cwd, 'node_modules/gateway-cli/bin/gateway-cli.js');
+  describe.each(['20', '22', '24', '26'])('Node %s', (major) => {
+    let cwd: string;
+    let env: Record<string, string>;
+    beforeAll(async () => {
+      cwd = join(installed.cwd, `node${major}`);
+      mkdirSync(cwd);
+      writeFileSync(join(cwd, 'package.json'), '{}');
+      const install = `npm install --no-audit --no-fund --loglevel error node@${major}`;
+      const ran = await shell(install, { cwd, env: { npm_config_update_notifier: 'false' } });
+      const node = join(cwd, 'node_modules/node/bin/node');
+      if (!existsSync(node)) throw new Error(ran.stdout + ran.stderr);
+      env = { NODE: node, GW: `${node} ${join(installed.cwd, 'node_modules/gateway-cli/bin/gateway-cli.js')}` };
+    }, 180_000);
+
+    test('draws, chats, streams and opens the library', async () => {
       const script = `set -e
-        mkdir -p node${major} && cd node${major} && echo '{}' > package.json
-        npm install --no-audit --no-fund --loglevel error node@${major} > npm.log 2>&1 || { cat npm.log; exit 9; }
-        node=$PWD/node_modules/node/bin/node
-        $node --version
-        $node ${bin} image gen --offline "a lighthouse at dusk" --aspect 16:9 -o dusk.png
-        $node ${bin} image edit --offline -i dusk.png "make it gray" -o gray.png
-        $node ${bin} text --offline hi --json | jq -r .ok
-        $node ${bin} chat --offline hi > said.txt && test -s said.txt
-        $node ${bin} doctor --offline --live > doctor.txt
-        $node --input-type=module -e "import { createClient } from 'gateway-cli'; console.log(typeof createClient)"`;
-      const ran = await shell(script, { cwd, env: { npm_config_update_notifier: 'false' } });
+        $NODE --version
+        $GW image gen --offline "a lighthouse at dusk" --aspect 16:9 -o dusk.png
+        $GW image edit --offline -i dusk.png "make it gray" -o gray.png
+        $GW text --offline hi --json | jq -r .ok
+        $GW chat --offline hi > said.txt && test -s said.txt
+        $GW doctor --offline --live > doctor.txt
+        $NODE --input-type=module -e "import { createClient } from 'gateway-cli'; console.log(typeof createClient)"`;
+      const ran = await shell(script, { cwd, env });
       expect(ran.stderr).toBe('');
       expect(ran.stdout).toMatch(new RegExp(`^v${major}\\..*\\ndusk\\.png\\ngray\\.png\\ntrue\\nfunction\\n$`));
-      expect(readdirSync(join(cwd, `node${major}`))).toContain('gray.png');
-    },
-    180_000,
-  );
+      expect(readdirSync(cwd)).toContain('gray.png');
+    }, 60_000);
+
+    test('ends every fault model with the exit code of the table', async () => {
+      writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
+      const lines = faultRuns.map(({ name, argv }) => `$GW ${argv} > /dev/null 2>&1; echo "${name} $?"`);
+      writeFileSync(join(cwd, 'faults'), lines.join('\n'));
+      const fourAtOnce = `xargs -a faults -d '\\n' -P 4 -I{} bash -c {}`;
+      const ran = await shell(`$GW serve -q --fault-delay 50 -- ${fourAtOnce}`, { cwd, env });
+      expect(ran.stderr).toBe('');
+      const ended = faultRuns.map(({ name, exitCode }) => `${name} ${exitCode}`);
+      expect(ran.stdout.trimEnd().split('\n').toSorted()).toEqual(ended.toSorted());
+    }, 600_000);
+
+    test('replays a stream that was cut to the piece where it was cut', async () => {
+      const script = `
+        echo '{"profiles":{"work":{"baseUrl":"'$GATEWAY_BASE_URL'","apiKey":"'$GATEWAY_API_KEY'"}}}' > config.json
+        chmod 600 config.json; export GATEWAY_CONFIG=$PWD/config.json
+        ask="$GW chat -m fault-cut --retries 0 hi"
+        $GW serve -q --upstream work --record kept -- $ask > first; echo $?
+        $GW serve -q --replay kept --replay-speed 0 -- $ask > again; echo $?
+        test -s first && cmp first again`;
+      writeFileSync(join(cwd, 'replay.sh'), script);
+      const ran = await shell('$GW serve -q -- bash replay.sh', { cwd, env });
+      expect(ran).toMatchObject({ code: 0, stdout: '11\n11\n' });
+    }, 60_000);
+  });
 });
+
+/** Every fault model with every command that it can be tried with. */
+const faultRuns = faultRows.flatMap(({ name, commands, exitCode, flags = '' }) =>
+  commands.map((command) => {
+    const input = command === 'image edit' ? '-i dot.png' : '';
+    const patience = `--timeout ${/-(hang|stall)$/.test(name) ? '4s' : '2m'}`;
+    const retries = `--retries ${/-(once|twice)$/.test(name) ? 2 : 0}`;
+    const prompt = shellWord(`hi ${command}`);
+    return {
+      name: `${name} ${command}`,
+      exitCode,
+      argv: `${command} ${prompt} -m ${name} ${input} ${flags} ${patience} ${retries}`,
+    };
+  }),
+);

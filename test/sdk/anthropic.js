@@ -59,7 +59,14 @@ const beta = await client.beta.messages.create(ask('hello'));
 const wrongKey = new Anthropic({ baseURL, apiKey: 'not-the-key', maxRetries: 0 });
 const retrying = new Anthropic({ baseURL, apiKey, maxRetries: 2 });
 
+const listed = [];
+for await (const { id } of client.models.list()) listed.push(id);
+
 const results = {
+  listed,
+  one: (await client.models.retrieve('local-chat')).id,
+  counted: (await client.messages.countTokens({ model, messages: [{ role: 'user', content: 'hello' }] })).input_tokens,
+  foreign: (await client.messages.create(ask('hello', { model: 'claude-sonnet-4-5', newest_field: { a: 1 } }))).model,
   text: { text: text.content[0].text, stop: text.stop_reason, usage: text.usage },
   stream: await readStream(),
   tool: { stop: tool.stop_reason, call },

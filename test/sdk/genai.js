@@ -55,7 +55,14 @@ const edited = await models.generateContent({
 });
 const wrongKey = new GoogleGenAI({ apiKey: 'not-the-key', httpOptions: { baseUrl } });
 
+const listed = [];
+for await (const { name } of await models.list()) listed.push(name);
+
 const results = {
+  listed,
+  one: (await models.get({ model: 'local-image' })).name,
+  counted: (await models.countTokens({ model, contents: 'hello' })).totalTokens,
+  foreign: (await models.generateContent({ model: 'gemini-2.5-flash', contents: 'hello' })).modelVersion,
   text: { text: text.text, finish: text.candidates[0].finishReason, usage: text.usageMetadata },
   stream: await readStream(),
   tool: tool.functionCalls,

@@ -12,7 +12,6 @@ import { isFull } from '../faults/program.ts';
 const folder = import.meta.dirname;
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const key = 'local-sdk-key';
-const headerNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 
 // `npm test` takes the clients where they are installed; the full run installs them.
 if (isFull && !existsSync(join(folder, 'node_modules'))) {
@@ -29,10 +28,10 @@ describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the fu
   let direct: Listening;
   let passing: Listening;
   beforeAll(async () => {
-    direct = await listen(createApp({ key, headerNames }));
+    direct = await listen(createApp({ key }));
     const answer = createUpstreamAnswerer({
       exchange: transport.exchange,
-      localHeaders: Object.values(headerNames),
+      localHeaders: ['anthropic-version'],
       address: ({ format, headers }, path) => ({
         url: new URL(path, direct.url),
         headers: {
@@ -41,7 +40,7 @@ describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the fu
         },
       }),
     });
-    passing = await listen(createApp({ key: 'another-key', headerNames, answer }));
+    passing = await listen(createApp({ key: 'another-key', answer, everyPath: true }));
   });
   afterAll(async () => {
     await passing.close(0);
@@ -58,6 +57,10 @@ describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the fu
     test.each(['anthropic-0', 'anthropic-1'])('%s completes text, streams, tools, images and errors', async (name) => {
       const got = await runScript('anthropic.js', [name], place());
       expect(got).toMatchObject({
+        listed: ['local-text', 'local-chat'],
+        one: 'local-chat',
+        counted: 2,
+        foreign: 'local-chat',
         text: { text: expect.stringContaining('“hello”'), stop: 'end_turn', usage: { input_tokens: 2 } },
         stream: { text: expect.stringContaining('“a long tale”'), stop: 'end_turn' },
         tool: { stop: 'tool_use', call: { name: 'get_weather', input: { city: expect.any(String) } } },
@@ -83,6 +86,10 @@ describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the fu
     test('@google/genai completes text, streams, tools, schemas, images and errors', async () => {
       const got = await runScript('genai.js', [], place());
       expect(got).toMatchObject({
+        listed: ['text', 'chat', 'image', 'edit'].map((use) => `models/local-${use}`),
+        one: 'models/local-image',
+        counted: 2,
+        foreign: 'local-text',
         text: { text: expect.stringContaining('be brief'), finish: 'STOP', usage: { promptTokenCount: 4 } },
         stream: { text: expect.stringContaining('“a long tale”'), finish: 'STOP', usage: { promptTokenCount: 3 } },
         tool: [{ name: 'get_weather', args: { city: expect.any(String) } }],

@@ -82,7 +82,7 @@ describe('readConfig', () => {
     writeFileSync(path, '{}');
     chmodSync(path, mode);
     const { warnings } = await readConfig(path);
-    expect(warnings.filter((warning) => warning.includes(`chmod 600 '${path}'`))).toHaveLength(count);
+    expect(warnings.filter((warning) => warning.includes(`chmod 600 ${path}`))).toHaveLength(count);
     expect(warnings).toHaveLength(count);
   });
 

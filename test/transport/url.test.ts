@@ -45,6 +45,13 @@ test.each([
   expect(joinUrl(new URL(base), path).href).toBe(href);
 });
 
+test('every joined URL is a value of its own, also for one base and one path', () => {
+  const base = new URL('https://host/prefix');
+  const first = joinUrl(base, '/v1/messages');
+  first.search = '?mine';
+  expect(joinUrl(base, '/v1/messages').href).toBe('https://host/prefix/v1/messages');
+});
+
 test.each(['/v1/../x', '/v1/%2e%2E/x', '/v1/./x', '/v1/a?b', '/v1/a#b', '/v1/a b', '/v1/a\nb', '/v1\\..\\x'])(
   'faults 2d: model or path injection: %j is refused',
   (path) => {

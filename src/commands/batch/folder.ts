@@ -10,6 +10,7 @@ import { removeFile } from '../../images/temp-file.ts';
 import type { LeaseTimes } from '../../lock/lease.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Context } from '../context.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage: none given, no folder, or no place to make one. */
 export async function findOutdir(
@@ -22,7 +23,10 @@ export async function findOutdir(
   const found = await folderAt(path);
   if (found === 'file') throw usageError(`-o ${output}: it is no folder`, 'name another one');
   if (found === 'none' && (await folderAt(dirname(path))) !== 'folder')
-    throw usageError(`-o ${output}: its parent folder is not there`, `make it first: mkdir -p ${dirname(output)}`);
+    throw usageError(
+      `-o ${output}: its parent folder is not there`,
+      `make it first: mkdir -p ${shellWord(dirname(output))}`,
+    );
   return { path, exists: found === 'folder' };
 }
 

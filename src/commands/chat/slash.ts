@@ -8,6 +8,7 @@ import { removeFile } from '../../images/temp-file.ts';
 import { readImages } from '../attachments.ts';
 import { lockedSession, pathOf } from './session.ts';
 import { askAgain, type Talk } from './talk.ts';
+import { shellWord } from '../../shell-word.ts';
 
 type Slash = Extract<Entry, { kind: 'command' }>;
 
@@ -69,7 +70,7 @@ async function save(typed: string, talk: Talk): Promise<void> {
     await file.close();
     throw usageError(
       `there is a session ${typed} already`,
-      `another name, or go on with it: gateway-cli chat --session ${typed}`,
+      `another name, or go on with it: gateway-cli chat --session ${shellWord(typed)}`,
     );
   }
   await file.append(messages);

@@ -8,6 +8,7 @@ import { configDocument, openConfig, saveConfig } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../context.ts';
 import { setExamples } from '../help.ts';
+import { shellWord } from '../../shell-word.ts';
 
 interface Question {
   key: string;
@@ -83,7 +84,7 @@ function currentValue({ config }: LoadedConfig, profile: string, key: string): s
 }
 
 function noTerminal({ root }: Context): Error {
-  const profile = root.profile === undefined ? '' : ` --profile ${root.profile}`;
+  const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
   const lines = [
     'without one, type:',
     `gateway-cli config set baseUrl https://gateway.example.com${profile}`,

@@ -6,6 +6,7 @@ import { isCredentialName } from '../../settings/header-form.ts';
 import { checkConfig, requireProfileName } from '../../settings/schema.ts';
 import { authForms, type Config, type LoadedConfig } from '../../settings/types.ts';
 import { quote } from '../flags/values.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** A key of a profile, dotted, and how its value is typed. */
 interface KeyForm {
@@ -57,8 +58,8 @@ export function isSecretKey(key: string): boolean {
 /** The command that sets a key, for hints. */
 export function settingCommand(key: string): string {
   return isSecretKey(key)
-    ? `gateway-cli config set ${key} -   (it asks, or reads stdin)`
-    : `gateway-cli config set ${key} <value>`;
+    ? `gateway-cli config set ${shellWord(key)} -   (it asks, or reads stdin)`
+    : `gateway-cli config set ${shellWord(key)} <value>`;
 }
 
 /** Throws GatewayError usage for a key that is none, naming the nearest. */
@@ -140,7 +141,7 @@ function hintFor(key: string, profile: string): string {
   const example = examples[key] ?? valuesOfKey(key)[0];
   return example === undefined
     ? `gateway-cli config list --profile ${profile}`
-    : `gateway-cli config set ${key} ${example}`;
+    : `gateway-cli config set ${shellWord(key)} ${example}`;
 }
 
 const examples: Record<string, string> = {

@@ -9,6 +9,7 @@ import type { Action, Context } from '../context.ts';
 import { quote } from '../flags/values.ts';
 import { setExamples, setNotes } from '../help.ts';
 import { readTextFlag } from '../input-files.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
 export function configSetCommand(command: Command): Action {
@@ -29,7 +30,8 @@ export function configSetCommand(command: Command): Action {
     const opened = await openConfig(context);
     requireProfileName(opened.profile);
     const value = word === '-' ? await readValue(key, context) : word;
-    if (value === '') throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${key}`);
+    if (value === '')
+      throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
     const config = withValue(opened.loaded, opened.profile, { key, word: value });
     await saveConfig(opened, config);
     await tell(`${key} is set in profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });

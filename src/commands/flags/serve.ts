@@ -11,6 +11,12 @@ export const serveFlags = {
     parse: port,
   },
   host: { flags: '--host <address>', text: 'address to listen on (127.0.0.1)' },
+  allowHost: {
+    flags: '--allow-host <name>',
+    text: 'name or address by which other machines may call it',
+    parse: allowedHost,
+    repeat: true,
+  },
   apiKeyFile: { ...connectionFlags.apiKeyFile, text: 'file with the key that callers must show (a fresh one)' },
   headerNames: connectionFlags.headerNames,
   specOnly: { flags: '--spec-only', text: 'accept only what the specification says' },
@@ -38,5 +44,16 @@ function port(word: string): number {
   throw usageError(
     `--port takes a whole number from 0 to 65535, not ${quote(word)}`,
     'for example: --port 8787, or --port 0 for a free one',
+  );
+}
+
+/** A host as callers name it, in the form of a Host header. Throws GatewayError usage. */
+function allowedHost(word: string): string {
+  const host = /^[\da-f]*:[\da-f:.]*:[\da-f.]*$/i.test(word) ? `[${word}]` : word;
+  const [, name = '', port = ''] = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.exec(host) ?? [];
+  if (name !== '' && URL.canParse(`http://${name}${port}`)) return `${new URL(`http://${name}`).hostname}${port}`;
+  throw usageError(
+    `--allow-host takes a host name or an address, not ${quote(word)}`,
+    'for example: --allow-host devbox.lan, or --allow-host 192.168.1.20',
   );
 }

@@ -2,6 +2,7 @@ import { usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../upload.ts';
 import { quote } from './values.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** One `--set path=value`: where, and what. `[]` in the path appends. */
 export interface Setting {
@@ -33,7 +34,10 @@ function bracketError(path: readonly string[], step: string): Error {
     .join('.')
     .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
     .replaceAll('..', '.');
-  return usageError(`--set: brackets are no step: ${quote(step)}`, `every step stands behind a dot: --set ${dotted}=…`);
+  return usageError(
+    `--set: brackets are no step: ${quote(step)}`,
+    `every step stands behind a dot: --set ${shellWord(dotted)}=…`,
+  );
 }
 
 /** Lays settings over a body, in order: objects merge, all else replaces. */

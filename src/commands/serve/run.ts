@@ -19,7 +19,7 @@ export async function runServed(
   { variables, context }: { variables: Record<string, string>; context: Context },
 ): Promise<void> {
   const env = servedEnvironment(context.io.env, variables);
-  for (const name of misleading) delete env[name];
+  for (const name of misleading) if (!Object.hasOwn(variables, name)) delete env[name];
   const [program = '', ...args] = words;
   const child = spawn(program, args, {
     cwd: context.io.cwd,

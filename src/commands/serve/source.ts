@@ -27,6 +27,7 @@ async function openReplaySource(replay: string, flags: SourceFlags, { context }:
     exchange: exchanges.at(base),
     address: (_call, path) => ({ url: new URL(path, base), headers: {} }),
     usageStatus: 404,
+    wholeBodies: true,
   });
   return {
     answer,

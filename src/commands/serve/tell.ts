@@ -2,6 +2,7 @@ import type { Listening } from '../../gateway/listen.ts';
 import type { LogEntry } from '../../gateway/types.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../context.ts';
+import { shellWord } from '../../shell-word.ts';
 
 /** The URL and what to paste; with `--json` one document for scripts. */
 export async function announce(
@@ -23,7 +24,7 @@ export async function announce(
     await io.stdout.write(jsonLine(document));
     return;
   }
-  const words = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const words = Object.entries(variables).map(([name, value]) => `${name}=${shellWord(value)}`);
   await io.stdout.write(`export ${words.join(' ')}\n`);
   const who = name === undefined ? 'the local gateway' : `the local gateway (${name})`;
   await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);

@@ -61,7 +61,13 @@ export async function openUpstream(profile: string, flags: SourceFlags, place: S
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
   const headerNames = { apiKey: text.headerNames.apiKey?.value, version: text.headerNames.version?.value };
   return {
-    answer: upstreamAnswerer(exchanges, { target, headerNames, served: place.served, timeoutMs: text.timeoutMs.value }),
+    answer: upstreamAnswerer(exchanges, {
+      target,
+      headerNames,
+      served: place.served,
+      timeoutMs: text.timeoutMs.value,
+      wholeBodies: flags.record !== undefined,
+    }),
     headerNames,
     models,
     name: `profile ${profile}, ${target.baseUrl.origin}`,
@@ -125,9 +131,12 @@ interface UpstreamParts {
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
   timeoutMs: number;
+  /** Bodies are recorded. */
+  wholeBodies: boolean;
 }
 
-function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, timeoutMs }: UpstreamParts): Answerer {
+function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer {
+  const { target, headerNames, served, timeoutMs, wholeBodies } = parts;
   const names = [
     served.apiKey,
     served.version,
@@ -135,11 +144,14 @@ function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, t
     headerNames.version,
     ...Object.keys(target.headers),
   ];
-  const versionNames = [served.version, headerNames.version, 'vendor-b-version'].filter((name) => name !== undefined);
+  const versionNames = [served.version, headerNames.version, 'vendor-b-version', 'anthropic-version'].filter(
+    (name) => name !== undefined,
+  );
   return createUpstreamAnswerer({
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs,
+    wholeBodies,
     address(call, path) {
       const use = useOf(call);
       const { url } = addressPost(target, { path, use, body: {} });
@@ -153,8 +165,9 @@ function upstreamAnswerer(exchanges: Exchanges, { target, headerNames, served, t
   });
 }
 
-/** A caller of the content format shows by its key which of the two forms of spec.md 5 it means. */
-function useOf({ format, keyForm }: Call): keyof Target['auth'] {
-  if (format === 'messages') return 'messages';
+/** The key of a caller tells which form of the specification it means, where the path does not. */
+function useOf({ format, operation, keyForm }: Call): keyof Target['auth'] {
+  if (operation === 'messages' || (format === 'messages' && operation !== 'models')) return 'messages';
+  if (keyForm === 'x-api-key' && (operation === 'models' || operation === 'other')) return 'messages';
   return keyForm === 'bearer' ? 'image' : 'text';
 }

@@ -1,11 +1,15 @@
 import type { JsonObject } from '../../json.ts';
+import type { Fault } from '../faults/fault.ts';
 import { findFault } from '../faults/table.ts';
+import { objectAt } from '../fields/read.ts';
+import { drawsByName, isVendorModel } from '../models/stand-in.ts';
+import { countInput } from '../models/text.ts';
 import { pacedBody } from '../paced.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { Problem } from '../problem.ts';
 import type { Call, Reply } from '../types.ts';
 import { imageReply, textReply, type MadePicture } from './answer.ts';
-import { readContentRequest, type ContentRequest } from './request.ts';
+import { asksForImage, checkContentBody, holdsImage, readContentRequest, type ContentRequest } from './request.ts';
 import { replyPieces } from './stream.ts';
 
 const textModels = new Set(['local-text', 'local-chat']);
@@ -14,28 +18,63 @@ const json = { 'content-type': 'application/json; charset=UTF-8' };
 
 /** One exchange of the content format with an offline model. Throws Problem and Violation. */
 export async function answerContent(call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
-  const model = (call.model ?? '').replace(/^models\//, '');
-  const fault = findFault(model);
-  if (!fault && !textModels.has(model) && !imageModels.has(model)) throw unknownModel(model);
-  const request = readContentRequest(body, model, surroundings);
+  const { request, model, fault } = readRequest(call, body, surroundings);
   const stream = call.operation === 'stream-generate';
   const visit = fault && surroundings.visit(stream);
   if (visit) await fault?.before?.(visit);
   const name = { model, id: surroundings.id };
-  const drawn = imageModels.has(model) || (fault !== undefined && wantsImage(request, call));
+  const drawn = imageModels.has(model) || (fault !== undefined && (isPictureFault(fault) || wantsImage(request, call)));
   const made = drawn ? imageReply(request, await makePictures(request, surroundings), name) : textReply(request, name);
   const answer = fault?.content?.(made) ?? made;
   const reply = { ...(stream ? streamReply(answer, call, surroundings) : jsonReply(answer)), model };
   return visit && fault?.reply ? fault.reply(reply, visit) : reply;
 }
 
+/** `:countTokens`: its body is a request, or holds one. Throws Problem and Violation. */
+export async function countContent(call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
+  const inner = objectAt(body, 'generateContentRequest') ?? objectAt(body, 'generate_content_request') ?? body;
+  const { request, model } = readRequest(call, inner, surroundings);
+  const tokenCount = countInput(request.task);
+  const counted = { totalTokens: tokenCount, promptTokensDetails: [{ modality: 'TEXT', tokenCount }] };
+  return { ...jsonReply(counted), model };
+}
+
+interface Asked {
+  request: ContentRequest;
+  /** The local model that answers. */
+  model: string;
+  fault: Fault | undefined;
+}
+
+function readRequest(call: Call, body: JsonObject, { reading, standsIn, tell }: Surroundings): Asked {
+  const asked = (call.model ?? '').replace(/^models\//, '');
+  const fault = findFault(asked);
+  const isKnown = fault !== undefined || textModels.has(asked) || imageModels.has(asked);
+  if (!isKnown && !(standsIn && isVendorModel(asked))) throw unknownModel(asked);
+  const checked = checkContentBody(body, reading);
+  const model = isKnown ? asked : standInFor(asked, checked);
+  if (!isKnown) tell(`${asked.slice(0, 100)} is answered by ${model}`);
+  return { request: readContentRequest(checked, model), model, fault };
+}
+
+/** The local model of the use that a request shows. */
+function standInFor(asked: string, body: JsonObject): string {
+  if (!drawsByName(asked) && !asksForImage(body)) return 'local-text';
+  return holdsImage(body) ? 'local-edit' : 'local-image';
+}
+
+/** Whether a fault is one of pictures alone: it draws, however it is asked. */
+function isPictureFault({ commands }: Fault): boolean {
+  return commands.every((command) => command.startsWith('image '));
+}
+
 /**
  * Whether a fault model, which knows both, is asked for a picture: the request says so, or comes in the form of
  * spec.md 5 for images (a bearer token) with nothing that only text models have.
  */
-function wantsImage({ asksForImage, task }: ContentRequest, { keyForm }: Call): boolean {
+function wantsImage({ asksForImage: asks, task }: ContentRequest, { keyForm }: Call): boolean {
   const forText = task.tools.length > 0 || task.json || task.schema !== undefined || task.thinking;
-  return asksForImage || (keyForm === 'bearer' && !forText);
+  return asks || (keyForm === 'bearer' && !forText);
 }
 
 /** The painter is loaded only when there is something to paint: it would slow every text down. */

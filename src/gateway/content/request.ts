@@ -1,10 +1,12 @@
+import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { decodeBase64 } from '../fields/base64.ts';
 import { plainMediaType, sniffMediaType } from '../fields/media.ts';
 import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import type { Reading } from '../fields/rule.ts';
 import { badValue, type Path } from '../fields/violation.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
-import { contentBody, type Strictness } from './fields.ts';
+import { contentBody } from './fields.ts';
 
 /** A checked request of the content format. */
 export interface ContentRequest {
@@ -13,24 +15,40 @@ export interface ContentRequest {
   aspectRatio: string | undefined;
   imageSize: string | undefined;
   modalities: readonly string[];
-  /** Whether anything in it speaks of a picture as the answer: imageConfig, or the IMAGE modality. */
+  /** Whether it speaks of a picture as the answer. */
   asksForImage: boolean;
 }
 
-/** Reads a request body for a model. Throws Violation, which names the field. */
-export function readContentRequest(body: JsonObject, model: string, strictness: Strictness): ContentRequest {
-  const checked = contentBody(strictness)(body, []);
+/** Checks a request body by itself, whichever model it is for. Throws Violation, which names the field. */
+export function checkContentBody(body: JsonObject, reading: Reading): JsonObject {
+  const checked = contentBody(body, [], reading);
+  return isObject(checked) ? checked : {};
+}
+
+/** Whether anything in a checked body speaks of a picture as the answer: imageConfig, or the IMAGE modality. */
+export function asksForImage(body: JsonObject): boolean {
+  const config = objectAt(body, 'generationConfig');
+  return objectAt(config, 'imageConfig') !== undefined || textsAt(config, 'responseModalities').includes('IMAGE');
+}
+
+/** Whether the last user turn of a checked body holds a picture. */
+export function holdsImage(body: JsonObject): boolean {
+  const turn = listAt(body, 'contents').findLast(isUser);
+  return listAt(turn, 'parts').some((part) => textAt(objectAt(part, 'inlineData'), 'mimeType')?.startsWith('image/'));
+}
+
+/** Reads a checked body for a model. Throws Violation, which names the field. */
+export function readContentRequest(checked: JsonObject, model: string): ContentRequest {
   const config = objectAt(checked, 'generationConfig') ?? {};
   const image = objectAt(config, 'imageConfig');
-  const modalities = textsAt(config, 'responseModalities');
   checkConfig(config, model);
   return {
     task: readTask(checked, config, model),
     candidates: numberAt(config, 'candidateCount') ?? 1,
     aspectRatio: textAt(image, 'aspectRatio'),
     imageSize: textAt(image, 'imageSize'),
-    modalities,
-    asksForImage: image !== undefined || modalities.includes('IMAGE'),
+    modalities: textsAt(config, 'responseModalities'),
+    asksForImage: asksForImage(checked),
   };
 }
 

@@ -1,9 +1,17 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { badValue, Violation, type Path } from './violation.ts';
+import { badValue, Violation, type Fault, type Path } from './violation.ts';
+
+/** How a body is read. */
+export interface Reading {
+  /** What clients send beyond the specification is taken too: further fields, and the snake_case names of client libraries. */
+  lenient: boolean;
+  /** Told of what is not known and left out; without it that is refused. */
+  ignore?: ((path: Path) => void) | undefined;
+}
 
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
-export type Rule = (value: JsonValue, path: Path) => JsonValue;
+export type Rule = (value: JsonValue, path: Path, reading: Reading) => JsonValue;
 
 /** The fields an object may have. */
 export type Fields = Readonly<Record<string, Rule>>;
@@ -63,26 +71,34 @@ export function oneOf(allowed: readonly string[]): Rule {
 
 /** A list of values that all follow one rule. */
 export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule {
-  return (value, path) => {
+  return (value, path, reading) => {
     if (!Array.isArray(value)) throw wrongType(path, 'list', value);
     if (value.length < min) throw badValue(path, `${String(path.at(-1))} must not be empty`);
     if (value.length > max) throw badValue(path, `at most ${max} values are allowed, not ${value.length}`);
-    return value.map((item, index) => rule(item, [...path, index]));
+    return value.map((item, index) => rule(item, [...path, index], reading));
   };
 }
 
+interface ObjectRules {
+  required?: readonly string[];
+  /** Fields that are known where the reading is lenient. */
+  beyond?: Fields;
+}
+
 /**
- * An object of known fields only. A null counts as absent. Where `lenient`, snake_case names of camelCase fields are
- * read as these; otherwise the message says how the field is spelled (spec.md 2.1, naming rule).
+ * An object of known fields; others are refused or ignored, as the reading says. A null counts as absent. A lenient
+ * reading takes snake_case names of camelCase fields; else the message says how the field is spelled.
  */
-export function object(fields: Fields, { required = [] as readonly string[], lenient = false } = {}): Rule {
-  return (value, path) => {
+export function object(strict: Fields, { required = [], beyond }: ObjectRules = {}): Rule {
+  const all = { ...strict, ...beyond };
+  return (value, path, reading) => {
     if (!isObject(value)) throw wrongType(path, 'object', value);
+    const fields = reading.lenient ? all : strict;
     const known: [string, JsonValue][] = [];
     for (const [name, inner] of Object.entries(value)) {
-      const field = fieldName(fields, name, lenient);
-      if (field === undefined) throw new Violation(path, { kind: 'unknown', name, hint: spelling(fields, name) });
-      if (inner !== null) known.push([field, (fields[field] ?? anything)(inner, [...path, field])]);
+      const field = fieldName(fields, name, reading.lenient);
+      if (field === undefined) leaveOut(path, { kind: 'unknown', name, hint: spelling(fields, name) }, reading);
+      else if (inner !== null) known.push([field, (fields[field] ?? anything)(inner, [...path, field], reading)]);
     }
     const result: JsonObject = Object.fromEntries(known);
     for (const name of required) {
@@ -92,9 +108,14 @@ export function object(fields: Fields, { required = [] as readonly string[], len
   };
 }
 
+function leaveOut(path: Path, fault: Extract<Fault, { kind: 'unknown' }>, { ignore }: Reading): void {
+  if (!ignore) throw new Violation(path, fault);
+  ignore([...path, fault.name]);
+}
+
 /** The first rule whose condition holds. */
 export function choose(pick: (value: JsonValue, path: Path) => Rule): Rule {
-  return (value, path) => pick(value, path)(value, path);
+  return (value, path, reading) => pick(value, path)(value, path, reading);
 }
 
 function fieldName(fields: Fields, name: string, lenient: boolean): string | undefined {

@@ -3,26 +3,32 @@ import { Problem } from '../problem.ts';
 
 /**
  * Refuses what a web page could make a browser send here (faults.md 2f): a foreign or missing Host (DNS rebinding), a
- * foreign Origin, a request from another site. `hosts` are allowed beside the loopback names, without port.
- * Throws Problem 403.
+ * foreign Origin, a request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as
+ * `name:port` there alone. Throws Problem 403.
  */
 export function guard(request: IncomingMessage, hosts: readonly string[]): void {
-  const port = request.socket.localPort ?? 0;
-  const own = ['127.0.0.1', 'localhost', '[::1]', ...hosts].flatMap((host) => authorities(host.toLowerCase(), port));
+  const own = ['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => authorities(host, request.socket.localPort ?? 0));
   const named = headerValues(request, 'host');
-  const host = named[0]?.toLowerCase();
-  if (named.length !== 1 || host === undefined || !own.includes(host)) {
-    throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}`);
+  const host = named[0]?.toLowerCase() ?? '';
+  const isAllowed = hosts.includes(host) || hosts.includes(host.replace(/:\d*$/, ''));
+  if (named.length !== 1 || !(isAllowed || own.includes(host))) {
+    throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}, or what --allow-host allows`);
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
+  const pages = new Set([...own.map((authority) => `http://${authority}`), ...(isAllowed ? ownPages(host) : [])]);
   const origins = headerValues(request, 'origin');
-  if (origins.some((origin) => !own.some((authority) => origin.toLowerCase() === `http://${authority}`))) {
+  if (origins.some((origin) => !pages.has(origin.toLowerCase()))) {
     throw new Problem(403, 'requests from another origin are refused');
   }
   const sites = headerValues(request, 'sec-fetch-site');
   if (sites.some((site) => site !== 'same-origin' && site !== 'none')) {
     throw new Problem(403, 'requests from another site are refused');
   }
+}
+
+/** What stands before an allowed name may speak TLS for it. */
+function ownPages(host: string): string[] {
+  return [`http://${host}`, `https://${host}`];
 }
 
 function authorities(host: string, port: number): string[] {

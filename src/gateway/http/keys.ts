@@ -18,10 +18,13 @@ interface Shown {
 
 const vendorKeyHeader = 'x-vendor-a-api-key';
 const vendorVersionHeader = 'vendor-b-version';
+/** What the vendors' own clients send; taken unless `specOnly`. */
+const publicKeyHeader = 'x-goog-api-key';
+const publicVersionHeader = 'anthropic-version';
 const specVersion = '2023-06-01';
 
 /**
- * Checks the key in any form that the format allows (spec.md 5): all of them by default, the `?key=` of some clients
+ * Checks the key in any form that the format allows: all of them by default, those of the vendors' clients
  * too; with `specOnly` only those of the table. Returns the form that held the key. Throws Problem 401.
  */
 export function checkKey(
@@ -35,17 +38,33 @@ export function checkKey(
   if (right) return right.form;
   if (shown.length > 0)
     throw new Problem(401, format === 'messages' ? 'invalid x-api-key' : 'the API key is not valid');
-  throw new Problem(401, `no API key: send ${formsFor(format, rules)}`);
+  throw new Problem(401, `no API key: send ${formsFor(format, rules)}${passedOver(headers, query, rules)}`);
 }
 
 /** The messages format requires its version header (spec.md 5, 9). Throws Problem 400. */
 export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOnly }: KeyRules): void {
-  const names = [headerNames.version, ...(specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader])];
-  const values = names.flatMap((name) => headerText(headers, name) ?? []);
+  const neutral = specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader];
+  const names = [headerNames.version, ...neutral, ...(specOnly ? [] : [publicVersionHeader])];
+  const values = [...new Set(names)].flatMap((name) => headerText(headers, name) ?? []);
   const wanted = headerNames.version ?? vendorVersionHeader;
-  if (values.length === 0) throw new Problem(400, `${wanted}: header is required`);
+  if (values.length === 0) {
+    const other = headerText(headers, publicVersionHeader) !== undefined;
+    throw new Problem(400, `${wanted}: header is required${other ? asOwnName(publicVersionHeader, 'version') : ''}`);
+  }
   const fits = values.every((value) => (specOnly ? value === specVersion : /^\d{4}-\d{2}-\d{2}$/.test(value)));
   if (!fits) throw new Problem(400, `${wanted}: "${specVersion}" is the version of this format`);
+}
+
+/** What a caller showed that only `--spec-only` keeps from being taken. */
+function passedOver(headers: IncomingHttpHeaders, query: URLSearchParams, { specOnly }: KeyRules): string {
+  if (!specOnly) return '';
+  if (headerText(headers, publicKeyHeader) !== undefined) return asOwnName(publicKeyHeader, 'key');
+  if (query.has('key')) return '; --spec-only refuses ?key=';
+  return bearerToken(headers.authorization) === undefined ? '' : '; --spec-only refuses Authorization: Bearer here';
+}
+
+function asOwnName(name: string, of: 'key' | 'version'): string {
+  return `; --spec-only refuses ${name} unless it is named: --header-names ${of === 'key' ? `${name},` : `,${name}`}`;
 }
 
 function shownKeys(headers: IncomingHttpHeaders, query: URLSearchParams, { headerNames, specOnly }: KeyRules): Shown[] {
@@ -55,6 +74,7 @@ function shownKeys(headers: IncomingHttpHeaders, query: URLSearchParams, { heade
   };
   if (!specOnly || headerNames.apiKey === undefined) add('vendor-key', headerText(headers, vendorKeyHeader));
   add('vendor-key', headerText(headers, headerNames.apiKey));
+  if (!specOnly) add('vendor-key', headerText(headers, publicKeyHeader));
   add('bearer', bearerToken(headers.authorization));
   add('x-api-key', headerText(headers, 'x-api-key'));
   if (!specOnly) add('query', query.get('key'));

@@ -6,33 +6,58 @@ export type Route =
   | { kind: 'health' }
   | { kind: 'call'; format: Format; operation: Operation; model: string | undefined };
 
-const contentPath = /^\/(v1|v1beta)\/models\/([^/]+):(generateContent|streamGenerateContent)$/;
+/** What is served. */
+export interface Routes {
+  /** Only the operations of the specification. */
+  specOnly: boolean;
+  /** Paths that nobody knows here lead on to who answers. */
+  everyPath: boolean;
+}
+
+interface Shape {
+  path: RegExp;
+  methods: readonly string[];
+  operation: Operation;
+  specified?: true;
+}
+
+/** The operations of the specification, and what real clients ask beside them. A group in a path is its model. */
+const shapes: readonly Shape[] = [
+  { path: /^\/v1\/messages$/, methods: ['POST'], operation: 'messages', specified: true },
+  {
+    path: /^\/v1beta\/models\/([^/]+):generateContent$/,
+    methods: ['POST'],
+    operation: 'generate',
+    specified: true,
+  },
+  { path: /^\/v1\/models\/([^/]+):generateContent$/, methods: ['POST'], operation: 'generate' },
+  { path: /^\/v1(?:beta)?\/models\/([^/]+):streamGenerateContent$/, methods: ['POST'], operation: 'stream-generate' },
+  { path: /^\/v1(?:beta)?\/models\/([^/]+):countTokens$/, methods: ['POST'], operation: 'count-content' },
+  { path: /^\/v1\/messages\/count_tokens$/, methods: ['POST'], operation: 'count-message' },
+  { path: /^\/v1(?:beta)?\/models(?:\/([^/:]+))?$/, methods: ['GET'], operation: 'models' },
+];
 
 /** The format whose error shape a path gets, also when it leads nowhere. */
 export function formatOf(path: string): Format {
-  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'messages' : 'content';
+  return /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path) ? 'messages' : 'content';
 }
 
-/**
- * Finds the operation of spec.md 4. `/v1/models/…` and `:streamGenerateContent`, which real clients call, exist unless
- * `specOnly`. Throws Problem 404 or 405.
- */
-export function findRoute(method: string, path: string, specOnly: boolean): Route {
+/** Finds what a request asks for. Throws Problem 404 or 405. */
+export function findRoute(method: string, path: string, { specOnly, everyPath }: Routes): Route {
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);
     return { kind: 'health' };
   }
-  if (path === '/v1/messages') {
-    allow(method, ['POST'], path);
-    return { kind: 'call', format: 'messages', operation: 'messages', model: undefined };
-  }
-  const [, version, segment, action] = contentPath.exec(path) ?? [];
+  const format = formatOf(path);
+  const shape = shapes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
+  const fits = shape?.methods.includes(method) === true;
+  if (everyPath && !specOnly && !fits) return { kind: 'call', format, operation: 'other', model: undefined };
+  if (!shape) throw notFound(path);
+  allow(method, shape.methods, path);
+  const [, segment] = shape.path.exec(path) ?? [];
   const model = segment === undefined ? undefined : decodeSegment(segment);
-  const foreign = version === 'v1' || action === 'streamGenerateContent';
-  if (model === undefined || (specOnly && foreign)) throw notFound(path);
-  allow(method, ['POST'], path);
-  const operation = action === 'streamGenerateContent' ? 'stream-generate' : 'generate';
-  return { kind: 'call', format: 'content', operation, model };
+  if (segment !== undefined && model === undefined) throw notFound(path);
+  return { kind: 'call', format, operation: shape.operation, model };
 }
 
 function allow(method: string, methods: readonly string[], path: string): void {

@@ -15,7 +15,11 @@ export async function sendReply(request: IncomingMessage, response: ServerRespon
   if (reply.head === false) return (endAbruptly(response, reply), 0);
   response.writeHead(reply.status, { ...fixedHeaders, ...lengthOf(reply), ...reply.headers });
   const written = await writeBody(response, reply.body);
-  if (reply.ending !== undefined && reply.ending !== 'end') return (endAbruptly(response, reply), written);
+  if (reply.ending !== undefined && reply.ending !== 'end') {
+    await handOver(response);
+    endAbruptly(response, reply);
+    return written;
+  }
   await drop(request);
   response.end();
   return written;
@@ -64,6 +68,16 @@ async function room(response: ServerResponse): Promise<void> {
       resolve();
     };
     response.on('drain', done).on('close', done);
+  });
+}
+
+/** Waits until the system has what was written: an end in the same tick would overtake it, on Node 26 the whole reply. */
+async function handOver(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return;
+  await new Promise<void>((resolve) => {
+    response.once('close', resolve);
+    response.flushHeaders();
+    response.write('', () => resolve());
   });
 }
 

@@ -1,6 +1,9 @@
 import type { JsonObject } from '../../json.ts';
+import type { Fault } from '../faults/fault.ts';
 import { findFault } from '../faults/table.ts';
 import { textAt } from '../fields/read.ts';
+import { isVendorModel } from '../models/stand-in.ts';
+import { countInput } from '../models/text.ts';
 import { pacedBody } from '../paced.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { Problem } from '../problem.ts';
@@ -10,13 +13,13 @@ import { encodeEvent, messageEvents, type StreamEvent } from './events.ts';
 import { readMessagesRequest } from './request.ts';
 
 const models = new Set(['local-chat', 'local-text']);
+const standIn = 'local-chat';
 
 /** One exchange of the messages format with an offline model. Throws Problem and Violation. */
 export async function answerMessages(call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
-  const model = textAt(body, 'model');
-  const fault = findFault(model ?? '');
-  if (model !== undefined && !fault && !models.has(model)) throw unknownModel(model);
-  const request = readMessagesRequest(body, surroundings);
+  const { fault, named } = findModel(body, surroundings);
+  const request = readMessagesRequest(named, surroundings.reading);
+  const { model } = request.task;
   const visit = fault && surroundings.visit(request.stream);
   if (visit) await fault?.before?.(visit);
   const made = messageReply(request, surroundings.id);
@@ -27,6 +30,28 @@ export async function answerMessages(call: Call, body: JsonObject, surroundings:
     model,
   };
   return visit && fault?.reply ? fault.reply(reply, visit) : reply;
+}
+
+/** `/v1/messages/count_tokens`: a request without its limit. Throws Problem and Violation. */
+export async function countMessage(_call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
+  const { named } = findModel(body, surroundings);
+  const request = readMessagesRequest({ ...named, max_tokens: Number.MAX_SAFE_INTEGER }, surroundings.reading);
+  return { ...jsonReply({ input_tokens: countInput(request.task) }), model: request.task.model };
+}
+
+interface FoundModel {
+  fault: Fault | undefined;
+  /** The body with the name of the local model. */
+  named: JsonObject;
+}
+
+function findModel(body: JsonObject, { standsIn, tell }: Surroundings): FoundModel {
+  const asked = textAt(body, 'model');
+  const fault = findFault(asked ?? '');
+  if (asked === undefined || fault || models.has(asked)) return { fault, named: body };
+  if (!standsIn || !isVendorModel(asked)) throw unknownModel(asked);
+  tell(`${asked.slice(0, 100)} is answered by ${standIn}`);
+  return { fault, named: { ...body, model: standIn } };
 }
 
 function jsonReply(message: JsonObject): Reply {

@@ -12,37 +12,12 @@ import {
   oneOf,
   text,
   type Fields,
+  type Reading,
   type Rule,
 } from '../fields/rule.ts';
 import { textAt } from '../fields/read.ts';
 import { badValue, type Path } from '../fields/violation.ts';
 import { imageTypes } from './media-types.ts';
-
-/** The rule for a request body of the messages format: spec.md 2.3, and with `lenient` what wire.md 3 adds. */
-export function messagesBody({ lenient }: { lenient: boolean }): Rule {
-  return (rules[Number(lenient)] ??= buildRule(lenient));
-}
-
-const rules: Rule[] = [];
-
-function buildRule(lenient: boolean): Rule {
-  const fields: Fields = {
-    model: text,
-    max_tokens: integer({ min: 1 }),
-    messages: list(message, { min: 1, max: 100_000 }),
-    system: textOrBlocks(['text']),
-    stream: flag,
-    temperature: number({ min: 0, max: 1 }),
-    top_p: number({ min: 0, max: 1 }),
-    top_k: integer({ min: 0 }),
-    stop_sequences: list(text),
-    tools: list(tool),
-    tool_choice: toolChoice,
-    metadata: object({ user_id: text }),
-    ...(lenient && publicFields),
-  };
-  return object(fields, { required: ['model', 'messages', 'max_tokens'] });
-}
 
 const cacheControl = freeObject;
 
@@ -114,12 +89,16 @@ const blocks: Readonly<Record<string, Rule>> = {
 const foreignBlock =
   /^(?:search_result|server_tool_use|container_upload|mcp_tool_use|compaction|fallback|[a-z_]+_tool_result)$/;
 
-const block: Rule = (value, path) => {
-  if (!isObject(value)) return freeObject(value, path);
+const block: Rule = (value, path, reading) => {
+  if (!isObject(value)) return freeObject(value, path, reading);
   const type = textAt(value, 'type') ?? '';
   if (type !== '' && foreignBlock.test(type) && type !== 'tool_result') return value;
   const rule = Object.hasOwn(blocks, type) ? blocks[type] : undefined;
-  if (rule) return rule(value, path);
+  if (rule) return rule(value, path, reading);
+  if (reading.ignore && type !== '') {
+    reading.ignore([...path, type]);
+    return value;
+  }
   throw badValue(
     [...path, 'type'],
     `Input should be ${Object.keys(blocks)
@@ -132,6 +111,19 @@ const message = object(
   { role: oneOf(['user', 'assistant']), content: textOrBlocks() },
   { required: ['role', 'content'] },
 );
+
+const turns = list(message, { min: 1, max: 100_000 });
+
+/** Some clients put the system prompt into a turn; it is left out where the reading ignores what it does not know. */
+const messages: Rule = (value, path, reading) => {
+  if (!Array.isArray(value) || !reading.ignore) return turns(value, path, reading);
+  const kept = value.filter((turn, index) => {
+    const isSystem = textAt(turn, 'role') === 'system';
+    if (isSystem) reading.ignore?.([...path, index, 'system']);
+    return !isSystem;
+  });
+  return turns(kept, path, reading);
+};
 
 const tool = choose((value) => {
   const type = textAt(value, 'type');
@@ -159,21 +151,21 @@ const toolChoice = object(
   { required: ['type'] },
 );
 
-function filledText(value: JsonValue, path: Path): JsonValue {
-  if (text(value, path) === '') throw badValue(path, 'text content blocks must be non-empty');
+function filledText(value: JsonValue, path: Path, reading: Reading): JsonValue {
+  if (text(value, path, reading) === '') throw badValue(path, 'text content blocks must be non-empty');
   return value;
 }
 
-function objectSchema(value: JsonValue, path: Path): JsonValue {
-  if (textAt(freeObject(value, path), 'type') !== 'object')
+function objectSchema(value: JsonValue, path: Path, reading: Reading): JsonValue {
+  if (textAt(freeObject(value, path, reading), 'type') !== 'object')
     throw badValue([...path, 'type'], "Input should be 'object'");
   return value;
 }
 
 function textOrBlocks(types?: readonly string[]): Rule {
-  return (value, path) => {
+  return (value, path, reading) => {
     if (typeof value === 'string') return value;
-    const checked = list((item, at) => block(item, at))(value, path);
+    const checked = list((item, at) => block(item, at, reading))(value, path, reading);
     const foreign = Array.isArray(checked)
       ? checked.findIndex((item) => types && !types.includes(textAt(item, 'type') ?? ''))
       : -1;
@@ -181,3 +173,22 @@ function textOrBlocks(types?: readonly string[]): Rule {
     return checked;
   };
 }
+
+/** The rule for a request body of the messages format, and where it is lenient of what public clients send. */
+export const messagesBody = object(
+  {
+    model: text,
+    max_tokens: integer({ min: 1 }),
+    messages,
+    system: textOrBlocks(['text']),
+    stream: flag,
+    temperature: number({ min: 0, max: 1 }),
+    top_p: number({ min: 0, max: 1 }),
+    top_k: integer({ min: 0 }),
+    stop_sequences: list(text),
+    tools: list(tool),
+    tool_choice: toolChoice,
+    metadata: object({ user_id: text }),
+  },
+  { required: ['model', 'messages', 'max_tokens'], beyond: publicFields },
+);

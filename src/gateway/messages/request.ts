@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { decodeBase64 } from '../fields/base64.ts';
 import { sniffMediaType } from '../fields/media.ts';
 import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import type { Reading } from '../fields/rule.ts';
 import { badValue, type Path } from '../fields/violation.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import { messagesBody } from './fields.ts';
@@ -16,8 +17,8 @@ export interface MessagesRequest {
 }
 
 /** Reads a request body (spec.md 2.3). Throws Violation, which names the field. */
-export function readMessagesRequest(body: JsonObject, strictness: { lenient: boolean }): MessagesRequest {
-  const checked = messagesBody(strictness)(body, []);
+export function readMessagesRequest(body: JsonObject, reading: Reading): MessagesRequest {
+  const checked = messagesBody(body, [], reading);
   const messages = listAt(checked, 'messages');
   const media = messages.map((message, index) =>
     readMedia(valueAt(message, 'content'), ['messages', index, 'content']),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../../src/gateway/types.ts';
 import {
   dig,
   editPath,
@@ -10,13 +11,16 @@ import {
 } from '../gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;
+let offline: GatewayUnderTest;
 let strict: GatewayUnderTest;
+const log: LogEntry[] = [];
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ log: (entry) => void log.push(entry) });
+  offline = await startGateway({ refuseUnknown: true });
   strict = await startGateway({ specOnly: true });
 });
 afterAll(async () => {
-  await Promise.all([gateway.close(0), strict.close(0)]);
+  await Promise.all([gateway.close(0), offline.close(0), strict.close(0)]);
 });
 
 const png = 'iVBORw0KGgo=';
@@ -117,7 +121,7 @@ describe('a request of the content format that is refused names the field', () =
     ],
   ];
   it.each(rows)('%s', async (_, body, field, words) => {
-    const { status, json } = await gateway.post(textPath, body);
+    const { status, json } = await offline.post(textPath, body);
     const message = String(dig(json, 'error', 'message'));
     expect([status, dig(json, 'error', 'status'), message]).toEqual([
       400,
@@ -150,6 +154,32 @@ describe('a request of the content format that is refused names the field', () =
       expect.stringContaining('parts[1].inline_data'),
     ]);
     expect((await gateway.post(imagePath, turn(' '))).status).toBe(400);
+  });
+});
+
+describe('what the content format does not know is left out, and named in the log', () => {
+  const rows: [name: string, body: unknown, note: string][] = [
+    ['a field', turn('x', { prompt: 'x', thread: {} }), 'ignored prompt, thread'],
+    ['a setting', config({ aspectRatio: '1:1', seed: 7 }), 'ignored generationConfig.aspectRatio'],
+    ['a kind of part', parts({ text: 'x' }, { song: {} }), 'ignored contents.0.parts.1.song'],
+    ['a lone kind of part', parts({ song: {} }), 'ignored contents.0.parts.0.song'],
+    ['a tool', turn('x', { tools: [{ newTool: {} }] }), 'ignored tools.0.newTool'],
+    [
+      'many fields',
+      turn('x', Object.fromEntries([...'abcdefg'].map((name) => [name, 1]))),
+      'ignored a, b, c, d, e and 2 more',
+    ],
+    ['a name that would forge a line', turn('x', { '\u001b[31m\nx y': 1 }), 'ignored ??31m?x?y'],
+  ];
+  it.each(rows)('%s', async (_, body, note) => {
+    const count = log.length;
+    expect((await gateway.post(textPath, body)).status).toBe(200);
+    await expect.poll(() => log.slice(count)).toMatchObject([{ status: 200, note }]);
+  });
+
+  it('and refused by --spec-only', async () => {
+    const headers = { 'x-vendor-a-api-key': 'local-test-key' };
+    for (const [, body] of rows) expect((await strict.post(textPath, body, headers)).status).toBe(400);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dig, imageOf, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { dig, imageOf, startGateway, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
 let gateway: GatewayUnderTest;
@@ -96,6 +96,26 @@ describe('pictures', () => {
       usage_metadata: { prompt_token_count: expect.any(Number) },
     });
     expect(dig(parts(json), 1, 'inline_data', 'data')).not.toMatch(/[+/=]/);
+  });
+
+  const forms: [name: string, headers: Record<string, string>, query?: string][] = [
+    ['x-goog-api-key', { 'x-goog-api-key': 'local-test-key' }],
+    ['x-vendor-a-api-key', { 'x-vendor-a-api-key': 'local-test-key' }],
+    ['x-api-key', { 'x-api-key': 'local-test-key' }],
+    ['?key=', {}, '?key=local-test-key'],
+    ['a bearer token', { authorization: 'Bearer local-test-key' }],
+  ];
+  it.each(forms)('come with the key in %s, without a word of modalities', async (_, headers, query = '') => {
+    const ask = async (model: string): Promise<Answered> => {
+      const path = `/v1beta/models/${model}:generateContent${query}`;
+      return gateway.post(path, turn('a boat'), { authorization: '', ...headers });
+    };
+    expect(imageOf((await ask('fault-wrong-mime')).json).mimeType).toBe('image/jpeg');
+    expect(dig((await ask('fault-no-image')).json, 'candidates', 0, 'finishReason')).toBe('NO_IMAGE');
+    expect(dig((await ask('fault-draft-image')).json, 'candidates', 0, 'content', 'parts', 1, 'thought')).toBe(true);
+    for (const model of ['fault-bad-base64', 'fault-fewer-images'])
+      expect(imageOf((await ask(model)).json).bytes.length, model).toBeGreaterThan(1000);
+    expect((await ask('fault-markdown-image')).text).toContain('](data:image/png;base64,');
   });
 
   it('come for a bearer token, words for the other header, as spec.md 5 has the forms', async () => {

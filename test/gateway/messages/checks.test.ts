@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../../src/gateway/types.ts';
 import { key, message, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;
+let offline: GatewayUnderTest;
 let strict: GatewayUnderTest;
+const log: LogEntry[] = [];
 beforeAll(async () => {
-  gateway = await startGateway();
+  gateway = await startGateway({ log: (entry) => void log.push(entry) });
+  offline = await startGateway({ refuseUnknown: true });
   strict = await startGateway({ specOnly: true });
 });
 afterAll(async () => {
-  await Promise.all([gateway.close(0), strict.close(0)]);
+  await Promise.all([gateway.close(0), offline.close(0), strict.close(0)]);
 });
 
 const image = (media_type: string, data: string): object[] => [
@@ -17,6 +21,7 @@ const image = (media_type: string, data: string): object[] => [
 const turns = (...messages: unknown[]): object => message('', { messages });
 const use = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'f', input: {} }] };
 const user = { role: 'user', content: 'x' };
+const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1' }] };
 const tool = { name: 'f', input_schema: { type: 'object' } };
 const without = (name: string): object =>
   Object.fromEntries(Object.entries(message('x')).filter(([field]) => field !== name));
@@ -96,11 +101,38 @@ describe('a request of the messages format that is refused names the field', () 
     ['foreign metadata', message('x', { metadata: { team: 'x' } }), 'metadata.team: Extra inputs are not permitted'],
   ];
   it.each(rows)('%s', async (_, body, text) => {
-    const { status, json } = await gateway.post('/v1/messages', body);
+    const { status, json } = await offline.post('/v1/messages', body);
     expect([status, json]).toMatchObject([
       400,
       { type: 'error', error: { type: 'invalid_request_error', message: expect.stringContaining(text) } },
     ]);
+  });
+});
+
+describe('what the messages format does not know is left out, and named in the log', () => {
+  const system = { role: 'system', content: 'be brief' };
+  const rows: [name: string, body: unknown, note: string][] = [
+    [
+      'fields',
+      message('x', { thread: 't', fallbacks: [], user_profile_id: 'u' }),
+      'thread, fallbacks, user_profile_id',
+    ],
+    ['a nested field', turns({ ...user, name: 'x' }), 'messages.0.name'],
+    ['a field of the metadata', message('x', { metadata: { team: 'x' } }), 'metadata.team'],
+    ['a system turn first', turns(system, user), 'messages.0.system'],
+    ['a system turn between a call and its result', turns(user, use, system, result), 'messages.2.system'],
+    ['a block', message([{ type: 'song' }, { type: 'text', text: 'x' }]), 'messages.0.content.0.song'],
+  ];
+  it.each(rows)('%s', async (_, body, note) => {
+    const count = log.length;
+    expect(await gateway.post('/v1/messages', body)).toMatchObject({ status: 200 });
+    await expect.poll(() => log.slice(count)).toMatchObject([{ status: 200, note: `ignored ${note}` }]);
+  });
+
+  it('and refused by --spec-only', async () => {
+    for (const [, body] of rows) {
+      expect((await strict.post('/v1/messages', body, { 'x-api-key': key })).status).toBe(400);
+    }
   });
 });
 

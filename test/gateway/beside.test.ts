@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LogEntry } from '../../src/gateway/types.ts';
+import { dig, imageOf, key, message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+let strict: GatewayUnderTest;
+let offline: GatewayUnderTest;
+const log: LogEntry[] = [];
+beforeAll(async () => {
+  gateway = await startGateway({ log: (entry) => void log.push(entry) });
+  strict = await startGateway({ specOnly: true });
+  offline = await startGateway({ refuseUnknown: true });
+});
+afterAll(async () => {
+  await Promise.all([gateway.close(0), strict.close(0), offline.close(0)]);
+});
+
+async function get(path: string, headers: Record<string, string>): Promise<unknown> {
+  const response = await fetch(gateway.url + path, { headers });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+describe('lists of models', () => {
+  it('come in the shape of the content format', async () => {
+    const { models } = (await get('/v1beta/models?pageSize=50', { 'x-goog-api-key': key })) as { models: object[] };
+    expect(models.map((model) => dig(model, 'name'))).toEqual(
+      ['text', 'chat', 'image', 'edit'].map((use) => `models/local-${use}`),
+    );
+    expect(models[0]).toMatchObject({
+      inputTokenLimit: expect.any(Number),
+      outputTokenLimit: expect.any(Number),
+      supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    });
+    expect(await get('/v1beta/models/local-image', { 'x-goog-api-key': key })).toEqual(models[2]);
+  });
+
+  it('come in the shape of the messages format, without the models that draw', async () => {
+    const list = await get('/v1/models?limit=20', { 'x-api-key': key });
+    const model = (id: string): object => ({
+      type: 'model',
+      id,
+      display_name: expect.any(String),
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
+    expect(list).toEqual({
+      data: [model('local-text'), model('local-chat')],
+      has_more: false,
+      first_id: 'local-text',
+      last_id: 'local-chat',
+    });
+    expect(await get('/v1/models/local-chat', { 'x-api-key': key })).toEqual(model('local-chat'));
+  });
+
+  it('at the path of both formats come in the shape that the key is of', async () => {
+    for (const [path, headers] of [
+      [`/v1/models?key=${key}`, {}],
+      ['/v1/models', { 'x-goog-api-key': key }],
+    ] as const)
+      expect(await get(path, headers)).toHaveProperty('models');
+  });
+
+  it('need the key', async () => {
+    const { status } = await fetch(`${gateway.url}/v1/models`);
+    expect(status).toBe(401);
+  });
+});
+
+describe('counts of tokens', () => {
+  it('are those of the reply, in the content format', async () => {
+    const body = turn('a long question', { systemInstruction: { parts: [{ text: 'be brief' }] } });
+    const model = '/v1beta/models/local-text';
+    const reply = await gateway.post(`${model}:generateContent`, body);
+    const counted = await gateway.post(`${model}:countTokens`, body);
+    const tokens = dig(reply.json, 'usageMetadata', 'promptTokenCount');
+    expect(counted.json).toEqual({
+      totalTokens: tokens,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: tokens }],
+    });
+    const wrapped = { generateContentRequest: { model: 'models/local-text', ...body } };
+    expect((await gateway.post(`${model}:countTokens`, wrapped)).json).toEqual(counted.json);
+    expect((await gateway.post(`${model}:countTokens`, { contents: [] })).status).toBe(400);
+  });
+
+  it('are those of the reply, in the messages format, and need no max_tokens', async () => {
+    const body = message('a long question', { system: 'be brief', thinking: { type: 'enabled', budget_tokens: 5000 } });
+    const { input_tokens } = dig((await gateway.post('/v1/messages', { ...body, max_tokens: 9000 })).json, 'usage') as {
+      input_tokens: number;
+    };
+    const asked: object = { ...body, max_tokens: undefined };
+    expect(await gateway.post('/v1/messages/count_tokens', asked)).toMatchObject({
+      status: 200,
+      json: { input_tokens },
+    });
+    expect((await gateway.post('/v1/messages/count_tokens', { ...asked, messages: [] })).status).toBe(400);
+  });
+});
+
+describe("a vendor's model", () => {
+  const path = (model: string, action = 'generateContent'): string => `/v1beta/models/${model}:${action}`;
+  const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const picture = { inlineData: { mimeType: 'image/png', data: dot } };
+  const edit = { contents: [{ role: 'user', parts: [{ text: 'invert' }, picture] }] };
+  const draw = { generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } };
+
+  const rows: [asked: string, body: object, model: string][] = [
+    ['gemini-2.5-flash', turn('hi'), 'local-text'],
+    ['gemini-2.5-flash', edit, 'local-text'],
+    ['gemini-2.5-flash', turn('a boat', draw), 'local-image'],
+    ['gemini-2.5-flash', { ...edit, ...draw }, 'local-edit'],
+    ['gemini-2.5-flash-image', turn('a boat'), 'local-image'],
+    ['gemini-2.5-flash-image-preview', edit, 'local-edit'],
+    ['gemma-3-27b-it', turn('hi'), 'local-text'],
+  ];
+  it.each(rows)('%s is answered by the local model of the use, which the log names', async (asked, body, model) => {
+    const count = log.length;
+    const { status, json } = await gateway.post(path(asked), body);
+    expect([status, dig(json, 'modelVersion')]).toEqual([200, model]);
+    expect(imageOf(json).bytes.length > 100).toBe(/image|edit/.test(model));
+    await expect.poll(() => log.slice(count)).toMatchObject([{ model, note: `${asked} is answered by ${model}` }]);
+  });
+
+  it('streams and is counted too', async () => {
+    const streamed = await gateway.post(path('gemini-2.5-pro', 'streamGenerateContent?alt=sse'), turn('hi'));
+    expect(streamed.text).toMatch(/^data: .*local-text/);
+    expect((await gateway.post(path('gemini-2.5-pro', 'countTokens'), turn('hi'))).status).toBe(200);
+  });
+
+  it('in the messages format is answered by local-chat', async () => {
+    const count = log.length;
+    const { status, json } = await gateway.post('/v1/messages', message('hi', { model: 'claude-sonnet-4-5' }));
+    expect([status, dig(json, 'model')]).toEqual([200, 'local-chat']);
+    const note = 'claude-sonnet-4-5 is answered by local-chat';
+    await expect.poll(() => log.slice(count)).toMatchObject([{ model: 'local-chat', note }]);
+  });
+
+  it('is not found with --spec-only, nor by --offline, where nobody reads the log', async () => {
+    const headers = { 'x-vendor-a-api-key': key };
+    for (const server of [strict, offline]) {
+      expect((await server.post(path('gemini-2.5-flash'), turn('hi'), headers)).status).toBe(404);
+      const reply = await server.post('/v1/messages', message('hi', { model: 'claude-9' }), { 'x-api-key': key });
+      expect(reply).toMatchObject({ status: 404, json: { error: { type: 'not_found_error' } } });
+    }
+  });
+});

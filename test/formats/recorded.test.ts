@@ -123,7 +123,7 @@ function citationsIn(value: unknown): number {
 }
 
 function kindOf(part: ContentPart): string {
-  const kinds = { text: 'text', blob: 'inlineData', call: 'functionCall' };
+  const kinds = { text: 'text', blob: 'inlineData', call: 'functionCall', 'call-piece': 'functionCall' };
   return part.kind === 'other' ? (part.keys.find((key) => key !== 'thoughtSignature') ?? 'empty') : kinds[part.kind];
 }
 

@@ -49,6 +49,14 @@ export function createDeadlines(): (ms: number) => Deadline {
   };
 }
 
+/** What ended the time of a reply that came, where something did: its time was over, or the caller's own error. */
+export function endOf({ signal, explain }: Deadline): GatewayError | undefined {
+  if (!signal.aborted) return undefined;
+  const reason = explain(signal.reason, 'reading');
+  if (reason instanceof GatewayError) return reason;
+  throw reason;
+}
+
 interface Clock extends Deadline {
   start(ms: number): void;
 }

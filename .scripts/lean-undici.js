@@ -29,8 +29,6 @@ const edits = {
     ["const { IncomingMessage } = require('node:http')", ''],
     ['constructor === IncomingMessage', "constructor.name === 'IncomingMessage'"],
   ],
-  // Whether an idle connection still stands is src/transport/connections.ts's to find out, and not before every request.
-  'lib/dispatcher/client-h1.js': [['client[kPending] > 0 && socket[kSocketUsed]', 'false']],
   // node:http costs a millisecond and is asked for one number: its default, which no flag of ours changes.
   'lib/dispatcher/client.js': [["const http = require('node:http')", 'const http = { maxHeaderSize: 16384 }']],
 };

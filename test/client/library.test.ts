@@ -1,26 +1,14 @@
-import { getEventListeners, once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Client, type ClientOptions, createClient, GatewayError, ResponseError } from '../../src/index.ts';
+import { createClient, GatewayError, ResponseError } from '../../src/index.ts';
 import { createPause } from '../helpers/scripted-server.ts';
-import { canaryKey, eventStream, imageReply, messageEvents, test as base, textReply } from '../helpers/with-server.ts';
+import { canaryKey, eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
+import { test } from './library-client.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const png = Buffer.from(dot, 'base64');
-
-const test = base.extend<{ client: (more?: Partial<ClientOptions>) => Client }>({
-  client: async ({ server }, use) => {
-    const open: Client[] = [];
-    await use((more) => {
-      const client = createClient({ baseUrl: server.url, apiKey: canaryKey, ...more });
-      open.push(client);
-      return client;
-    });
-    for (const client of open) await client.close();
-  },
-});
 
 test('generateContent sends the fields that were set and answers with one shape', async ({ server, client }) => {
   server.reply({ body: textReply('Hello') });
@@ -170,78 +158,6 @@ test('a signal ends a call with its own reason, before and while it is sent', as
   await server.received(1);
   abort.abort(reason);
   await expect(call).rejects.toBe(reason);
-});
-
-/** Aborts in the loop at its first text; all of the answer is here by then. */
-async function abortInLoop(gateway: Client, { leave }: { leave: boolean }) {
-  const abort = new AbortController();
-  const reason = new Error('enough');
-  const stream = gateway.streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { signal: abort.signal });
-  const texts: string[] = [];
-  const looped: unknown = await (async () => {
-    for await (const delta of stream) {
-      if (delta.type !== 'text') continue;
-      texts.push(delta.text);
-      abort.abort(reason);
-      if (leave) break;
-    }
-  })().catch((error: unknown) => error);
-  return { stream, texts, looped, reason };
-}
-
-test('after an abort in the loop no delta of a buffered stream comes, and reply() rejects with its reason', async ({
-  server,
-  client,
-}) => {
-  server.always({ body: eventStream(...messageEvents('one', 'two', 'three')) });
-  const { stream, texts, looped, reason } = await abortInLoop(client(), { leave: false });
-  expect(texts).toEqual(['one']);
-  expect(looped).toBe(reason);
-  await expect(stream.reply()).rejects.toBe(reason);
-  const left = await abortInLoop(client(), { leave: true });
-  expect(left.looped).toBeUndefined();
-  await expect(left.stream.reply()).rejects.toBe(left.reason);
-});
-
-test('an abort at the last delta rejects, and one after the loop changes nothing', async ({ server, client }) => {
-  server.always({ body: eventStream(...messageEvents('one')) });
-  const request = { model: 'm', maxTokens: 5, prompt: 'x' };
-  const abort = new AbortController();
-  const reason = new Error('enough');
-  const stream = client().streamMessages(request, { signal: abort.signal });
-  const looped = (async () => {
-    for await (const delta of stream) if (delta.type === 'end') abort.abort(reason);
-  })();
-  await expect(looped).rejects.toBe(reason);
-  const later = new AbortController();
-  const whole = client().streamMessages(request, { signal: later.signal });
-  for await (const delta of whole) expect(delta).toBeDefined();
-  later.abort(reason);
-  expect(await whole.reply()).toMatchObject({ text: 'one', complete: true });
-});
-
-test('when time is up in the loop, no delta comes and the error holds the reply', async ({ server, client }) => {
-  server.reply({ body: eventStream(...messageEvents('one', 'two')) });
-  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { timeoutMs: 1500 });
-  const texts: string[] = [];
-  const looped: unknown = await (async () => {
-    for await (const delta of stream) {
-      if (delta.type !== 'text') continue;
-      texts.push(delta.text);
-      const over = new AbortController();
-      setTimeout(() => over.abort(), 1510);
-      await once(over.signal, 'abort');
-    }
-  })().catch((error: unknown) => error);
-  expect(texts).toEqual(['one']);
-  expect(looped).toMatchObject({ class: 'incomplete', reply: { text: 'onetwo' } });
-});
-
-test('a call that has ended leaves no listener on its signal', async ({ server, client }) => {
-  server.always({ body: textReply('ok') });
-  const { signal } = new AbortController();
-  await client().generateContent({ model: 'm', prompt: 'x' }, { signal });
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('timeoutMs bounds a call', async ({ server, client }) => {

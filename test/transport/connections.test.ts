@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Lane, openConnections } from '../../src/transport/connections.ts';

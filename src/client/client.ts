@@ -74,7 +74,12 @@ async function askContent<Image extends Picture>(
   try {
     const body = encodeContentRequest({ ...fields, inline: opened.inline });
     const answered = await sender.send(contentPost(model, use, body), deadline);
-    const answer = await readContent(answered.reply, { store: keeper.store, model });
+    const answer = await readContent(answered.reply, {
+      store: keeper.store,
+      model,
+      endOf: () => endOf(deadline),
+      candidates: fields.candidates,
+    });
     return await settle(answer, { answered, keeper, started, image: use === 'image', call, deadline });
   } finally {
     deadline.end();
@@ -97,7 +102,11 @@ async function* askMessages({
   try {
     const body = encodeMessagesRequest({ ...fields, stream, inline: opened.inline });
     const answered = await sender.send(messagesPost(body), deadline);
-    const deltas = readMessage(answered.reply, { store: keeper.store, model: request.model });
+    const deltas = readMessage(answered.reply, {
+      store: keeper.store,
+      model: request.model,
+      endOf: () => endOf(deadline),
+    });
     const answer = yield* flatten(deltas, { call, deadline });
     return await settle(answer, { answered, keeper, started, image: false, call, deadline });
   } finally {

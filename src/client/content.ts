@@ -8,7 +8,8 @@ import { readEvents } from '../transport/sse.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
-import { keepGoodPictures, type PictureStore } from './picture-store.ts';
+import { createWatch, type EndOf } from './deadline.ts';
+import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import { isBare, parseReply, type ReadBody, readDiverted } from './read-json.ts';
 import type { Result, ResultImage, ToolCall } from './result.ts';
@@ -25,18 +26,35 @@ export function contentPost(model: string, use: 'text' | 'image', body: Body): P
   return { path: contentPath(model), use, body };
 }
 
-/** Reads a content-format reply to its end; pictures go to the store. Throws GatewayError. */
-export async function readContent(
-  reply: HttpReply,
-  { store, model }: { store: BlobStore; model: string },
-): Promise<Answer> {
-  const pictures = keepGoodPictures(store);
+/** Where the pictures of a reply go, and what was asked for. */
+export interface ContentReading extends ReplyBounds {
+  store: BlobStore;
+  model: string;
+  /** Candidates that were asked for; 1 by default. */
+  candidates?: number | undefined;
+}
+
+/** So many candidates are read beside those that were asked for. */
+const moreCandidates = 64;
+
+/**
+ * Reads a content-format reply to its end; pictures go to the store. Throws GatewayError, and the reason of the caller's
+ * abort. An answer that came, but took too long to look through, has the error that says so.
+ */
+export async function readContent(reply: HttpReply, reading: ContentReading): Promise<Answer> {
+  const { store, model, endOf, candidates = 1 } = reading;
+  const pictures = keepGoodPictures(store, reading);
   const body = await readDiverted(reply.body, pictures);
   const isStream = looksLikeSse(Buffer.from(body.text.slice(0, 64)));
   const { value, cut } = isStream ? await readStreamed(body, reply) : parseReply(body, reply, 'content');
   if (isBare(value) && cut) return { result: emptyResult(model), error: cut };
-  const result = await contentResult(decodeContentReply(value), { store: pictures, model });
-  return { result, error: cut ?? pictures.failure() };
+  const decoded = decodeContentReply(value);
+  const most = candidates + moreCandidates;
+  const found = decoded.candidates.length;
+  decoded.candidates.splice(most);
+  const { result, late } = await contentResult(decoded, { store: pictures, model, endOf });
+  if (found > most) result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
+  return { result, error: cut ?? pictures.failure() ?? late };
 }
 
 /**
@@ -75,8 +93,10 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** From the decoded reply to the one result shape. */
 async function contentResult(
   reply: ContentReply,
-  { store, model }: { store: PictureStore; model: string },
-): Promise<Result> {
+  { store, model, endOf }: { store: PictureStore; model: string; endOf: EndOf | undefined },
+): Promise<{ result: Result; late: GatewayError | undefined }> {
+  const watch = createWatch(endOf);
+  let late: GatewayError | undefined;
   const first = reply.candidates[0];
   const result = emptyResult(model);
   result.modelVersion = reply.modelVersion;
@@ -86,12 +106,15 @@ async function contentResult(
   result.usage = reply.usage;
   result.stopReason = first?.finishReason ?? reply.blockReason;
   result.thinking = (first && contentThoughts(first)) || undefined;
-  for (const candidate of reply.candidates) await addCandidate(result, candidate, store);
+  for (const candidate of reply.candidates) {
+    late = await watch();
+    await addCandidate(result, candidate, store);
+  }
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
   // The JSON came whole, so the reply is; only the token limit may have cut the answer itself.
   result.complete = !isCutByLimit(result);
-  return result;
+  return { result, late };
 }
 
 async function addCandidate(result: Result, candidate: Candidate, store: PictureStore): Promise<void> {

@@ -4,14 +4,13 @@ import { endsBatch } from '../../batch/runner.ts';
 import type { BatchGate } from '../../batch/gate.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
-import { type Answer, readContent } from '../../client/content.ts';
+import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import { type Deadline, timeOf } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
 import { GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
-import type { BlobStore } from '../../images/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Call, Flight } from './flight.ts';
 import type { PreparedJob } from './request.ts';
@@ -37,6 +36,7 @@ export interface Performing {
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
+  maxImages: number;
   strict: boolean;
   requireComplete: boolean;
   flight: Flight;
@@ -60,7 +60,7 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
     const failure = await attempt(() => answerJob({ job, built: prepared.built, performing, context, call }));
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
-    const error = failure as GatewayError | undefined;
+    const error = await keptRest(failure as GatewayError | undefined, { context, batch });
     if (batch.signal.aborted && error !== undefined && endSignals.has(error.class) && !call.out)
       return { state: 'unsent' };
     const durationMs = batch.io.elapsed() - started;
@@ -97,6 +97,17 @@ async function attempt(act: () => Promise<void>): Promise<unknown> {
 async function kept(failure: unknown, { report, io }: Context): Promise<unknown> {
   if (!(failure instanceof GatewayError) || failure.class !== 'not-written') return failure;
   return keepReply(failure, report, io);
+}
+
+/** The job has failed, and pictures of its reply that were not written are kept. */
+async function keptRest(
+  failure: GatewayError | undefined,
+  { context: { report, io }, batch }: { context: Context; batch: Context },
+): Promise<GatewayError | undefined> {
+  if (failure === undefined || report.lost.images.length === 0) return failure;
+  const told = await keepReply(failure, report, io);
+  await batch.ui.warn(`${failure.message}; ${told.details.hint ?? ''}`);
+  return told;
 }
 
 /** Sent and never answered, or broken off: it may have been billed, so nobody sends it again by accident. */
@@ -144,25 +155,25 @@ async function answerJob(asking: Asking): Promise<void> {
     },
   });
   await performing.turn();
-  const answer = await readAnswer(reply, { job, store, model: built.model });
+  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
+  const end = () => timeOf(call.deadline);
+  const reading = { store, model: built.model, endOf: end, candidates, mostImages: performing.maxImages };
+  const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
   const { images } = answer.result;
   if (images.length > 0) output ??= await planOutput(asking);
-  await output?.save(images, answer.result);
+  // A signal that comes now loses nothing that was paid for: what came is soon written.
+  await output?.save(images, answer.result, end);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
-  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
   await settle(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
   if (built.check) checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
 
-async function readAnswer(
-  reply: HttpReply,
-  { job, store, model }: { job: Job; store: BlobStore; model: string },
-): Promise<Answer> {
-  if (job.command !== 'chat') return readContent(reply, { store, model });
-  const deltas = readMessage(reply, { store, model, joined: true });
+async function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): Promise<Answer> {
+  if (job.command !== 'chat') return readContent(reply, reading);
+  const deltas = readMessage(reply, { ...reading, joined: true });
   for (;;) {
     const next = await deltas.next();
     if (next.done) return next.value;
@@ -173,13 +184,13 @@ async function readAnswer(
 async function planOutput({
   job,
   built: { prompt, model },
-  performing: { strict },
+  performing: { strict, maxImages },
   context,
 }: Asking): Promise<ImageOutput> {
   const { aspect, size } = job.values as { aspect?: string; size?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   try {
-    return await planImages({ output, aspect, size, strict, prompt, model }, context);
+    return await planImages({ output, aspect, size, strict, maxImages, prompt, model }, context);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError('not-written', error.message, { ...error.details, cause: error });

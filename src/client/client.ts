@@ -1,7 +1,8 @@
 import { monotonic } from '../clock.ts';
 import { encodeContentRequest } from '../formats/content/request.ts';
+import type { ContentInput } from '../formats/content/types.ts';
 import { encodeMessagesRequest } from '../formats/messages/request.ts';
-import type { StreamDelta } from '../formats/messages/types.ts';
+import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
 import type {
   CallOptions,
   Client,
@@ -72,7 +73,7 @@ async function askContent<Image extends Picture>(
   const { media, model, ...fields } = request;
   const opened = await openMedia(media);
   try {
-    const body = encodeContentRequest({ ...fields, inline: opened.inline });
+    const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
     const answered = await sender.send(contentPost(model, use, body), deadline);
     const answer = await readContent(answered.reply, {
       store: keeper.store,
@@ -100,7 +101,7 @@ async function* askMessages({
   const keeper = keepInMemory();
   const opened = await openMedia(media);
   try {
-    const body = encodeMessagesRequest({ ...fields, stream, inline: opened.inline });
+    const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
     const answered = await sender.send(messagesPost(body), deadline);
     const deltas = readMessage(answered.reply, {
       store: keeper.store,

@@ -14,9 +14,9 @@ export interface Sender {
 
 /** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
 export function createSender(options: ClientOptions): Sender {
-  const { env = {}, ca, clientCert, clientKey, timeoutMs = 600_000 } = options;
+  const { baseUrl, env = {}, ca, clientCert, clientKey, timeoutMs = 600_000 } = options;
   const known = createTarget({
-    baseUrl: String(options.baseUrl),
+    baseUrl: typeof baseUrl === 'string' ? baseUrl : baseUrl.href,
     key: undefined,
     auth: authOf(options.auth),
     headerNames: options.headerNames,

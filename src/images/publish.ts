@@ -4,7 +4,7 @@ import { codeOf, GatewayError } from '../errors.ts';
 import type { CandidateName } from './naming.ts';
 import { newFileMode, placeFile, type Placing } from './place-file.ts';
 import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from './temp-file.ts';
-import type { StoredBlob } from './types.ts';
+import type { StoredBlob } from './stored-blob.ts';
 
 /** How a picture is published. */
 export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {

@@ -33,7 +33,7 @@ export interface ClientOptions {
   retryMaxWaitMs?: number | undefined;
   /** Repeat only what was surely not billed. */
   retrySafeOnly?: boolean | undefined;
-  /** Where HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
+  /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** PEM of further certificate authorities. */
   ca?: string | undefined;

@@ -15,7 +15,20 @@ export type {
   MessageStream,
   Picture,
   Reply,
+  Signal,
 } from './client/client-types.ts';
+export type {
+  ClientTool,
+  ContentBlock,
+  ContentTurn,
+  MediaBlock,
+  Message,
+  StopReason,
+  TextBlock,
+  Tool,
+  ToolResultBlock,
+  ToolUseBlock,
+} from './client/message-types.ts';
 export type { ResultCandidate, ToolCall } from './client/result.ts';
 export type { Certainty, ErrorClass, ErrorDetails } from './errors.ts';
 export type { Usage } from './formats/content/types.ts';

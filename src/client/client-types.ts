@@ -1,15 +1,20 @@
 import type { ContentInput } from '../formats/content/types.ts';
 import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
-import type { JsonObject } from '../json.ts';
+import type { ContentTurn, Message, Tool } from './message-types.ts';
 import type { Result } from './result.ts';
 
 /** How the key is carried: `auto` is what the service says of each operation (spec.md 5). */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
+/** The AbortSignal of the platform, where its types are loaded (DOM or Node); else what is needed of one. */
+export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
+  ? Known
+  : { readonly aborted: boolean; readonly reason: unknown; throwIfAborted(): void };
+
 /** A gateway and how to speak to it. Nothing is read from the environment or from files unless it is named here. */
 export interface ClientOptions {
   /** With its path prefix, if it has one; without `/v1` or `/v1beta`. */
-  baseUrl: string | URL;
+  baseUrl: string | { readonly href: string };
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all, or one for each operation. */
@@ -28,7 +33,7 @@ export interface ClientOptions {
   retryMaxWaitMs?: number | undefined;
   /** Repeat only what was surely not billed. */
   retrySafeOnly?: boolean | undefined;
-  /** Where HTTPS_PROXY, HTTP_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
+  /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** PEM of further certificate authorities. */
   ca?: string | undefined;
@@ -41,7 +46,7 @@ export interface ClientOptions {
 /** What one call may have beside its request. */
 export interface CallOptions {
   /** Ends the call at once; it rejects with the signal's reason. */
-  signal?: AbortSignal | undefined;
+  signal?: Signal | undefined;
   /** ms, instead of the client's. */
   timeoutMs?: number | undefined;
   /** Reject an answer that the token limit cut. */
@@ -57,21 +62,38 @@ export interface FolderOptions extends CallOptions {
 /** A picture or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
+/** Fields that take JSON: in a request any interface fits whose values JSON can carry. */
+type JsonField = 'contents' | 'messages' | 'tools' | 'toolConfig' | 'toolChoice' | 'metadata' | 'schema' | 'body';
+
 /** A content-format request (spec.md 2.1); what is absent is not sent. */
-export interface ContentRequest extends Omit<ContentInput, 'inline' | 'body'> {
+export interface ContentRequest extends Omit<ContentInput, 'inline' | JsonField> {
   model: string;
+  /** Earlier turns, sent before the prompt as they are. */
+  contents?: readonly ContentTurn[] | undefined;
+  /** Function declarations, and tools that the gateway runs. */
+  tools?: readonly object[] | undefined;
+  toolConfig?: object | undefined;
+  /** JSON Schema, sent as responseJsonSchema with responseMimeType application/json. */
+  schema?: object | boolean | undefined;
   /** Pictures, or files with their type; they follow the prompt in its turn. */
   media?: readonly MediaInput[] | undefined;
   /** A whole body that the fields above are laid over. */
-  body?: JsonObject | undefined;
+  body?: object | undefined;
 }
 
 /** A messages-format request (spec.md 2.3); what is absent is not sent. */
-export interface MessagesRequest extends Omit<MessagesInput, 'inline' | 'body' | 'stream'> {
+export interface MessagesRequest extends Omit<MessagesInput, 'inline' | 'stream' | JsonField> {
+  /** Earlier turns. */
+  messages?: readonly Message[] | undefined;
+  tools?: readonly Tool[] | undefined;
+  toolChoice?: object | undefined;
+  metadata?: object | undefined;
+  /** JSON Schema, sent as output_config.format. */
+  schema?: object | boolean | undefined;
   /** Pictures and PDF files; they stand before the prompt in its turn. */
   media?: readonly MediaInput[] | undefined;
   /** A whole body that the fields above are laid over. */
-  body?: JsonObject | undefined;
+  body?: object | undefined;
 }
 
 /** A picture of a reply. */

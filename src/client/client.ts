@@ -1,7 +1,8 @@
 import { monotonic } from '../clock.ts';
 import { encodeContentRequest } from '../formats/content/request.ts';
+import type { ContentInput } from '../formats/content/types.ts';
 import { encodeMessagesRequest } from '../formats/messages/request.ts';
-import type { StreamDelta } from '../formats/messages/types.ts';
+import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
 import type {
   CallOptions,
   Client,
@@ -14,6 +15,7 @@ import type {
   Reply,
 } from './client-types.ts';
 import type { Answered } from './connection.ts';
+import { type Deadline, endOf } from './deadline.ts';
 import { type Answer, contentPost, readContent } from './content.ts';
 import { keepInFolder, keepInMemory, type Keeper } from './keep-pictures.ts';
 import { openMedia } from './media.ts';
@@ -50,7 +52,8 @@ export function createClient(options: ClientOptions): Client {
         if (next.done) return next.value;
       }
     },
-    streamMessages: (request, call = {}) => openStream(askMessages({ sender, request, call, stream: true })),
+    streamMessages: (request, call = {}) =>
+      openStream(askMessages({ sender, request, call, stream: true }), call.signal),
     close: () => sender.close(),
   };
 }
@@ -66,14 +69,21 @@ async function askContent<Image extends Picture>(
   keeper: Keeper<Image>,
 ): Promise<Reply<Image>> {
   const started = monotonic();
+  const deadline = sender.startDeadline(call);
   const { media, model, ...fields } = request;
   const opened = await openMedia(media);
   try {
-    const body = encodeContentRequest({ ...fields, inline: opened.inline });
-    const answered = await sender.send(contentPost(model, use, body), call);
-    const answer = await readContent(answered.reply, { store: keeper.store, model });
-    return await settle(answer, { answered, keeper, started, image: use === 'image', call });
+    const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
+    const answered = await sender.send(contentPost(model, use, body), deadline);
+    const answer = await readContent(answered.reply, {
+      store: keeper.store,
+      model,
+      endOf: () => endOf(deadline),
+      candidates: fields.candidates,
+    });
+    return await settle(answer, { answered, keeper, started, image: use === 'image', call, deadline });
   } finally {
+    deadline.end();
     await opened.cleanup();
     await keeper.store.discard();
   }
@@ -86,27 +96,40 @@ async function* askMessages({
   stream,
 }: Asked<MessagesRequest> & { stream: true | undefined }): AsyncGenerator<StreamDelta, Reply> {
   const started = monotonic();
+  const deadline = sender.startDeadline(call);
   const { media, ...fields } = request;
   const keeper = keepInMemory();
   const opened = await openMedia(media);
   try {
-    const body = encodeMessagesRequest({ ...fields, stream, inline: opened.inline });
-    const answered = await sender.send(messagesPost(body), call);
-    const deltas = readMessage(answered.reply, { store: keeper.store, model: request.model });
-    const answer = yield* flatten(deltas);
-    return await settle(answer, { answered, keeper, started, image: false, call });
+    const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
+    const answered = await sender.send(messagesPost(body), deadline);
+    const deltas = readMessage(answered.reply, {
+      store: keeper.store,
+      model: request.model,
+      endOf: () => endOf(deadline),
+    });
+    const answer = yield* flatten(deltas, { call, deadline });
+    return await settle(answer, { answered, keeper, started, image: false, call, deadline });
   } finally {
+    deadline.end();
     await opened.cleanup();
     await keeper.store.discard();
   }
 }
 
-async function* flatten(deltas: AsyncGenerator<StreamDelta[], Answer>): AsyncGenerator<StreamDelta, Answer> {
+/** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */
+async function* flatten(
+  deltas: AsyncGenerator<StreamDelta[], Answer>,
+  { call, deadline }: Pick<Settling<never>, 'call' | 'deadline'>,
+): AsyncGenerator<StreamDelta, Answer> {
   try {
     for (;;) {
       const next = await deltas.next();
       if (next.done) return next.value;
-      yield* next.value;
+      for (const delta of next.value) {
+        call.signal?.throwIfAborted();
+        if (!deadline.signal.aborted) yield delta;
+      }
     }
   } finally {
     await deltas.return(undefined as never);
@@ -120,17 +143,22 @@ interface Settling<Image extends Picture> {
   /** Whether a picture was asked for. */
   image: boolean;
   call: CallOptions;
+  deadline: Deadline;
 }
 
 /** The reply, or the error that it means. */
 async function settle<Image extends Picture>(
   { result, error }: Answer,
-  { answered, keeper, started, image, call }: Settling<Image>,
+  { answered, keeper, started, image, call, deadline }: Settling<Image>,
 ): Promise<Reply<Image>> {
-  const kept = await keeper.keep(result);
+  const kept = await keeper.keep(result, deadline.signal);
+  call.signal?.throwIfAborted();
   const durationMs = Math.round(monotonic() - started);
   const reply = { ...kept, attempts: answered.attempts, durationMs };
-  const verdict = error ?? judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
+  const verdict =
+    error ??
+    endOf(deadline) ??
+    judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
   if (verdict) throw new ResponseError(verdict, reply);
   const doubt = doubtOf(result);
   if (doubt) reply.warnings.push(doubt.what);

@@ -24,6 +24,8 @@ export interface CallOptions {
 export interface Answered {
   reply: HttpReply;
   attempts: number;
+  /** Bounds what is done with the reply, too. */
+  deadline: Deadline;
 }
 
 /** Opens connections; the HTTP client is loaded now, not at start-up. */
@@ -68,7 +70,7 @@ export async function sendPost(
       gate: options.gate,
     });
     const { status, headers, body } = reply;
-    return { attempts, reply: { status, headers, body: explained(body, deadline) } };
+    return { attempts, deadline, reply: { status, headers, body: explained(body, deadline) } };
   } catch (error) {
     throw deadline.explain(error, phase);
   }

@@ -10,7 +10,8 @@ import { divertBase64 } from '../transport/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
-import { keepGoodPictures, type PictureStore } from './picture-store.ts';
+import { createWatch, type EndOf } from './deadline.ts';
+import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import { type Decoded, readPieces } from './content-stream.ts';
 import { peek } from './peek.ts';
@@ -35,17 +36,33 @@ export function contentPost(model: string, use: 'text' | 'image', body: Body): P
   return { path: contentPath(model), use, body };
 }
 
-/** Reads a content-format reply to its end; pictures go to the store. Throws GatewayError. */
-export async function readContent(
-  reply: HttpReply,
-  { store, model }: { store: BlobStore; model: string },
-): Promise<Answer> {
-  const pictures = keepGoodPictures(store);
+/** Where the pictures of a reply go, and what was asked for. */
+export interface ContentReading extends ReplyBounds {
+  store: BlobStore;
+  model: string;
+  /** Candidates that were asked for; 1 by default. */
+  candidates?: number | undefined;
+}
+
+/** So many candidates are read beside those that were asked for. */
+const moreCandidates = 64;
+
+/**
+ * Reads a content-format reply to its end; pictures go to the store. Throws GatewayError, and the reason of the caller's
+ * abort. An answer that came, but took too long to look through, has the error that says so.
+ */
+export async function readContent(reply: HttpReply, reading: ContentReading): Promise<Answer> {
+  const { store, model, endOf, candidates = 1 } = reading;
+  const pictures = keepGoodPictures(store, reading);
   const { decoded, cut } = await decodeBody(reply, pictures);
   if (decoded === undefined) return { result: emptyResult(model), error: cut };
+  const most = candidates + moreCandidates;
+  const found = decoded.candidates.length;
+  decoded.candidates.splice(most);
   const calls = decoded.candidates.flatMap(({ parts }) => joinCalls(parts));
-  const result = await contentResult(decoded, { store: pictures, model, calls });
-  return answerOf(result, cut ?? pictures.failure() ?? (result.complete ? partOfCall(calls) : undefined));
+  const { result, late } = await contentResult(decoded, { store: pictures, model, calls, endOf });
+  if (found > most) result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
+  return answerOf(result, cut ?? pictures.failure() ?? late ?? (result.complete ? partOfCall(calls) : undefined));
 }
 
 async function decodeBody(reply: HttpReply, pictures: PictureStore): Promise<Decoded> {
@@ -71,11 +88,20 @@ function partOfCall(calls: readonly JoinedCall[]): GatewayError | undefined {
   });
 }
 
+interface Resulting {
+  store: PictureStore;
+  model: string;
+  calls: readonly JoinedCall[];
+  endOf: EndOf | undefined;
+}
+
 /** From the decoded reply to the one result shape. */
 async function contentResult(
   reply: ContentReply,
-  { store, model, calls }: { store: PictureStore; model: string; calls: readonly JoinedCall[] },
-): Promise<Result> {
+  { store, model, calls, endOf }: Resulting,
+): Promise<{ result: Result; late: GatewayError | undefined }> {
+  const watch = createWatch(endOf);
+  let late: GatewayError | undefined;
   const first = reply.candidates[0];
   const result = emptyResult(model);
   result.modelVersion = reply.modelVersion;
@@ -85,12 +111,15 @@ async function contentResult(
   result.usage = reply.usage;
   result.stopReason = first?.finishReason ?? reply.blockReason;
   result.thinking = (first && contentThoughts(first)) || undefined;
-  for (const candidate of reply.candidates) await addCandidate(result, candidate, store);
+  for (const candidate of reply.candidates) {
+    late = await watch();
+    await addCandidate(result, candidate, store);
+  }
   result.toolCalls = calls.map(({ id, name, input }) => ({ id, name, input }));
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
   result.complete = endedWell(result);
-  return result;
+  return { result, late };
 }
 
 async function addCandidate(result: Result, candidate: Candidate, store: PictureStore): Promise<void> {

@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 
 /** How far an exchange got; decides what a timeout means (design.md section 4). */
@@ -46,6 +48,38 @@ export function createDeadlines(): (ms: number) => Deadline {
     const clock = idle.pop() ?? createClock((ended) => idle.push(ended));
     clock.start(ms);
     return clock;
+  };
+}
+
+/** Asked between the steps of work on a reply that came: what it means that time is over. Throws what else ends the work. */
+export type EndOf = () => GatewayError | undefined;
+
+/** Time is over, where it is. */
+export function timeOf({ signal, explain }: Deadline): GatewayError | undefined {
+  const end = signal.aborted ? explain(signal.reason, 'reading') : undefined;
+  return end === signal.reason ? undefined : (end as GatewayError);
+}
+
+/** The same; throws the reason of the caller's abort. */
+export function endOf(deadline: Deadline): GatewayError | undefined {
+  const end = timeOf(deadline);
+  if (end === undefined) deadline.signal.throwIfAborted();
+  return end;
+}
+
+/** Work that takes longer, in ms, lets the event loop turn: without it nobody hears of a signal, or of the time. */
+const longWorkMs = 20;
+
+/** Asks in a later turn where the work takes long. */
+export function createWatch(endOf: EndOf | undefined): () => Promise<GatewayError | undefined> {
+  let since = monotonic();
+  return async () => {
+    if (endOf === undefined) return undefined;
+    if (monotonic() - since > longWorkMs) {
+      await turn();
+      since = monotonic();
+    }
+    return endOf();
   };
 }
 

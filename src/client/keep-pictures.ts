@@ -14,8 +14,8 @@ import type { Result, ResultImage } from './result.ts';
 /** Where the pictures of one call go. */
 export interface Keeper<Image extends Picture> {
   store: BlobStore;
-  /** The reply for the caller, its pictures kept. */
-  keep(result: Result): Promise<Reply<Image>>;
+  /** The reply for the caller, its pictures kept: as many as there were when the signal ended it. */
+  keep(result: Result, signal: AbortSignal): Promise<Reply<Image>>;
 }
 
 /** Keeps pictures in memory. */
@@ -54,10 +54,11 @@ function keeper<Image extends Picture>(
 ): Keeper<Image> {
   return {
     store,
-    async keep(result) {
+    async keep(result, signal) {
       const images: Image[] = [];
       const warnings = [...result.warnings];
       for (const image of result.images) {
+        if (signal.aborted) break;
         const { blob, candidate, declaredType } = image;
         const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
         const { width, height } = await imageFacts(blob.head);

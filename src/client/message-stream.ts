@@ -3,7 +3,10 @@ import type { StreamDelta } from '../formats/messages/types.ts';
 import type { MemoryPicture, MessageStream, Reply } from './client-types.ts';
 
 /** What a generator returns or throws is kept for `reply`; its deltas go to whoever loops. */
-export function openStream(asking: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>): MessageStream {
+export function openStream(
+  asking: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
+  signal: AbortSignal | undefined,
+): MessageStream {
   let outcome: { reply: Reply } | { error: unknown } | undefined;
   async function next(): Promise<IteratorResult<StreamDelta, undefined>> {
     try {
@@ -24,6 +27,7 @@ export function openStream(asking: AsyncGenerator<StreamDelta, Reply<MemoryPictu
     [Symbol.asyncIterator]: () => ({ next, return: leave }),
     async reply() {
       while (outcome === undefined) if ((await next()).done) break;
+      if (outcome === undefined) signal?.throwIfAborted();
       if (outcome === undefined) throw new GatewayError('incomplete', 'the stream was left before its end');
       if ('error' in outcome) throw outcome.error;
       return outcome.reply;

@@ -13,14 +13,14 @@ import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { type Answer, answerOf, emptyResult } from './content.ts';
 import { messageResult } from './message-result.ts';
-import { keepGoodPictures, type PictureStore } from './picture-store.ts';
+import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { readWhilePatient } from './patience.ts';
 import { peek } from './peek.ts';
 import { isBare, parseReply, readDiverted } from './read-json.ts';
 import { createTextCleaner, type TextCleaner } from './text-cleaner.ts';
 
 /** Where the pictures of a reply go, and the model that was asked for. */
-export interface ReadingOptions {
+export interface ReadingOptions extends ReplyBounds {
   store: BlobStore;
   model: string;
   /** Text deltas of one block that arrive together may be one: for readers that join them anyway. */
@@ -49,7 +49,7 @@ export function messagesPost(body: Body): Post {
  */
 export async function* readMessage(reply: HttpReply, options: ReadingOptions): AsyncGenerator<StreamDelta[], Answer> {
   const { head, chunks } = await peek(reply.body);
-  const store = keepGoodPictures(options.store);
+  const store = keepGoodPictures(options.store, options);
   if (looksLikeSse(head)) return yield* readStream(chunks, { ...options, store });
   const { value, cut } = parseReply(await readDiverted(chunks, store), reply, 'messages');
   if (isBare(value) && cut) return { result: emptyResult(options.model), error: cut };

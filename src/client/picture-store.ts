@@ -1,32 +1,57 @@
 import { GatewayError } from '../errors.ts';
-import type { BlobStore, StoredBlob } from '../images/types.ts';
+import { createMemoryStore } from '../images/store.ts';
+import type { StoredBlob } from '../images/stored-blob.ts';
+import type { BlobStore } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
+import { createWatch, type EndOf } from './deadline.ts';
+
+/** What bounds the work on a reply that has come. */
+export interface ReplyBounds {
+  /** Looked at between pictures and candidates. */
+  endOf?: EndOf | undefined;
+  /** So many pictures get files of their own; further ones of a text stay in memory, for they are not written. */
+  mostImages?: number | undefined;
+}
 
 /** Takes the pictures of one reply. One that is no Base64 does not spoil the others: they were paid for too. */
 export interface PictureStore extends Base64Diversion {
-  /** Undefined for a picture that was no Base64. Throws GatewayError not-written. */
+  /** Undefined for a picture that was no Base64, or one too many for the time. Throws GatewayError not-written, or the caller's abort. */
   resolve(data: string): Promise<StoredBlob | undefined>;
-  /** Why the first bad picture was bad (bad-reply). */
+  /** Why a picture is missing: the first bad one (bad-reply), or the time. */
   failure(): GatewayError | undefined;
 }
 
 /** Keeps the good pictures of a reply in a store, and remembers that one was bad. */
-export function keepGoodPictures(store: BlobStore): PictureStore {
+export function keepGoodPictures(store: BlobStore, { endOf, mostImages = Infinity }: ReplyBounds = {}): PictureStore {
   const bad = new Map<string, GatewayError>();
+  const stored = new Set<string>();
+  const watch = createWatch(endOf);
+  let count = 0;
+  let memory: BlobStore | undefined;
   let failure: GatewayError | undefined;
+  /** Where a picture goes: what is not written anyway needs no file; nowhere when it is one too many and time is over. */
+  const storeFor = (data: string, late: GatewayError | undefined): BlobStore | undefined => {
+    const isWanted = ++count <= mostImages;
+    if (stored.has(data) || (isWanted && late === undefined)) return store;
+    return isWanted || late === undefined ? (memory ??= createMemoryStore()) : undefined;
+  };
   return {
     open() {
       const { sink, placeholder } = store.open();
+      stored.add(placeholder);
       return { placeholder, sink: untilBad(sink, (error) => bad.set(placeholder, error)) };
     },
     async resolve(data) {
-      let error = bad.get(data);
-      const blob = error
-        ? undefined
-        : await orBad(
-            () => store.resolve(data),
-            (thrown) => (error = thrown),
-          );
+      const late = await watch();
+      const target = storeFor(data, late);
+      let error = target === undefined ? late : bad.get(data);
+      const blob =
+        error || !target
+          ? undefined
+          : await orBad(
+              () => target.resolve(data),
+              (thrown) => (error = thrown),
+            );
       failure ??= error;
       return blob;
     },

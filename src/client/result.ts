@@ -1,6 +1,7 @@
 import type { Usage } from '../formats/content/types.ts';
-import type { StoredBlob } from '../images/types.ts';
+import type { StoredBlob } from '../images/stored-blob.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { StopReason } from './message-types.ts';
 
 /** A candidate as the result document shows it (design.md section 2). */
 export interface ResultCandidate {
@@ -43,13 +44,13 @@ export interface Result {
   images: ResultImage[];
   toolCalls: ToolCall[];
   /** As the gateway gave it: a finish reason or a stop reason. */
-  stopReason?: string | undefined;
+  stopReason?: StopReason | undefined;
   stopSequence?: string | undefined;
   stopDetails?: JsonValue | undefined;
   promptFeedback?: JsonObject | undefined;
   usage?: Usage | undefined;
   /** Assistant content blocks of a messages reply, as a later turn wants them back. */
-  content?: JsonValue[] | undefined;
+  content?: JsonObject[] | undefined;
   warnings: string[];
   /** Whether the reply came whole, and the reason why it ended says so too. */
   complete: boolean;

@@ -1,20 +1,22 @@
 import type { Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 import { type Answered, openConnections, sendPost } from './connection.ts';
-import { startDeadline } from './deadline.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
 import { addressPost, createTarget, type Post, type Target } from './target.ts';
 
 /** Sends the posts of one client over kept connections. */
 export interface Sender {
-  send(post: Post, call: CallOptions): Promise<Answered>;
+  /** Starts the time of a call: the whole of it is bounded, not its request alone. */
+  startDeadline(call: CallOptions): Deadline;
+  send(post: Post, deadline: Deadline): Promise<Answered>;
   close(): Promise<void>;
 }
 
 /** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
 export function createSender(options: ClientOptions): Sender {
-  const { env = {}, ca, clientCert, clientKey, timeoutMs = 600_000 } = options;
+  const { baseUrl, env = {}, ca, clientCert, clientKey, timeoutMs = 600_000 } = options;
   const known = createTarget({
-    baseUrl: String(options.baseUrl),
+    baseUrl: typeof baseUrl === 'string' ? baseUrl : baseUrl.href,
     key: undefined,
     auth: authOf(options.auth),
     headerNames: options.headerNames,
@@ -31,8 +33,8 @@ export function createSender(options: ClientOptions): Sender {
     safeOnly: options.retrySafeOnly === true,
   };
   return {
-    async send(post, call) {
-      const deadline = startDeadline(call.timeoutMs ?? timeoutMs, call.signal);
+    startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
+    async send(post, deadline) {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, ca, clientCert, clientKey });
       return sendPost(await transport, addressPost(await target, post), { use: post.use, deadline, policy });

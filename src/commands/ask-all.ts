@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { type EndOf, endOf } from '../client/deadline.ts';
 import { type Answer, readContent } from '../client/content.ts';
 import type { Post } from '../client/target.ts';
 import { type ErrorClass, GatewayError, messageOf } from '../errors.ts';
@@ -16,6 +17,8 @@ export interface Asking {
   model: string;
   images: ImageOutput;
   count: number;
+  /** Candidates that each reply should have. */
+  candidates: number | undefined;
   lost: Lost;
 }
 
@@ -39,7 +42,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function askAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(atOnce);
-  const state: State = { over: undefined, thrown: undefined, isDiskInDoubt: false };
+  const state: State = { over: undefined, thrown: undefined, endOf: () => undefined, isDiskInDoubt: false };
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < asking.count; index++) {
     const before = saved[index - 1];
@@ -53,12 +56,14 @@ interface State {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
+  /** Of all requests together. */
+  endOf: EndOf;
   /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
 }
 
 async function ask(
-  { session, post, model, images, lost }: Asking,
+  { session, post, model, images, lost, candidates }: Asking,
   state: State,
   before: Promise<unknown> | undefined,
 ): Promise<Outcome> {
@@ -67,8 +72,10 @@ async function ask(
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const { reply } = await session.send(post);
-    return { answer: await readContent(reply, { store, model }) };
+    const { reply, deadline } = await session.send(post);
+    state.endOf = () => endOf(deadline);
+    const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
+    return { answer: await readContent(reply, reading) };
   } catch (error) {
     return { failure: noteEnd(error, state) };
   }
@@ -82,7 +89,7 @@ async function saveBehind(
   await before;
   const outcome = await asked;
   const result = outcome.answer?.result;
-  if (result) await images.save(result.images, result).catch((error) => noteEnd(error, state));
+  if (result) await images.save(result.images, result, state.endOf).catch((error) => noteEnd(error, state));
   return outcome;
 }
 

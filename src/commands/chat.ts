@@ -50,8 +50,8 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const earlier = resumed?.earlier;
   const { post, model, prompt, check } = await buildChatRequest(words, flags, { context, settings, earlier });
   const tools = await openTools(flags, post.body, { context });
-  const { output, force, dryRun } = flags;
-  const plan = { output, force, dryRun, prompt, model, besideText: true };
+  const { output, force, dryRun, maxImages } = flags;
+  const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
   const isKept = resumed?.file !== undefined;
   const begun = await begin(post, plan, { flags, context, settings, isKept });
   if (!begun) return;

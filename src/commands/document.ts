@@ -2,7 +2,7 @@ import type { Result, ResultImage } from '../client/result.ts';
 import type { GatewayError } from '../errors.ts';
 import { outcomes } from '../errors.ts';
 import type { Redaction } from '../settings/redact.ts';
-import type { StoredBlob } from '../images/types.ts';
+import type { StoredBlob } from '../images/stored-blob.ts';
 
 /** A picture that is on disk (or went to stdout: path `-`). */
 export interface WrittenImage {

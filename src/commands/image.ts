@@ -52,7 +52,7 @@ export async function runImage(
   const { images, session } = begun;
   const progress = context.ui.progress(count > 1 ? `waiting for ${count} replies` : 'waiting for the picture');
   keepYoungHeapSmall();
-  const asking = { session, post, model, images, count, lost: context.report.lost };
+  const asking = { session, post, model, images, count, candidates: flags.candidates, lost: context.report.lost };
   const { outcomes, thrown } = await askAll(asking).finally(() => progress.stop());
   context.report.result = resultOf(outcomes);
   if (thrown) throw thrown.value;

@@ -43,7 +43,7 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
   // The reply stands there already: when it cannot be written again, no second copy is made.
   report.kept = path;
   const images = await planImages(
-    { output: flags.output, force: flags.force, prompt: '', model: 'recovered' },
+    { output: flags.output, force: flags.force, maxImages: Infinity, prompt: '', model: 'recovered' },
     context,
   );
   const store = await images.openStore();
@@ -56,6 +56,7 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
       responseId: report.result.responseId,
       usage: report.result.usage,
     },
+    () => void context.signal.throwIfAborted(),
   );
   if (kept.body) await writeToStdout(kept.body, io);
   if (kept.printsText && kept.body === undefined) await printText({ result: report.result }, context);

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Answer, readContent } from '../client/content.ts';
+import { endOf } from '../client/deadline.ts';
 import { begin } from './begin.ts';
 import type { Action, Context } from './context.ts';
 import { addFlags } from './flags/flag.ts';
@@ -20,6 +21,7 @@ type Flags = ConnectionFlags &
   Omit<StdoutFlags, 'output'> & {
     output?: string;
     force?: true;
+    maxImages?: number;
     requireComplete?: true;
     stdin?: boolean;
   };
@@ -45,19 +47,21 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   checkRaw(flags);
   const settings = await readSettings(flags, context, 'text');
   const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings });
-  const { output, force, dryRun } = flags;
-  const plan = { output, force, dryRun, prompt, model, besideText: true };
+  const { output, force, dryRun, maxImages, candidates } = flags;
+  const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
   const begun = await begin(post, plan, { flags, context, settings });
   if (!begun) return;
 
   const { images, session } = begun;
   const store = await images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
-  const { reply } = await session.send(post);
-  const answer = await readContent(reply, { store, model }).finally(() => progress.stop());
+  const { reply, deadline } = await session.send(post);
+  const end = () => endOf(deadline);
+  const reading = { store, model, endOf: end, candidates, mostImages: images.most };
+  const answer = await readContent(reply, reading).finally(() => progress.stop());
   context.report.result = answer.result;
   await printText(answer, context);
-  await images.save(answer.result.images, answer.result);
+  await images.save(answer.result.images, answer.result, end);
   await settle(answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, answer.result.text);

@@ -78,11 +78,9 @@ interface Way {
 
 function attemptProxy({ baseUrl, transport }: NetworkOptions): { url: URL | undefined; check: Check } {
   try {
-    const url = proxyFor(baseUrl, transport.env);
-    return {
-      url,
-      check: { name: 'proxy', state: 'ok', text: url === undefined ? 'none' : `${url.protocol}//${url.host}` },
-    };
+    const proxy = proxyFor(baseUrl, transport.env);
+    const text = proxy === undefined ? 'none' : `${proxy.url.protocol}//${proxy.url.host} (${proxy.variable})`;
+    return { url: proxy?.url, check: { name: 'proxy', state: 'ok', text } };
   } catch (error) {
     return { url: undefined, check: failure('proxy', error, baseUrl.host) };
   }

@@ -5,7 +5,7 @@ import { freeNumber } from './free-number.ts';
 import type { CandidateNames } from './naming.ts';
 import { newFileMode, placeFile, type Placing } from './place-file.ts';
 import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from './temp-file.ts';
-import type { StoredBlob } from './types.ts';
+import type { StoredBlob } from './stored-blob.ts';
 
 /** How a picture is published. */
 export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {

@@ -5,7 +5,8 @@ import { createBase64Decoder } from './base64.ts';
 import { BlockWriter, type TempFolders } from './block-writer.ts';
 import { createMemoryTarget, type Target } from './memory-target.ts';
 import { type Nonce, randomNonce } from './temp-file.ts';
-import type { BlobStore, StoredBlob } from './types.ts';
+import type { StoredBlob } from './stored-blob.ts';
+import type { BlobStore } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */
 const headBytes = 32 * 1024;

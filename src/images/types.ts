@@ -1,16 +1,5 @@
 import type { Base64Diversion } from '../transport/types.ts';
-
-/** Decoded bytes of one image of a reply, stored while they arrived. */
-export interface StoredBlob {
-  /** Size in bytes. */
-  bytes: number;
-  /** Lower-case hex. */
-  sha256: string;
-  /** The first bytes (at most 256 KiB): enough for the type and the pixel size. */
-  head: Uint8Array;
-  /** The temporary file that holds it, or the bytes themselves. */
-  content: { file: string } | { data: Uint8Array };
-}
+import type { StoredBlob } from './stored-blob.ts';
 
 /** Takes the images of one reply, on disk or in memory. */
 export interface BlobStore extends Base64Diversion {

@@ -44,7 +44,7 @@ export function createConnector({ env, secureContext, connectTimeoutMs }: Connec
     connect(target, callback) {
       const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), env);
       if (proxy === undefined) return direct(target, callback);
-      tunnel({ proxy, target, timeoutMs: connectTimeoutMs, track }, (error, httpSocket) => {
+      tunnel({ proxy: proxy.url, target, timeoutMs: connectTimeoutMs, track }, (error, httpSocket) => {
         if (error !== null) return callback(error, null);
         if (target.protocol === 'https:') direct({ ...target, httpSocket }, callback);
         else callback(null, httpSocket);

@@ -95,6 +95,7 @@ class Running implements Dispatcher.DispatchHandler {
     if (this.#over) return controller.abort(new Error('given up'));
     this.#controller = controller;
     this.#phase = 'waiting';
+    this.#settle.lane.begin();
     this.#options.onSent?.();
   }
 

@@ -17,6 +17,9 @@ const trustCodes = [
   'EPROTO',
 ];
 
+const billedHint = 'it may have been billed: look before you run it again';
+const memoryHint = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
+
 /** What a failure of undici or of a socket means at this phase (faults.md 2a). An error that is ours already stays as it is. */
 export function faultOf(error: unknown, phase: Phase, host: string): GatewayError {
   if (error instanceof GatewayError) return error;
@@ -37,12 +40,13 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
   if (phase === 'body') {
     return new GatewayError('incomplete', `the reply was cut: ${described(error, code)}`, {
       ...facts,
+      hint: isOutOfMemory(error, code) ? memoryHint : undefined,
       retryable: true,
     });
   }
   return new GatewayError('no-reply', `no reply from ${host}: ${described(error, code)}`, {
     ...facts,
-    hint: 'it may have been billed: look before you run it again',
+    hint: isOutOfMemory(error, code) ? `${billedHint}; ${memoryHint}` : billedHint,
     retryable: false,
   });
 }
@@ -53,6 +57,8 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
   if (isTrustCode(code)) {
     return new GatewayError('not-sent', what, { ...facts, hint: trustHint(code), retryable: false });
   }
+  if (isOutOfMemory(error, code))
+    return new GatewayError('not-sent', what, { ...facts, hint: memoryHint, retryable: false });
   if (code === 'ENOTFOUND') {
     return new GatewayError('not-sent', what, {
       ...facts,
@@ -62,6 +68,12 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
   }
   const hint = 'check the network, the base URL and the proxy variables';
   return new GatewayError('not-sent', what, { ...facts, hint, retryable: true });
+}
+
+/** Of the system, or of V8: buffers, and the 10 GB of addresses that WebAssembly reserves. */
+function isOutOfMemory(error: unknown, code: string): boolean {
+  if (['ENOMEM', 'ENOBUFS', 'ERR_MEMORY_ALLOCATION_FAILED'].includes(code)) return true;
+  return error instanceof RangeError && /out of memory|allocation failed/i.test(error.message);
 }
 
 /** A certificate or a handshake that failed, and will fail again. */

@@ -4,15 +4,27 @@ import { isLoopback } from './url.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A proxy, and the variable that names it. */
+export interface Proxy {
+  url: URL;
+  variable: string;
+}
+
 /**
- * The proxy for a target, by HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Lower case wins, and empty means none, as in curl.
- * Loopback never has one (faults.md 2a). Throws GatewayError usage for a proxy URL that is none, without repeating it.
+ * The proxy for a target, by HTTPS_PROXY or HTTP_PROXY, by ALL_PROXY where that is not set, and NO_PROXY. Lower case wins, and
+ * empty means none. Loopback never has one (faults.md 2a). Throws GatewayError usage for a proxy URL that is none, without repeating it.
  */
-export function proxyFor(target: URL, env: Environment): URL | undefined {
-  const name = target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
-  const text = variable(env, name);
-  if (text === '' || isLoopback(target) || isExempt(target, variable(env, 'NO_PROXY'))) return undefined;
-  return parseProxy(text, name);
+export function proxyFor(target: URL, env: Environment): Proxy | undefined {
+  const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
+  const name = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
+  if (
+    name === undefined ||
+    variable(env, name) === '' ||
+    isLoopback(target) ||
+    isExempt(target, variable(env, 'NO_PROXY'))
+  )
+    return undefined;
+  return { url: parseProxy(variable(env, name), name), variable: name };
 }
 
 /** `Basic …` for the user name and password of a proxy URL. */
@@ -32,9 +44,14 @@ function parseProxy(text: string, name: string): URL {
   const hint = 'it looks like http://host:port or http://user:password@host:port';
   if (url === undefined || !isDecodable(url)) throw usageError(`${name} is not a proxy URL`, hint);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw usageError(`${name} names a ${url.protocol}// proxy, which is not supported`, hint);
+    throw usageError(`${name} names a ${url.protocol}// proxy, which is not supported`, wayAround(name));
   }
   return url;
+}
+
+function wayAround(name: string): string {
+  const wanted = name === 'ALL_PROXY' ? 'set HTTPS_PROXY, which comes first, to an HTTP proxy' : 'name an HTTP proxy';
+  return `${wanted} (http://host:port), or name the host in NO_PROXY to connect without one`;
 }
 
 function isDecodable(url: URL): boolean {

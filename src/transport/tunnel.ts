@@ -60,7 +60,7 @@ function unreachable(proxy: URL, cause: Error): GatewayError {
   return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${described(cause, code)}`, {
     hint: isDistrusted
       ? 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS'
-      : 'check HTTPS_PROXY and HTTP_PROXY, or name the host in NO_PROXY',
+      : 'check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or name the host in NO_PROXY',
     sent: 'no',
     retryable: !isDistrusted && code !== 'ENOTFOUND',
     cause,

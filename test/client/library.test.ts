@@ -1,25 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Client, type ClientOptions, createClient, GatewayError, ResponseError } from '../../src/index.ts';
+import { createClient, GatewayError, ResponseError } from '../../src/index.ts';
 import { createPause } from '../helpers/scripted-server.ts';
-import { canaryKey, eventStream, imageReply, messageEvents, test as base, textReply } from '../helpers/with-server.ts';
+import { canaryKey, eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
+import { test } from './library-client.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const png = Buffer.from(dot, 'base64');
-
-const test = base.extend<{ client: (more?: Partial<ClientOptions>) => Client }>({
-  client: async ({ server }, use) => {
-    const open: Client[] = [];
-    await use((more) => {
-      const client = createClient({ baseUrl: server.url, apiKey: canaryKey, ...more });
-      open.push(client);
-      return client;
-    });
-    for (const client of open) await client.close();
-  },
-});
 
 test('generateContent sends the fields that were set and answers with one shape', async ({ server, client }) => {
   server.reply({ body: textReply('Hello') });

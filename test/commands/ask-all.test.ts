@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { startDeadline } from '../../src/client/deadline.ts';
 import { askAll } from '../../src/commands/ask-all.ts';
 import type { ImageOutput } from '../../src/commands/image/output.ts';
 import type { Session } from '../../src/commands/session.ts';
@@ -15,16 +16,29 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
   let sent = 0;
   let saved = 0;
   const session: Session = {
-    send: async () => ({ reply: (endings[sent++] as () => ReturnType<typeof good>)(), attempts: 1 }),
+    send: async () => ({
+      reply: (endings[sent++] as () => ReturnType<typeof good>)(),
+      attempts: 1,
+      deadline: startDeadline(60_000),
+    }),
     close: async () => {},
   };
   const images: ImageOutput = {
     openStore: () => createMemoryStore(),
     save: async (found) => void (saved += found.length),
     misfit: undefined,
+    most: 256,
   };
   const post = { path: '/', use: 'image', body: {} } as const;
-  const asked = await askAll({ session, post, model: 'm', images, count, lost: { images: [], text: false } });
+  const asked = await askAll({
+    session,
+    post,
+    model: 'm',
+    images,
+    count,
+    candidates: 1,
+    lost: { images: [], text: false },
+  });
   return { ...asked, sent, saved };
 }
 
@@ -62,16 +76,17 @@ test('goes on after a failure of one request', async () => {
 test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
   const order: string[] = [];
   const session: Session = {
-    send: async () => (order.push('sent'), { reply: good(), attempts: 1 }),
+    send: async () => (order.push('sent'), { reply: good(), attempts: 1, deadline: startDeadline(60_000) }),
     close: async () => {},
   };
   const images: ImageOutput = {
     openStore: (onFallback) => (onFallback?.(), createMemoryStore()),
     save: async () => void order.push('saved'),
     misfit: undefined,
+    most: 256,
   };
   const post = { path: '/', use: 'image', body: {} } as const;
-  await askAll({ session, post, model: 'm', images, count: 6, lost: { images: [], text: false } });
+  await askAll({ session, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
   const pair = ['sent', 'saved'];
   expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
 });

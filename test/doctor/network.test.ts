@@ -48,6 +48,18 @@ async function startProxy(to: number): Promise<{ url: string; asked: (string | u
 
 const replied = { status: 404, headers: { date: new Date().toUTCString(), connection: 'close' } };
 
+test('names the proxy and the variable that it comes from', async () => {
+  const options = {
+    baseUrl: new URL('https://gateway.test'),
+    signal: new AbortController().signal,
+    elapsed: () => 0,
+    now: () => 0,
+  };
+  const transport = { env: { all_proxy: 'http://u:hidden@127.0.0.1:1' } };
+  const first = await examineNetwork({ ...options, transport }).next();
+  expect(first.value).toMatchObject({ name: 'proxy', state: 'ok', text: 'http://127.0.0.1:1 (ALL_PROXY)' });
+});
+
 test('goes through a proxy to TLS and HTTP', async () => {
   const server = await serve({ tls: serverPair });
   server.reply(replied);

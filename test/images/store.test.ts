@@ -3,7 +3,8 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
-import type { BlobStore, StoredBlob } from '../../src/images/types.ts';
+import type { StoredBlob } from '../../src/images/stored-blob.ts';
+import type { BlobStore } from '../../src/images/types.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
 async function put(store: BlobStore, bytes: Uint8Array, pieceSize = 50_000): Promise<string> {

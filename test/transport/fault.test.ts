@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { faultOf, type Phase } from '../../src/transport/fault.ts';
+import { shell } from '../helpers/spawn.ts';
+import { serve } from './post.ts';
 
 const withCode = (code: string, message = 'it failed'): Error => Object.assign(new Error(message), { code });
 const manifold = Object.assign(new AggregateError([withCode('ECONNREFUSED', 'connect ECONNREFUSED ::1:1')], ''), {
@@ -80,4 +82,24 @@ test("the HTTP client's own codes are not shown", () => {
 test('an error that is ours stays as it is', () => {
   const error = new GatewayError('usage', 'changed');
   expect(faultOf(error, 'waiting', 'h')).toBe(error);
+});
+
+test.each<[Phase, Error]>([
+  ['connecting', new RangeError('WebAssembly.Instance(): Out of memory: Cannot allocate Wasm memory for new instance')],
+  ['connecting', withCode('ENOMEM')],
+  ['waiting', new RangeError('Array buffer allocation failed')],
+  ['body', withCode('ERR_MEMORY_ALLOCATION_FAILED')],
+])('without memory, %s, the hint speaks of memory and not of the network: %s', (phase, error) => {
+  const fault = faultOf(error, phase, 'h:1');
+  expect(fault.details.hint).toContain('memory');
+  expect(fault.details.hint).not.toContain('network');
+});
+
+test.runIf(process.platform === 'linux')('where the parser finds no memory, the program says so at once', async () => {
+  const server = await serve();
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: 'test-key-1234567890' };
+  const run = await shell('ulimit -v 6000000; "$BIN" text hi -m m', { env });
+  expect(run).toMatchObject({ code: 7, stdout: '' });
+  expect(run.stderr).toMatch(/Out of memory[^]*ulimit -v/);
+  expect(run.stderr).not.toMatch(/retry|check the network/);
 });

@@ -25,7 +25,7 @@ test.each([
   ['https://10.1.2.3/', '10.0.0.0/8x', 'p:1'],
   ['https://[fd00::1]/', 'fd00::/129', 'p:1'],
 ])('%s with NO_PROXY=%s goes through %s', (target, exempt, expected) => {
-  expect(proxyFor(new URL(target), { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt })?.host).toBe(expected);
+  expect(proxyFor(new URL(target), { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt })?.url.host).toBe(expected);
 });
 
 test.each([

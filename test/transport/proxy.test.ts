@@ -14,6 +14,18 @@ test.each<[string, Env, string | undefined]>([
   [https, { https_proxy: 'http://p:1', HTTPS_PROXY: 'http://q:2' }, 'p:1'],
   [https, { https_proxy: '', HTTPS_PROXY: 'http://q:2' }, undefined],
   [https, { HTTP_PROXY: 'http://p:1' }, undefined],
+  [https, { ALL_PROXY: 'http://a:1' }, 'a:1'],
+  [http, { ALL_PROXY: 'http://a:1' }, 'a:1'],
+  [https, { all_proxy: 'http://a:1', ALL_PROXY: 'http://b:2' }, 'a:1'],
+  [https, { ALL_PROXY: 'http://a:1', HTTPS_PROXY: 'http://p:1' }, 'p:1'],
+  [http, { all_proxy: 'http://a:1', http_proxy: 'http://p:1' }, 'p:1'],
+  [https, { ALL_PROXY: 'http://a:1', HTTP_PROXY: 'http://p:1' }, 'a:1'],
+  [https, { ALL_PROXY: 'http://a:1', https_proxy: '' }, undefined],
+  [https, { ALL_PROXY: '' }, undefined],
+  [https, { ALL_PROXY: 'http://a:1', no_proxy: 'gateway.test' }, undefined],
+  [https, { ALL_PROXY: 'socks5://a:1', NO_PROXY: 'gateway.test' }, undefined],
+  ['http://127.0.0.1:8080/', { ALL_PROXY: 'http://a:1' }, undefined],
+  ['https://localhost/', { all_proxy: 'socks5h://a:1' }, undefined],
   [https, { HTTPS_PROXY: 'p:8080' }, 'p:8080'],
   [https, { HTTPS_PROXY: 'https://p' }, 'p'],
   [http, { HTTP_PROXY: 'http://p:1' }, 'p:1'],
@@ -37,7 +49,25 @@ test.each<[string, Env, string | undefined]>([
   ['http://localhost/', { HTTP_PROXY: 'http://p:1' }, undefined],
   ['http://[::1]/', { HTTP_PROXY: 'http://p:1' }, undefined],
 ])('%s with %j goes through %s', (target, env, expected) => {
-  expect(proxyFor(new URL(target), env)?.host).toBe(expected);
+  expect(proxyFor(new URL(target), env)?.url.host).toBe(expected);
+});
+
+test.each(['socks://p:1', 'socks5://user:secret@p:1', 'socks5h://p:1'])(
+  '%s in ALL_PROXY is a usage error that names an HTTP proxy and NO_PROXY as ways out',
+  async (text) => {
+    const error = failureOf(await post(https, { env: { ALL_PROXY: text } }));
+    expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
+    expect(error.message).toMatch(/^ALL_PROXY names a socks5?h?:\/\/ proxy, which is not supported$/);
+    expect(error.details.hint).toMatch(/HTTPS_PROXY.*http:\/\/host:port.*NO_PROXY/);
+  },
+);
+
+test('a request goes through the proxy of ALL_PROXY', async () => {
+  const server = await serve();
+  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
+  server.reply({ body: 'hello' });
+  expect(await post(http, { env: { all_proxy: server.url } })).toMatchObject({ text: 'hello' });
+  expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
 });
 
 test.each(['http://', 'http://user:secret@', 'socks5://user:secret@p:1', 'http://user:%zz-secret@p:1', '::'])(

@@ -5,14 +5,13 @@ import type { BatchGate } from '../../batch/gate.ts';
 import type { Lock } from '../../batch/lock.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Pacer, paceRetries } from '../../batch/rate.ts';
-import { type Answer, readContent } from '../../client/content.ts';
+import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import { type Deadline, timeOf } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
-import type { BlobStore } from '../../images/types.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Call, Flight } from './flight.ts';
 import type { PreparedJob } from './request.ts';
@@ -39,6 +38,7 @@ export interface Performing {
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
   lock: Lock;
+  maxImages: number;
   strict: boolean;
   requireComplete: boolean;
   flight: Flight;
@@ -62,7 +62,7 @@ export async function performJob(job: Job, prepared: PreparedJob, performing: Pe
     const failure = await attempt(() => answerJob({ job, built: prepared.built, performing, context, call }));
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
-    const error = failure as GatewayError | undefined;
+    const error = await keptRest(failure as GatewayError | undefined, { context, batch });
     if (batch.signal.aborted && error !== undefined && endSignals.has(error.class) && !call.out)
       return { state: 'unsent' };
     const durationMs = batch.io.elapsed() - started;
@@ -106,6 +106,17 @@ async function kept(failure: unknown, { report, io, ui }: Context): Promise<unkn
 
 /** The disk is full, or another run has the folder. */
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
+
+/** The job has failed, and pictures of its reply that were not written are kept. */
+async function keptRest(
+  failure: GatewayError | undefined,
+  { context: { report, io, ui }, batch }: { context: Context; batch: Context },
+): Promise<GatewayError | undefined> {
+  if (failure === undefined || report.lost.images.length === 0) return failure;
+  const told = await keepReply(failure, { report, io, redaction: ui });
+  await batch.ui.warn(`${failure.message}; ${told.details.hint ?? ''}`);
+  return told;
+}
 
 /** Sent and never answered, or broken off: it may have been billed, so nobody sends it again by accident. */
 function stateOf(error: GatewayError | undefined, { out }: Call): 'done' | 'failed' | 'unknown' {
@@ -152,25 +163,25 @@ async function answerJob(asking: Asking): Promise<void> {
     },
   });
   await performing.turn();
-  const answer = await readAnswer(reply, { job, store, model: built.model });
+  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
+  const end = () => timeOf(call.deadline);
+  const reading = { store, model: built.model, endOf: end, candidates, mostImages: performing.maxImages };
+  const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
   const { images } = answer.result;
   if (images.length > 0) output ??= await planOutput(asking);
-  await output?.save(images, answer.result);
+  // A signal that comes now loses nothing that was paid for: what came is soon written.
+  await output?.save(images, answer.result, end);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
-  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
   await settle(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
   if (built.check) checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
 
-async function readAnswer(
-  reply: HttpReply,
-  { job, store, model }: { job: Job; store: BlobStore; model: string },
-): Promise<Answer> {
-  if (job.command !== 'chat') return readContent(reply, { store, model });
-  const deltas = readMessage(reply, { store, model, joined: true });
+async function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): Promise<Answer> {
+  if (job.command !== 'chat') return readContent(reply, reading);
+  const deltas = readMessage(reply, { ...reading, joined: true });
   for (;;) {
     const next = await deltas.next();
     if (next.done) return next.value;
@@ -181,13 +192,13 @@ async function readAnswer(
 async function planOutput({
   job,
   built: { prompt, model },
-  performing: { strict },
+  performing: { strict, maxImages },
   context,
 }: Asking): Promise<ImageOutput> {
   const { aspect, size } = job.values as { aspect?: string; size?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   try {
-    return await planImages({ output, aspect, size, strict, prompt, model }, context);
+    return await planImages({ output, aspect, size, strict, maxImages, prompt, model }, context);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     throw new GatewayError('not-written', error.message, { ...error.details, cause: error });

@@ -12,6 +12,7 @@ import { createTurns } from '../../batch/turns.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles, type RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
+import { mostImages } from '../image/output.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../lock/processes.ts';
 import { version } from '../../version.ts';
@@ -120,6 +121,7 @@ function performingOf(
     gate,
     pace,
     lock,
+    maxImages: flags.maxImages ?? mostImages,
     strict: flags.strict === true,
     requireComplete: flags.requireComplete === true,
     flight: createFlight(context.signal),

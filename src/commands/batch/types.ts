@@ -23,6 +23,7 @@ export type BatchFlags = ConnectionFlags & {
   maxFailures?: number;
   maxTokensTotal?: number;
   ordered?: true;
+  maxImages?: number;
   strict?: true;
   requireComplete?: true;
   dryRun?: true;

@@ -14,5 +14,6 @@ export type AllChatFlags = ConnectionFlags &
   Omit<StdoutFlags, 'output'> & {
     output?: string;
     force?: true;
+    maxImages?: number;
     requireComplete?: true;
   };

@@ -83,7 +83,8 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const building = { context, settings: { ...settings, model: { ...settings.model, value: model } }, earlier };
   const { post, check } = await buildChatRequest([], flagsOf(prompt, talk), building);
   const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
-  const plan = { output: flags.output, force: flags.force === true, prompt: prompt.text, model, besideText: true };
+  const { output, force, maxImages } = flags;
+  const plan = { output, force, maxImages, prompt: prompt.text, model, besideText: true };
   const images = await planImages(plan, context);
   const timeoutMs = settings.timeoutMs.value;
   context.report.images = [];

@@ -1,7 +1,7 @@
 import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/stored-content.ts';
 import type { Answer } from '../../client/content.ts';
-import { startDeadline } from '../../client/deadline.ts';
+import { endOf, startDeadline } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
 import { GatewayError } from '../../errors.ts';
@@ -68,15 +68,16 @@ async function askOnce(
   { context, session, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
 ): Promise<Answer> {
   const store = images.openStore();
+  const end = () => endOf(deadline);
   const progress = context.ui.progress('waiting for the gateway');
   const { reply } = await session.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
-    readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true }),
+    readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),
     flags,
     context,
   );
   context.report.result ??= answer.result;
-  await images.save(answer.result.images, answer.result);
+  await images.save(answer.result.images, answer.result, end);
   return answer;
 }
 

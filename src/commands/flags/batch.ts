@@ -35,6 +35,7 @@ export const batchFlags = {
     parse: whole('--max-tokens-total', 1),
   },
   ordered: { flags: '--ordered', text: 'results in the order of the jobs' },
+  maxImages: imageFlags.maxImages,
   strict: { ...imageFlags.strict, text: 'a picture that is not of the asked shape fails its job' },
   requireComplete: {
     ...outputFlags.requireComplete,

@@ -32,6 +32,11 @@ export const fileFlags = {
     parse: notAFlag('--output'),
   },
   force: { flags: '-f, --force', text: 'replace files that exist' },
+  maxImages: {
+    flags: '--max-images <n>',
+    text: 'most images of one reply that are written (256)',
+    parse: whole('--max-images', 1),
+  },
 } satisfies FlagTable;
 
 /** What goes in beside the prompt. */

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
+import type { EndOf } from '../../client/deadline.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError } from '../../errors.ts';
 import { extensionFor } from '../../images/extension.ts';
@@ -30,6 +31,7 @@ export interface ImageOutputFlags {
   aspect?: string | undefined;
   size?: string | undefined;
   dryRun?: boolean | undefined;
+  maxImages?: number | undefined;
 }
 
 /** What the output is planned from. */
@@ -48,8 +50,13 @@ export interface ImagePlan extends ImageOutputFlags {
 export interface ImageOutput {
   /** A store for one reply; its temporary files are gone at the end of the run. Tells when its folder takes no more. */
   openStore(onFallback?: () => void): BlobStore;
-  /** Publishes the pictures of one reply, prints their paths, and tells what is odd about them. */
-  save(images: readonly ResultImage[], reply?: ReplyFacts): Promise<void>;
+  /**
+   * Publishes the pictures of one reply, prints their paths, and tells what is odd about them. What is not written, as there
+   * are too many or for the end that `endOf` tells or throws, is kept for the recovery file.
+   */
+  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: EndOf): Promise<void>;
+  /** Pictures of one reply that are written at most. */
+  readonly most: number;
   /** With `--strict`, what did not fit. */
   readonly misfit: GatewayError | undefined;
 }
@@ -75,6 +82,7 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
       sidecar: wanted.sidecar,
       dryRun: wanted.dryRun,
     });
+  const most = wanted.maxImages ?? mostImages;
   const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
   return {
     openStore(onFallback) {
@@ -83,13 +91,46 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
       context.atEnd(() => store.discard());
       return store;
     },
-    async save(images, reply = {}) {
-      for (const image of images) await saveOrKeep(image, reply, saving);
+    async save(images, reply, endOf) {
+      for (const [index, image] of images.entries()) {
+        const rest = images.slice(index);
+        const end = index < most ? askEnd(endOf, rest, context) : tooMany(images.length, most);
+        if (end) return keepRest(rest, end, context);
+        await saveOrKeep(image, reply, saving);
+      }
     },
+    most,
     get misfit() {
       return wanted.strict ? misfitError(saving.misfits) : undefined;
     },
   };
+}
+
+/** Pictures of one reply that are written, unless the user wants more. */
+export const mostImages = 256;
+
+function tooMany(found: number, most: number): GatewayError {
+  return new GatewayError('incomplete', `the reply has ${found} images; ${most} are written`, {
+    hint: `next time, write more of them: --max-images ${found}`,
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function keepRest(images: readonly ResultImage[], end: GatewayError, { report: { lost } }: Context): void {
+  lost.failure ??= end;
+  lost.images.push(...images);
+}
+
+/** A signal ends the command, and what was paid for is kept all the same. */
+function askEnd(endOf: EndOf, rest: readonly ResultImage[], context: Context): GatewayError | undefined {
+  try {
+    return endOf();
+  } catch (reason) {
+    const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
+    keepRest(rest, end, context);
+    throw reason;
+  }
 }
 
 /** `--dry-run` with `-o`: what a real run would refuse is refused, and no folder is made. Throws GatewayError usage. */

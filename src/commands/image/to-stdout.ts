@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { usageError } from '../../errors.ts';
-import type { StoredBlob } from '../../images/types.ts';
+import type { StoredBlob } from '../../images/stored-blob.ts';
 import type { Io } from '../../terminal/io.ts';
 
 /** What would go to stdout, or beside it. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { field, objectField, textField } from '../fields.ts';
 import { quote } from '../quote.ts';
 import { decodeBlocks } from './block.ts';
@@ -34,7 +34,7 @@ export function messageText(reply: MessageReply): string {
 }
 
 /** The reply's blocks as an assistant turn of a later request: without those that the wire refuses there. */
-export function replayableContent(reply: MessageReply): JsonValue[] {
+export function replayableContent(reply: MessageReply): JsonObject[] {
   return reply.blocks.filter(isReplayable).map((block) => block.raw);
 }
 

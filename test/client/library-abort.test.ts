@@ -1,0 +1,77 @@
+import { getEventListeners, once } from 'node:events';
+import { expect } from 'vitest';
+import type { Client } from '../../src/index.ts';
+import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
+import { test } from './library-client.ts';
+
+/** Aborts in the loop at its first text; all of the answer is here by then. */
+async function abortInLoop(gateway: Client, { leave }: { leave: boolean }) {
+  const abort = new AbortController();
+  const reason = new Error('enough');
+  const stream = gateway.streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { signal: abort.signal });
+  const texts: string[] = [];
+  const looped: unknown = await (async () => {
+    for await (const delta of stream) {
+      if (delta.type !== 'text') continue;
+      texts.push(delta.text);
+      abort.abort(reason);
+      if (leave) break;
+    }
+  })().catch((error: unknown) => error);
+  return { stream, texts, looped, reason };
+}
+
+test('after an abort in the loop no delta of a buffered stream comes, and reply() rejects with its reason', async ({
+  server,
+  client,
+}) => {
+  server.always({ body: eventStream(...messageEvents('one', 'two', 'three')) });
+  const { stream, texts, looped, reason } = await abortInLoop(client(), { leave: false });
+  expect(texts).toEqual(['one']);
+  expect(looped).toBe(reason);
+  await expect(stream.reply()).rejects.toBe(reason);
+  const left = await abortInLoop(client(), { leave: true });
+  expect(left.looped).toBeUndefined();
+  await expect(left.stream.reply()).rejects.toBe(left.reason);
+});
+
+test('an abort at the last delta rejects, and one after the loop changes nothing', async ({ server, client }) => {
+  server.always({ body: eventStream(...messageEvents('one')) });
+  const request = { model: 'm', maxTokens: 5, prompt: 'x' };
+  const abort = new AbortController();
+  const reason = new Error('enough');
+  const stream = client().streamMessages(request, { signal: abort.signal });
+  const looped = (async () => {
+    for await (const delta of stream) if (delta.type === 'end') abort.abort(reason);
+  })();
+  await expect(looped).rejects.toBe(reason);
+  const later = new AbortController();
+  const whole = client().streamMessages(request, { signal: later.signal });
+  for await (const delta of whole) expect(delta).toBeDefined();
+  later.abort(reason);
+  expect(await whole.reply()).toMatchObject({ text: 'one', complete: true });
+});
+
+test('when time is up in the loop, no delta comes and the error holds the reply', async ({ server, client }) => {
+  server.reply({ body: eventStream(...messageEvents('one', 'two')) });
+  const stream = client().streamMessages({ model: 'm', maxTokens: 5, prompt: 'x' }, { timeoutMs: 1500 });
+  const texts: string[] = [];
+  const looped: unknown = await (async () => {
+    for await (const delta of stream) {
+      if (delta.type !== 'text') continue;
+      texts.push(delta.text);
+      const over = new AbortController();
+      setTimeout(() => over.abort(), 1510);
+      await once(over.signal, 'abort');
+    }
+  })().catch((error: unknown) => error);
+  expect(texts).toEqual(['one']);
+  expect(looped).toMatchObject({ class: 'incomplete', reply: { text: 'onetwo' } });
+});
+
+test('a call that has ended leaves no listener on its signal', async ({ server, client }) => {
+  server.always({ body: textReply('ok') });
+  const { signal } = new AbortController();
+  await client().generateContent({ model: 'm', prompt: 'x' }, { signal });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});

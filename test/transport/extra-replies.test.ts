@@ -1,0 +1,72 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createPause } from '../helpers/scripted-server.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { shell } from '../helpers/spawn.ts';
+import { textReply } from '../helpers/with-server.ts';
+import { serveExtraReplies } from './extra-replies.ts';
+import { open, post, serve } from './post.ts';
+
+const requests = 120;
+
+/** The requests that got another one's reply. */
+async function wrongOnes(url: string, atOnce: number): Promise<number[]> {
+  const transport = open();
+  const wrong: number[] = [];
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < requests) {
+        const n = next++;
+        const { text, error } = await post(url, { transport, body: { n } });
+        if (error !== undefined) throw error;
+        if (text !== JSON.stringify({ n })) wrong.push(n);
+      }
+    }),
+  );
+  return wrong;
+}
+
+const delays = [0, 1, 2, 5];
+const cases = delays.flatMap((againMs) => [1, 4].map((atOnce) => ({ againMs, atOnce })));
+
+test.each(cases)(
+  'a reply too many after $againMs ms answers no other request, $atOnce at once',
+  async ({ againMs, atOnce }) => {
+    const url = await serveExtraReplies({ replyMs: 6, againMs }, (body) => body);
+    expect(await wrongOnes(url, atOnce)).toEqual([]);
+  },
+);
+
+test('the built program gives every job of a batch its own answer', async () => {
+  const url = await serveExtraReplies({ replyMs: 6, againMs: 2 }, (body) =>
+    JSON.stringify(textReply(/"text":"([^"]*)"/.exec(body)?.[1] ?? '')),
+  );
+  const cwd = scratchFolder();
+  const ids = Array.from({ length: requests }, (_, index) => `job-${index}`);
+  writeFileSync(join(cwd, 'jobs.jsonl'), ids.map((id) => JSON.stringify({ id, prompt: id, model: 'm' })).join('\n'));
+  const env = { GATEWAY_BASE_URL: url, GATEWAY_API_KEY: 'test-key-1234567890' };
+  const run = await shell('"$BIN" batch jobs.jsonl -o out --concurrency 4 --quiet', { cwd, env });
+  expect(run).toMatchObject({ code: 0 });
+  const lines = readFileSync(join(cwd, 'out/results.jsonl'), 'utf8').trim().split('\n');
+  const answers = lines.map((line) => JSON.parse(line) as { id: string; text: string });
+  expect(answers).toHaveLength(requests);
+  expect(answers.filter(({ id, text }) => text !== id)).toEqual([]);
+});
+
+test('any byte behind a reply ends its connection, an empty line too, and then none is used twice', async () => {
+  const server = await serve();
+  const transport = open();
+  const pause = createPause();
+  server.raw('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx', pause.until, '\r\n');
+  expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
+  pause.release();
+  await server.requests[0]?.closed;
+  for (const connections of [2, 3, 4]) {
+    server.reply({ body: 'y' });
+    expect(await post(server.url, { transport })).toMatchObject({ text: 'y' });
+    await server.requests.at(-1)?.closed;
+    expect(server.connections).toBe(connections);
+  }
+});

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+const root = join(import.meta.dirname, '../..');
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+
+/** What the compiler says of a project that holds one file and depends on the package. */
+function compile(file: string, { types }: { types: string[] }): string {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, 'node_modules/@types'), { recursive: true });
+  symlinkSync(root, join(cwd, 'node_modules/gateway-cli'));
+  for (const name of types) {
+    symlinkSync(join(root, 'node_modules/@types', name), join(cwd, 'node_modules/@types', name));
+  }
+  copyFileSync(join(import.meta.dirname, file), join(cwd, 'use.ts'));
+  const compilerOptions = {
+    target: 'es2023',
+    lib: ['ES2023'],
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types,
+  };
+  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }));
+  try {
+    return execFileSync(process.execPath, [tsc, '-p', cwd], { cwd, encoding: 'utf8' });
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+test.each([
+  ['own-interfaces.ts', []],
+  ['own-interfaces.ts', ['node']],
+  ['library.ts', ['node']],
+])(
+  '%s compiles without DOM in a project of its own, with the types of %j',
+  (file, types) => {
+    expect(compile(file, { types })).toBe('');
+  },
+  120_000,
+);

@@ -14,6 +14,7 @@ import { formatError } from './terminal/error-text.ts';
 import { githubErrorLine } from './terminal/github.ts';
 import type { Io } from './terminal/io.ts';
 import { lastingOutput } from './terminal/lasting-output.ts';
+import { createStyle } from './terminal/style.ts';
 import type { Command } from 'commander';
 
 /** How a run may be ended from outside. */
@@ -43,7 +44,7 @@ export async function runProgram(argv: readonly string[], io: Io, ending: Ending
   const started = io.elapsed();
   const run: Run = {
     report: emptyReport(commandOf(argv, tree)),
-    root: { ...(wantsJson(argv) && { json: true }) },
+    root: rootBeforeParsing(argv),
     redact: (text) => text,
   };
   const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
@@ -155,9 +156,11 @@ function rootOptions(command: Command): RootOptions {
   return { ...merged, color: found.every((options) => options.color !== false) };
 }
 
-function wantsJson(argv: readonly string[]): boolean {
+/** The root flags that a mistake in argv is told by: then nothing is parsed. */
+function rootBeforeParsing(argv: readonly string[]): RootOptions {
   const end = argv.indexOf('--');
-  return argv.slice(0, end < 0 ? undefined : end).includes('--json');
+  const words = argv.slice(0, end < 0 ? undefined : end);
+  return { ...(words.includes('--json') && { json: true }), color: !words.includes('--no-color') };
 }
 
 /** Anything that is no GatewayError is a bug of ours: exit 1. */
@@ -185,7 +188,8 @@ const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hang
 
 async function printError(error: GatewayError, run: Run, io: Io): Promise<void> {
   if (silent.has(error.class)) return;
-  await io.stderr.write(`${run.redact(formatError(error))}\n`);
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: run.root.color });
+  await io.stderr.write(`${run.redact(formatError(error, await style.failure(error.class)))}\n`);
   if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(run.redact(error.stack))}\n`);
   if (io.env['GITHUB_ACTIONS'] === 'true')
     await io.stderr.write(`${run.redact(githubErrorLine(error.message, `gateway-cli ${error.class}`))}\n`);

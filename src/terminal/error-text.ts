@@ -3,12 +3,12 @@ import { escapeLine } from './escape.ts';
 
 /**
  * A failure for people (design.md 4): `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
- * hint, each line of it indented. Escaped; without a newline at the end.
+ * hint, each line of it indented. Escaped; without a newline at the end. `label` is the class as the stream shows it.
  */
-export function formatError(error: GatewayError): string {
+export function formatError(error: GatewayError, label: string = error.class): string {
   const { request, hint } = error.details;
   const where = request === undefined ? '' : ` (${request})`;
-  const head = `gateway-cli: ${error.class}: ${escapeLine(error.message)}${where}`;
+  const head = `gateway-cli: ${label}: ${escapeLine(error.message)}${where}`;
   return [head, ...hintLines(hint ?? '')].join('\n');
 }
 

@@ -108,7 +108,7 @@ async function parseAndAct(
   }
   if (written.out !== '') await io.stdout.write(written.out);
   if (written.err !== '') await io.stderr.write(written.err);
-  if (thrown) throwParsed(thrown.value, words, tree);
+  if (thrown) await throwParsed(thrown.value, words, tree);
 }
 
 /** Throws how the action ended. What of a paid reply could not be written is kept first, while its files are there. */

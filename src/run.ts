@@ -159,8 +159,8 @@ function rootOptions(command: Command): RootOptions {
 /** The root flags that a mistake in argv is told by: then nothing is parsed. */
 function rootBeforeParsing(argv: readonly string[]): RootOptions {
   const end = argv.indexOf('--');
-  const words = argv.slice(0, end < 0 ? undefined : end);
-  return { ...(words.includes('--json') && { json: true }), color: !words.includes('--no-color') };
+  const words = new Set(argv.slice(0, end < 0 ? undefined : end));
+  return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
 }
 
 /** Anything that is no GatewayError is a bug of ours: exit 1. */

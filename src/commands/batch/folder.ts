@@ -3,7 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { takeLock } from '../../batch/lock.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
-import { codeOf, GatewayError, messageOf, usageError } from '../../errors.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { readReason, writeReason } from '../../file-reason.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Context } from '../context.ts';
 
@@ -27,7 +28,7 @@ export async function enterOutdir(path: string, context: Context): Promise<void>
   try {
     await makeFolder(join(path, batchFiles.images));
   } catch (error) {
-    throw usageError(`-o: cannot make ${path}: ${messageOf(error)}`, 'name another folder', error);
+    throw usageError(`-o: cannot make ${path}: ${writeReason(error)}`, 'name another folder', error);
   }
   const lock = await takeLock(path).catch((error: unknown) => {
     // Nothing was sent yet, so a folder that takes no file is a mistake in the flags.
@@ -57,6 +58,6 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
     return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return 'none';
-    throw usageError(`-o ${path}: ${messageOf(error)}`, 'name another folder', error);
+    throw usageError(`-o ${path}: ${readReason(error)}`, 'name another folder', error);
   }
 }

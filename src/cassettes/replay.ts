@@ -101,7 +101,11 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
 
 /** The same failure as when it was recorded; who left then finds nothing more now. */
 function cutShort(ended: Exclude<Ended, 'end'>, { url }: HttpRequest): GatewayError {
-  const reasons = { cut: 'other side closed', reset: 'read ECONNRESET', left: 'the recording ends here' };
+  const reasons = {
+    cut: 'the connection was closed',
+    reset: 'the connection was reset (ECONNRESET)',
+    left: 'the recording ends here',
+  };
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
   return new GatewayError('incomplete', `the reply was cut: ${reasons[ended]}`, {
     sent: 'yes',

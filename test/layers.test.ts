@@ -19,6 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   'json.ts': [],
   'make-folder.ts': [],
   'shell-word.ts': [],
+  'time-text.ts': [],
   'upload.ts': [],
   completion: [],
   doctor: ['transport'],
@@ -58,6 +59,7 @@ const open = new Set([
   'errors.ts',
   'json.ts',
   'shell-word.ts',
+  'time-text.ts',
   'upload.ts',
 ]);
 

@@ -9,6 +9,7 @@ import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { keepGoodPictures, type PictureStore } from './picture-store.ts';
+import { located } from './located.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import { isBare, parseReply, type ReadBody, readDiverted } from './read-json.ts';
 import type { Result, ResultImage, ToolCall } from './result.ts';
@@ -26,10 +27,16 @@ export function contentPost(model: string, use: 'text' | 'image', body: Body): P
 }
 
 /** Reads a content-format reply to its end; pictures go to the store. Throws GatewayError. */
-export async function readContent(
-  reply: HttpReply,
-  { store, model }: { store: BlobStore; model: string },
-): Promise<Answer> {
+export async function readContent(reply: HttpReply, reading: { store: BlobStore; model: string }): Promise<Answer> {
+  try {
+    const { result, error } = await readWhole(reply, reading);
+    return { result, error: error && located(error, reply) };
+  } catch (error) {
+    throw located(error, reply);
+  }
+}
+
+async function readWhole(reply: HttpReply, { store, model }: { store: BlobStore; model: string }): Promise<Answer> {
   const pictures = keepGoodPictures(store);
   const body = await readDiverted(reply.body, pictures);
   const isStream = looksLikeSse(Buffer.from(body.text.slice(0, 64)));

@@ -73,6 +73,9 @@ async function parseAndAct(
 ): Promise<void> {
   const written = { out: '', err: '' };
   const hooks: Hooks = {
+    get columns() {
+      return io.stdout.columns;
+    },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     act: (action, command) => {
@@ -99,7 +102,7 @@ async function parseAndAct(
   };
   const words = helpAsFlag(argv, tree);
   const program = await buildProgram(words, hooks);
-  if (argv.length === 0) written.out = formatHelp(program, { full: false });
+  if (argv.length === 0) written.out = formatHelp(program, { full: false, width: hooks.columns });
   const thrown =
     argv.length === 0 ? undefined : await attempt(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {

@@ -17,6 +17,8 @@ export interface Asking {
   images: ImageOutput;
   count: number;
   lost: Lost;
+  /** Told after each answer how many have come. */
+  onAnswer?: (answered: number) => void;
 }
 
 /** The outcome of one of several requests. */
@@ -39,7 +41,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function askAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(atOnce);
-  const state: State = { over: undefined, thrown: undefined, isDiskInDoubt: false };
+  const state: State = { over: undefined, thrown: undefined, isDiskInDoubt: false, answered: 0 };
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < asking.count; index++) {
     const before = saved[index - 1];
@@ -55,10 +57,11 @@ interface State {
   thrown: { value: unknown } | undefined;
   /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
+  answered: number;
 }
 
 async function ask(
-  { session, post, model, images, lost }: Asking,
+  { session, post, model, images, lost, onAnswer }: Asking,
   state: State,
   before: Promise<unknown> | undefined,
 ): Promise<Outcome> {
@@ -68,7 +71,9 @@ async function ask(
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
     const { reply } = await session.send(post);
-    return { answer: await readContent(reply, { store, model }) };
+    const answer = await readContent(reply, { store, model });
+    onAnswer?.(++state.answered);
+    return { answer };
   } catch (error) {
     return { failure: noteEnd(error, state) };
   }

@@ -52,9 +52,11 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
 
   const { images, session } = begun;
   const store = await images.openStore();
-  const progress = context.ui.progress('waiting for the gateway');
-  const { reply } = await session.send(post);
-  const answer = await readContent(reply, { store, model }).finally(() => progress.stop());
+  const progress = context.ui.progress('waiting');
+  const answer = await session
+    .send(post)
+    .then(({ reply }) => readContent(reply, { store, model }))
+    .finally(() => progress.stop());
   context.report.result = answer.result;
   await printText(answer, context);
   await images.save(answer.result.images, answer.result);

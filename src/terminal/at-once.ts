@@ -29,5 +29,5 @@ export function answerAtOnce(argv: readonly string[]): boolean {
 
 function mayBeTerminal(): boolean {
   const stats = fstatSync(1);
-  return stats.isCharacterDevice() && stats.rdev !== statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
+  return stats.isCharacterDevice() && stats.rdev !== statSync('/dev/null').rdev;
 }

@@ -38,7 +38,7 @@ export interface Ran {
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const cwd = options.cwd ?? scratchFolder();
   const stdout = collect(options.tty?.stdout === true, options);
-  const stderr = collect(options.tty?.stderr === true, { columns: options.columns });
+  const stderr = collect(options.tty?.stderr === true, { ...options, onStdout: undefined });
   const answers = options.answers && [...options.answers];
   const io: Io = {
     stdin: {
@@ -83,7 +83,7 @@ async function* input(content: string | Uint8Array = ''): AsyncGenerator<Uint8Ar
 
 function collect(
   isTTY: boolean,
-  { columns = 80, onStdout: onWrite }: Pick<RunOptions, 'columns' | 'onStdout'>,
+  { columns = 80, onStdout: onWrite }: { columns?: number; onStdout?: RunOptions['onStdout'] | undefined },
 ): { output: Output; text(): string; bytes(): Buffer } {
   const chunks: Buffer[] = [];
   const bytes = () => Buffer.concat(chunks);

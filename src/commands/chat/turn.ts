@@ -67,7 +67,7 @@ async function askOnce(
   { context, session, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
 ): Promise<Answer> {
   const store = images.openStore();
-  const progress = context.ui.progress('waiting for the gateway');
+  const progress = context.ui.progress('waiting');
   const { reply } = await session.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
     readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true }),

@@ -55,7 +55,7 @@ function whatFailed({ message, details }: GatewayError): string {
   const words = statusWords[details.status ?? 0];
   if (words === undefined) return message;
   const said = /^the gateway answered \d+(?: \([^)]*\))?(: .*)?$/s.exec(message)?.[1] ?? '';
-  return `${words} (${details.status})${said}`;
+  return `${words} (${details.status})${said.replace(/\.$/, '')}`;
 }
 
 /** Token counts, for `--verbose`. */

@@ -171,7 +171,7 @@ test('the history of the last time is there', async ({ server, cli }) => {
   await cli(['chat'], person(['a\nb', '/help']).options);
   let history: readonly string[] = [];
   await cli(['chat'], person([], (options) => (history = options.history)).options);
-  expect(history).toEqual(['a b', '/help']);
+  expect(history).toEqual(['a\nb', '/help']);
 });
 
 test('a conversation that cannot be kept is a warning, once', async ({ server, cli }) => {

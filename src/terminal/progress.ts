@@ -66,7 +66,7 @@ export function startProgress(options: ProgressOptions): Progress {
   let text = escapeLine(options.text);
   let spinner: Spinner | undefined;
   let stopped = false;
-  let callOff: () => void = () => undefined;
+  let callOff: (() => void) | undefined;
   const line = (): string => (timed ? withTime(text, elapsed() - started) : text);
   const tick = (): void => {
     if (spinner !== undefined) spinner.text = line();
@@ -95,7 +95,7 @@ export function startProgress(options: ProgressOptions): Progress {
     },
     stop() {
       stopped = true;
-      callOff();
+      callOff?.();
       spinner?.stop();
     },
   };

@@ -12,11 +12,13 @@ import { version } from './version.ts';
 /** What commander's callbacks lead to. */
 export interface Hooks {
   act(action: Action, command: Command): Promise<void>;
+  /** How wide the help is. */
+  readonly columns: number;
   out(text: string): void;
   err(text: string): void;
 }
 
-const silent: Hooks = { act: async () => undefined, out: () => undefined, err: () => undefined };
+const silent: Hooks = { columns: 80, act: async () => undefined, out: () => undefined, err: () => undefined };
 const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
 /** The program with every command's name, and the flags of those whose words stand in argv. */
@@ -30,7 +32,7 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .configureOutput({ writeOut: hooks.out, writeErr: hooks.err, outputError: () => undefined })
-    .configureHelp({ formatHelp: (command) => formatHelp(command, { full }) });
+    .configureHelp({ formatHelp: (command) => formatHelp(command, { full, width: hooks.columns }) });
   program.exitOverride((error) => throwFound(error, program));
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);
@@ -46,8 +48,7 @@ const rootExamples = [
 ];
 
 const rootNotes = [
-  'Codes: 0 done, 2 usage, 3 key, 4 rejected, 5 quota, 6 gateway, 7 not sent, 8 no reply, 9 bad reply, 10 nothing usable,',
-  '11 incomplete, 12 not written. They never change meaning; an unknown one is a failure.',
+  'Codes: 0 done, 2 usage, 3 key, 4 rejected, 5 quota, 6 gateway, 7 not sent, 8 no reply, 9 bad reply, 10 nothing usable, 11 incomplete, 12 not written. They never change meaning; an unknown one is a failure.',
   'Try it without an account: add --offline to text, image or chat.',
 ];
 

@@ -16,6 +16,7 @@ import { guardedOutput } from './terminal/guarded-output.ts';
 import type { Io } from './terminal/io.ts';
 import { jsonLine } from './terminal/json-line.ts';
 import { lastingOutput } from './terminal/lasting-output.ts';
+import { createStyle } from './terminal/style.ts';
 import type { Command } from 'commander';
 
 /** How a run may be ended from outside. */
@@ -47,7 +48,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
   const started = io.elapsed();
   const run: Run = {
     report: emptyReport(commandOf(argv, tree)),
-    root: { ...(wantsJson(argv) && { json: true }) },
+    root: rootBeforeParsing(argv),
     redaction: noSecrets,
   };
   const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
@@ -76,6 +77,9 @@ async function parseAndAct(
 ): Promise<void> {
   const written = { out: '', err: '' };
   const hooks: Hooks = {
+    get columns() {
+      return io.stdout.columns;
+    },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     act: (action, command) => {
@@ -102,7 +106,7 @@ async function parseAndAct(
   };
   const words = helpAsFlag(argv, tree);
   const program = await buildProgram(words, hooks);
-  if (argv.length === 0) written.out = formatHelp(program, { full: false });
+  if (argv.length === 0) written.out = formatHelp(program, { full: false, width: hooks.columns });
   const thrown =
     argv.length === 0 ? undefined : await attempt(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
@@ -111,7 +115,7 @@ async function parseAndAct(
   }
   if (written.out !== '') await io.stdout.write(written.out);
   if (written.err !== '') await io.stderr.write(written.err);
-  if (thrown) throwParsed(thrown.value, words, tree);
+  if (thrown) await throwParsed(thrown.value, words, tree);
 }
 
 /** Throws how the action ended. What of a paid reply could not be written is kept first, while its files are there. */
@@ -159,9 +163,11 @@ function rootOptions(command: Command): RootOptions {
   return { ...merged, color: found.every((options) => options.color !== false) };
 }
 
-function wantsJson(argv: readonly string[]): boolean {
+/** The root flags that a mistake in argv is told by: then nothing is parsed. */
+function rootBeforeParsing(argv: readonly string[]): RootOptions {
   const end = argv.indexOf('--');
-  return argv.slice(0, end < 0 ? undefined : end).includes('--json');
+  const words = new Set(argv.slice(0, end < 0 ? undefined : end));
+  return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
 }
 
 /** Anything that is no GatewayError is a bug of ours: exit 1. */
@@ -190,7 +196,8 @@ const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hang
 async function printError(error: GatewayError, run: Run, io: Io): Promise<void> {
   if (silent.has(error.class)) return;
   const { redact } = run.redaction;
-  await io.stderr.write(`${formatError(error, redact)}\n`);
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: run.root.color });
+  await io.stderr.write(`${formatError(error, redact, await style.failure(error.class))}\n`);
   if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
   if (io.env['GITHUB_ACTIONS'] !== 'true') return;
   const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);

@@ -15,9 +15,11 @@ const allowed: Record<string, readonly string[]> = {
   'version.ts': [],
   'clock.ts': [],
   'errors.ts': [],
+  'file-reason.ts': [],
   'json.ts': [],
   'make-folder.ts': [],
   'shell-word.ts': [],
+  'time-text.ts': [],
   'upload.ts': [],
   completion: [],
   doctor: ['transport'],
@@ -50,7 +52,16 @@ const allowed: Record<string, readonly string[]> = {
   terminal: [],
   gateway: [],
 };
-const open = new Set(['clock.ts', 'make-folder.ts', 'errors.ts', 'json.ts', 'shell-word.ts', 'upload.ts']);
+const open = new Set([
+  'clock.ts',
+  'file-reason.ts',
+  'make-folder.ts',
+  'errors.ts',
+  'json.ts',
+  'shell-word.ts',
+  'time-text.ts',
+  'upload.ts',
+]);
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 

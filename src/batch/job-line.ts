@@ -1,6 +1,7 @@
-import { GatewayError, messageOf, usageError } from '../errors.ts';
+import { GatewayError, usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { closest } from '../settings/closest.ts';
+import { findJsonFault } from '../settings/json-position.ts';
 import { keyOf } from './digest.ts';
 import { type KeyTable, readValue } from './job-values.ts';
 import { type Job, type JobCommand, jobCommands } from './types.ts';
@@ -100,10 +101,12 @@ function overrides(key: string, values: object): boolean {
 
 function parseObject(text: string): JsonObject {
   let value: unknown;
+  const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   try {
-    value = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+    value = JSON.parse(json);
   } catch (error) {
-    throw usageError(messageOf(error), 'one JSON object a line', error);
+    const { column, expected } = findJsonFault(json);
+    throw usageError(`no JSON: ${expected} is expected at column ${column}`, 'one JSON object a line', error);
   }
   if (isObject(value)) return value;
   throw usageError('a job is a JSON object', 'for example: {"id":"1","prompt":"three names for a cat"}');

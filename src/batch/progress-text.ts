@@ -1,3 +1,5 @@
+import { timeText } from '../time-text.ts';
+
 /** What is known of a run under way. */
 export interface ProgressFacts {
   /** Jobs that this run sends, and how many of them have ended. */
@@ -31,11 +33,4 @@ function rateText(perSecond: number): string {
 function short(count: number): string {
   if (count < 1000) return String(count);
   return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
-}
-
-function timeText(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

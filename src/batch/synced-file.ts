@@ -1,6 +1,7 @@
 import { ftruncateSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import { writeReason } from '../file-reason.ts';
 import { keepAside, openToAppend } from './aside.ts';
 
 /**
@@ -139,8 +140,7 @@ async function endOfLastLine(handle: FileHandle, size: number): Promise<number> 
 /** A batch that cannot keep its books stops (faults.md 2e). */
 export function cannotWrite(path: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  const full = ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
-  return new GatewayError('not-written', `cannot write ${path}: ${full ? 'the disk is full' : messageOf(error)}`, {
+  return new GatewayError('not-written', `cannot write ${path}: ${writeReason(error)}`, {
     hint: 'make room, then run the same command again: it goes on where it stopped',
     cause: error,
     sent: 'unknown',

@@ -105,7 +105,11 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
 
 type Loss = Exclude<Ended, 'end'>;
 
-const lossReasons = { cut: 'other side closed', reset: 'read ECONNRESET', left: 'the recording ends here' };
+const lossReasons = {
+  cut: 'the connection was closed',
+  reset: 'the connection was reset (ECONNRESET)',
+  left: 'the recording ends here',
+};
 
 function causeOf(ended: Loss): Error {
   const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf, messageOf, usageError } from '../errors.ts';
+import { codeOf, usageError } from '../errors.ts';
+import { readReason } from '../file-reason.ts';
 import { sha256 } from './canonical.ts';
 import { describeDifferences, type Difference, differences, distance } from './difference.ts';
 import { readCassetteName, shownHash } from './file-name.ts';
@@ -63,16 +64,10 @@ export async function listHeads(folder: string): Promise<{ path: string; request
   return readEntries(await listEntries(folder));
 }
 
-const reasons: Record<string, string> = {
-  ENOENT: 'there is no such folder',
-  ENOTDIR: 'it is no folder',
-  EACCES: 'it may not be read',
-  EPERM: 'it may not be read',
-};
-
 async function listEntries(folder: string): Promise<Entry[]> {
   const names = await readdir(folder).catch((error: unknown) => {
-    const reason = reasons[codeOf(error) ?? ''] ?? messageOf(error);
+    const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is no folder' };
+    const reason = words[codeOf(error) ?? ''] ?? readReason(error);
     throw usageError(`--replay '${folder}': ${reason}`, 'record into it first: --record <dir>', error);
   });
   const cassettes = names.filter((name) => name.endsWith('.jsonl') && !name.startsWith('.')).toSorted();

@@ -38,14 +38,8 @@ function parseEntryLine(line: string): string[] {
   }
 }
 
-/** readline knows one line an entry. */
 function lineOf(entry: string): string {
-  return `${JSON.stringify(flattened(entry))}\n`;
-}
-
-/** An entry of several lines as the one line that readline can recall. */
-function flattened(entry: string): string {
-  return entry.replaceAll(/\s*\n\s*/g, ' ').slice(0, longest);
+  return `${JSON.stringify(entry.slice(0, longest))}\n`;
 }
 
 async function write(path: string, text: string, flags: number): Promise<void> {

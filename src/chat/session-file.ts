@@ -1,9 +1,11 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf, type GatewayError, messageOf, usageError } from '../errors.ts';
+import { codeOf, type GatewayError, usageError } from '../errors.ts';
+import { readReason } from '../file-reason.ts';
 import { createTempFile, notWritten, removeFile, writeFully } from '../images/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
+import { shellWord } from '../shell-word.ts';
 import { lockSession } from './session-lock.ts';
 
 /** What a session file holds. */
@@ -35,7 +37,11 @@ export interface SessionFile {
 export async function readSession(path: string): Promise<StoredSession> {
   const bytes = await readFile(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return Buffer.alloc(0);
-    throw usageError(`the session ${JSON.stringify(path)} cannot be read: ${messageOf(error)}`, undefined, error);
+    throw usageError(
+      `the session ${JSON.stringify(path)} cannot be read: ${readReason(error)}`,
+      `look at it: ls -ld ${shellWord(path)}`,
+      error,
+    );
   });
   const messages: SessionMessage[] = [];
   const ends: number[] = [];

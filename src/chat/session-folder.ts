@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { codeOf, messageOf, usageError } from '../errors.ts';
+import { codeOf, usageError } from '../errors.ts';
+import { readReason, writeReason } from '../file-reason.ts';
 import { makeFolder } from '../make-folder.ts';
 import { shellWord } from '../shell-word.ts';
 import { userFolders } from '../settings/folders.ts';
@@ -32,7 +33,7 @@ export async function makePrivateFolder(folder: string): Promise<void> {
     await makeFolder(folder, 0o700);
   } catch (error) {
     throw usageError(
-      `the folder ${JSON.stringify(folder)} cannot be made: ${messageOf(error)}`,
+      `the folder ${JSON.stringify(folder)} cannot be made: ${writeReason(error)}`,
       'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',
       error,
     );
@@ -44,7 +45,7 @@ export async function listSessions(folder: string): Promise<SessionEntry[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
     throw usageError(
-      `the sessions cannot be listed: ${messageOf(error)}`,
+      `the sessions cannot be listed: ${readReason(error)}`,
       `look at it: ls -ld ${shellWord(folder)}`,
       error,
     );

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { messageOf, usageError } from '../errors.ts';
+import { usageError } from '../errors.ts';
+import { writeReason } from '../file-reason.ts';
 import { removeFile } from '../images/temp-file.ts';
 import { parseObject } from '../json.ts';
 import { createFile, readText, takeOver } from '../lock/takeover.ts';
@@ -19,7 +20,7 @@ export async function lockSession(path: string): Promise<SessionLock> {
   const lock = `${path}.lock`;
   for (let attempt = 0; attempt < 5; attempt++) {
     const own = JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
-    if (await create(lock, own)) return heldLock(lock);
+    if (await create(path, lock, own)) return heldLock(lock);
     const owner = await readText(lock);
     if (owner === undefined) continue;
     if (!isStale(owner)) throw inUse(path, lock, owner);
@@ -44,10 +45,10 @@ export async function refuseLocked(path: string): Promise<void> {
   await lock.release();
 }
 
-async function create(lock: string, own: string): Promise<boolean> {
+async function create(path: string, lock: string, own: string): Promise<boolean> {
   return createFile(lock, own).catch((error: unknown) => {
     throw usageError(
-      `the session cannot be written: ${messageOf(error)}`,
+      `the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`,
       'choose another place: --session ./talk.jsonl',
       error,
     );

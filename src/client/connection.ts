@@ -1,3 +1,4 @@
+import { GatewayError } from '../errors.ts';
 import { failureOf } from '../formats/failure.ts';
 import { type Gate, type RetryNotice, sendWithRetries } from '../transport/attempts.ts';
 import type { Use } from '../transport/auth.ts';
@@ -43,6 +44,7 @@ export async function sendPost(
   let phase: Phase = 'unsent';
   const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';
   const { deadline } = options;
+  const name = `POST ${request.url.origin}${request.url.pathname}`;
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
     phase = 'unsent';
     options.onRequest?.(attempt);
@@ -70,20 +72,30 @@ export async function sendPost(
       gate: options.gate,
     });
     const { status, headers, body } = reply;
-    return { attempts, deadline, reply: { status, headers, body: explained(body, deadline) } };
+    const explain = (error: unknown) => explainAt(name, error, () => deadline.explain(error, 'reading'));
+    return { attempts, deadline, reply: { status, headers, body: explained(body, explain), request: name } };
   } catch (error) {
-    throw deadline.explain(error, phase);
+    throw explainAt(name, error, () => deadline.explain(error, phase));
   }
 }
 
+/** What the deadline makes of an error says where the request went; an error that stays as it is knows that. */
+function explainAt(request: string, error: unknown, explain: () => unknown): unknown {
+  const explained = explain();
+  return explained !== error && explained instanceof GatewayError ? explained.with({ request }) : explained;
+}
+
 /** No generator: every chunk of every reply passes here. */
-function explained(body: AsyncIterable<Uint8Array>, deadline: Deadline): AsyncIterableIterator<Uint8Array> {
+function explained(
+  body: AsyncIterable<Uint8Array>,
+  explain: (error: unknown) => unknown,
+): AsyncIterableIterator<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
-  const explain = (error: unknown): never => {
-    throw deadline.explain(error, 'reading');
+  const rethrow = (error: unknown): never => {
+    throw explain(error);
   };
   return {
-    next: () => source.next().catch(explain),
+    next: () => source.next().catch(rethrow),
     return: async () => (await source.return?.()) ?? { done: true, value: undefined },
     [Symbol.asyncIterator]() {
       return this;

@@ -11,6 +11,7 @@ import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { createWatch, type EndOf } from './deadline.ts';
+import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import { type Decoded, readPieces } from './content-stream.ts';
@@ -52,6 +53,15 @@ const moreCandidates = 64;
  * abort. An answer that came, but took too long to look through, has the error that says so.
  */
 export async function readContent(reply: HttpReply, reading: ContentReading): Promise<Answer> {
+  try {
+    const { result, error } = await readWhole(reply, reading);
+    return { result, error: error && located(error, reply) };
+  } catch (error) {
+    throw located(error, reply);
+  }
+}
+
+async function readWhole(reply: HttpReply, reading: ContentReading): Promise<Answer> {
   const { store, model, endOf, candidates = 1 } = reading;
   const pictures = keepGoodPictures(store, reading);
   const { decoded, cut } = await decodeBody(reply, pictures);

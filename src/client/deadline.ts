@@ -123,10 +123,14 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
     return new GatewayError('not-sent', `not sent ${within}`, { hint, sent: 'no', retryable: true });
   if (phase === 'sent') {
     return new GatewayError('no-reply', `no reply ${within}`, {
-      hint,
+      hint: `it may have been billed: look before you run it again\n${hint}`,
       sent: 'yes',
       retryable: false,
     });
   }
-  return new GatewayError('incomplete', `the reply did not end ${within}`, { hint, sent: 'yes', retryable: false });
+  return new GatewayError('incomplete', `the reply did not end ${within}`, {
+    hint: `asking again may be billed again\n${hint}`,
+    sent: 'yes',
+    retryable: false,
+  });
 }

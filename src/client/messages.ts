@@ -13,6 +13,7 @@ import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { type Answer, answerOf, emptyResult } from './content.ts';
 import { messageResult } from './message-result.ts';
+import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { readWhilePatient } from './patience.ts';
 import { peek } from './peek.ts';
@@ -50,30 +51,35 @@ export function messagesPost(body: Body): Post {
 export async function* readMessage(reply: HttpReply, options: ReadingOptions): AsyncGenerator<StreamDelta[], Answer> {
   const { head, chunks } = await peek(reply.body);
   const store = keepGoodPictures(options.store, options);
-  if (looksLikeSse(head)) return yield* readStream(chunks, { ...options, store });
-  const { value, cut } = parseReply(await readDiverted(chunks, store), reply, 'messages');
-  if (isBare(value) && cut) return { result: emptyResult(options.model), error: cut };
-  const message = { ...decodeMessage(value), complete: cut === undefined };
-  const result = await messageResult(message, { store, model: options.model });
-  const answer = answerOf(result, cut ?? store.failure());
+  if (looksLikeSse(head)) return yield* readStream({ ...reply, body: chunks }, { ...options, store });
+  const answer = await readWhole({ ...reply, body: chunks }, { store, model: options.model }).catch(
+    (error: unknown) => {
+      throw located(error, reply);
+    },
+  );
   if (answer.result.text !== '') yield [{ type: 'text', text: answer.result.text, block: 0 }];
-  return answer;
+  return { ...answer, error: answer.error && located(answer.error, reply) };
+}
+
+async function readWhole(reply: HttpReply, { store, model }: { store: PictureStore; model: string }): Promise<Answer> {
+  const { value, cut } = parseReply(await readDiverted(reply.body, store), reply, 'messages');
+  if (isBare(value) && cut) return { result: emptyResult(model), error: cut };
+  const message = { ...decodeMessage(value), complete: cut === undefined };
+  const result = await messageResult(message, { store, model });
+  return answerOf(result, cut ?? store.failure());
 }
 
 interface StreamOptions extends Omit<ReadingOptions, 'store'> {
   store: PictureStore;
 }
 
-async function* readStream(
-  chunks: AsyncIterable<Uint8Array>,
-  options: StreamOptions,
-): AsyncGenerator<StreamDelta[], Answer> {
+async function* readStream(reply: HttpReply, options: StreamOptions): AsyncGenerator<StreamDelta[], Answer> {
   const cleaner = createTextCleaner(options.store);
   const assembler = createMessageAssembler({ filter: cleaner });
   const { stopped, ended } = options.patience ?? defaultPatience;
   let isEnded = false;
   const patience = () => (isEnded ? ended : assembler.complete ? stopped : undefined);
-  const body = divertBase64(readWhilePatient(chunks, patience), options.store, { mode: 'sse' });
+  const body = divertBase64(readWhilePatient(reply.body, patience), options.store, { mode: 'sse' });
   const most = options.joined ? Infinity : 1;
   const shortcut = (text: string, at: number) => readTextRun(text, at, most);
   let error: GatewayError | undefined;
@@ -97,7 +103,8 @@ async function* readStream(
   const rest = assembler.flush();
   if (rest.length > 0) yield rest;
   await cleaner.store();
-  return finishStream(assembler.finish(), { cleaner, error, options });
+  const answer = await finishStream(assembler.finish(), { cleaner, error, options });
+  return { ...answer, error: answer.error && located(answer.error, reply) };
 }
 
 /** An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (wire.md 6 #33). */

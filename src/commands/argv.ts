@@ -26,6 +26,17 @@ function namesOf([word = '', ...rest]: readonly string[], names: Names): string[
   return standard === undefined ? [] : [standard];
 }
 
+/** The names that words begin with, without those of defaults: `['batch']` of `batch jobs.jsonl`. */
+export function typedNames([word = '', ...rest]: readonly string[], names: Names): string[] {
+  const found = own(names, word);
+  return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
+}
+
+/** The commands of a group, by the words that lead to it. */
+export function namesInside(group: readonly string[], names: Names): Names {
+  return group.reduce((inside, word) => own(inside, word)?.commands ?? {}, names);
+}
+
 /** `help image gen` and `image help gen` as the flag that they mean: `image gen --help`. */
 export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   const [first = -1, second = -1] = wordPlaces(argv);

@@ -20,6 +20,8 @@ export interface Asking {
   /** Candidates that each reply should have. */
   candidates: number | undefined;
   lost: Lost;
+  /** Told after each answer how many have come. */
+  onAnswer?: (answered: number) => void;
 }
 
 /** The outcome of one of several requests. */
@@ -42,7 +44,13 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  */
 export async function askAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(atOnce);
-  const state: State = { over: undefined, thrown: undefined, endOf: () => undefined, isDiskInDoubt: false };
+  const state: State = {
+    over: undefined,
+    thrown: undefined,
+    endOf: () => undefined,
+    isDiskInDoubt: false,
+    answered: 0,
+  };
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < asking.count; index++) {
     const before = saved[index - 1];
@@ -60,10 +68,11 @@ interface State {
   endOf: EndOf;
   /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
+  answered: number;
 }
 
 async function ask(
-  { session, post, model, images, lost, candidates }: Asking,
+  { session, post, model, images, lost, candidates, onAnswer }: Asking,
   state: State,
   before: Promise<unknown> | undefined,
 ): Promise<Outcome> {
@@ -75,7 +84,9 @@ async function ask(
     const { reply, deadline } = await session.send(post);
     state.endOf = () => endOf(deadline);
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
-    return { answer: await readContent(reply, reading) };
+    const answer = await readContent(reply, reading);
+    onAnswer?.(++state.answered);
+    return { answer };
   } catch (error) {
     return { failure: noteEnd(error, state) };
   }

@@ -9,7 +9,7 @@ import { decodeText } from '../terminal/decode-text.ts';
 import { createUpload, type Upload } from '../upload.ts';
 import type { Context } from './context.ts';
 import { quote } from './flags/values.ts';
-import { unreadable } from './input-files.ts';
+import { isUrl, unreadable, urlForFile } from './input-files.ts';
 import { sizeOf } from './prompt.ts';
 
 /** A picture or file that goes into the request, read while it is sent. */
@@ -76,6 +76,7 @@ async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
 /** What can be read once only, stdin or a pipe such as bash's `<(…)`, goes to a file first: its size must be known. */
 async function fileOf(flag: string, typed: string, context: Context): Promise<{ path: string; isTemporary: boolean }> {
   const path = resolve(context.io.cwd, typed);
+  if (isUrl(typed)) throw urlForFile(flag, typed);
   const isStdin = typed === '-';
   const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
   if (stream === undefined) return { path, isTemporary: false };

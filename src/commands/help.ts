@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
-
-const width = 100;
+import { exampleText, twoColumns, wrapText, wrapWords } from './help-layout.ts';
 
 /** Headings of flags that every request command shares: shown as names, explained by `--help --verbose`. */
 const shared = new Set(['Request', 'Connection', 'Output', 'Everywhere']);
@@ -8,8 +7,11 @@ const shared = new Set(['Request', 'Connection', 'Output', 'Everywhere']);
 /** Examples of a command, shown first. */
 const examples = new WeakMap<Command, readonly string[]>();
 
-/** Lines for the end of a command's help. */
-const notes = new WeakMap<Command, readonly string[]>();
+/** A paragraph, or rows of names and their texts. */
+type Note = string | readonly (readonly [string, string])[];
+
+/** What stands at the end of a command's help. */
+const notes = new WeakMap<Command, readonly Note[]>();
 
 /** Gives a command the examples that its help begins with. */
 export function setExamples(command: Command, lines: readonly string[]): void {
@@ -21,21 +23,31 @@ export function firstExample(command: Command): string | undefined {
   return examples.get(command)?.[0]?.replace(/ +# .*$/, '');
 }
 
-/** Gives a command the lines that its help ends with. */
-export function setNotes(command: Command, lines: readonly string[]): void {
-  notes.set(command, lines);
+/** Gives a command what its help ends with. */
+export function setNotes(command: Command, list: readonly Note[]): void {
+  notes.set(command, list);
 }
 
-/** The help text: examples first, the command's own flags, then the shared ones in short (design.md section 1). */
-export function formatHelp(command: Command, { full }: { full: boolean }): string {
+interface Shape {
+  /** Explains the shared flags too. */
+  full: boolean;
+  /** Columns of the terminal. */
+  width: number;
+}
+
+/** The help text: examples first, the command's own flags, then the shared ones in short. */
+export function formatHelp(command: Command, shape: Shape): string {
+  const { width } = shape;
   const shown = orDefault(command);
   const sections = [
-    [command.description()],
-    exampleLines(shown),
-    [`Usage: ${namesOf(command)} ${shown.usage()}`],
-    commandLines(command),
-    ...flagSections(shown, full),
-    notes.get(shown) ?? [],
+    wrapText(command.description(), width),
+    exampleLines(shown, width),
+    wrapText(`Usage: ${namesOf(command)} ${shown.usage()}`, width, ' '.repeat('Usage: '.length)),
+    commandLines(command, width),
+    ...flagSections(shown, shape),
+    (notes.get(shown) ?? []).flatMap((note) =>
+      typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width),
+    ),
   ];
   return `${sections
     .filter((lines) => lines.length > 0 && lines[0] !== '')
@@ -43,9 +55,9 @@ export function formatHelp(command: Command, { full }: { full: boolean }): strin
     .join('\n\n')}\n`;
 }
 
-function exampleLines(command: Command): string[] {
+function exampleLines(command: Command, width: number): string[] {
   const lines = examples.get(command) ?? [];
-  return lines.length === 0 ? [] : ['Examples:', ...lines.map((line) => `  ${line}`)];
+  return lines.length === 0 ? [] : ['Examples:', ...lines.flatMap((line) => exampleText(line, width))];
 }
 
 /** The command that runs where a group's words name none: its words may be left out, so the group's help is its own. */
@@ -61,28 +73,31 @@ export function namesOf(command: Command): string {
   return names.join(' ');
 }
 
-function commandLines(command: Command): string[] {
+function commandLines(command: Command, width: number): string[] {
   const rows = command
     .createHelp()
     .visibleCommands(command)
     .filter((sub) => sub.name() !== 'help')
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
-  return rows.length === 0 ? [] : ['Commands:', ...table(rows)];
+  return rows.length === 0 ? [] : ['Commands:', ...twoColumns(rows, width)];
 }
 
-function flagSections(command: Command, full: boolean): string[][] {
+function flagSections(command: Command, { full, width }: Shape): string[][] {
   const groups = groupByHeading(visible(command));
   const own: string[][] = [];
   const brief: string[] = [];
   for (const [heading, options] of groups) {
-    if (shared.has(heading) && !full) brief.push(...nameLines(heading, options));
+    if (shared.has(heading) && !full) brief.push(...nameLines(heading, options, width));
     else
       own.push([
         `${heading}:`,
-        ...table(options.map((option) => [option.flags, option.description + (isList(option) ? ' (repeatable)' : '')])),
+        ...twoColumns(
+          options.map((option) => [option.flags, option.description + (isList(option) ? ' (repeatable)' : '')]),
+          width,
+        ),
       ]);
   }
-  if (brief.length > 0) brief.push('', 'Each flag explained: add --verbose to --help');
+  if (brief.length > 0) brief.push('', ...wrapText('Each flag explained: add --verbose to --help', width));
   return [...own, brief];
 }
 
@@ -104,22 +119,8 @@ function isList(option: Option): boolean {
   return option.parseArg !== undefined && option.parseArg.length === 2;
 }
 
-function nameLines(heading: string, options: readonly Option[]): string[] {
-  const names = options.map((option) => option.flags.replace(', ', ' '));
+function nameLines(heading: string, options: readonly Option[], width: number): string[] {
+  const names = options.map(({ short, long }) => [short, long].filter((name) => name !== undefined).join(' '));
   if (heading === 'Everywhere') names.unshift('-h --help');
-  const lines: string[] = [];
-  let line = `${heading}: `.padEnd(12);
-  for (const name of names) {
-    if (line.length + name.length + 2 > width) {
-      lines.push(line.trimEnd());
-      line = ' '.repeat(12);
-    }
-    line += `${name}  `;
-  }
-  return [...lines, line.trimEnd()];
-}
-
-function table(rows: readonly (readonly [string, string])[]): string[] {
-  const column = Math.min(34, Math.max(...rows.map(([name]) => name.length)) + 2);
-  return rows.map(([name, text]) => `  ${name.padEnd(column)}${name.length >= column ? '  ' : ''}${text}`);
+  return wrapWords(names, width, { first: `${heading}: `.padEnd(12), hanging: ' '.repeat(12), gap: '  ' });
 }

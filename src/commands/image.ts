@@ -50,9 +50,11 @@ export async function runImage(
   }
 
   const { images, session } = begun;
-  const progress = context.ui.progress(count > 1 ? `waiting for ${count} replies` : 'waiting for the picture');
+  const progress = context.ui.progress(waitingFor(0, count));
   keepYoungHeapSmall();
-  const asking = { session, post, model, images, count, candidates: flags.candidates, lost: context.report.lost };
+  const onAnswer = (answered: number): void => progress.update(waitingFor(answered, count));
+  const { candidates } = flags;
+  const asking = { session, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
   const { outcomes, thrown } = await askAll(asking).finally(() => progress.stop());
   context.report.result = resultOf(outcomes);
   if (thrown) throw thrown.value;
@@ -63,6 +65,10 @@ export async function runImage(
     context,
   );
   if (images.misfit) throw images.misfit;
+}
+
+function waitingFor(answered: number, count: number): string {
+  return count > 1 ? `waiting · ${answered} of ${count}` : 'waiting';
 }
 
 /** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { codeOf, messageOf, usageError } from '../errors.ts';
+import { codeOf, type GatewayError, usageError } from '../errors.ts';
+import { readReason } from '../file-reason.ts';
 import { lookAt, shellWord } from '../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { decodeText } from '../terminal/decode-text.ts';
@@ -27,18 +28,24 @@ export async function readUserFile(flag: string, path: string, cwd: string): Pro
 
 /** The error for a file that cannot be read, in the same words everywhere. */
 export function unreadable(flag: string, path: string, error: unknown): Error {
-  const reasons: Record<string, string> = {
-    ENOENT: 'there is no such file',
-    EACCES: 'it may not be read',
-    EISDIR: 'it is a folder',
-    ENOTDIR: 'a part of the path is no folder',
-  };
+  if (isUrl(path)) return urlForFile(flag, path);
   const code = codeOf(error) ?? '';
   if (/^\s*[[{]/.test(path) && (code === 'ENOENT' || code === 'ENAMETOOLONG')) {
     const json = path.length > 60 ? "'…'" : shellWord(path);
     return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
   }
-  return usageError(`${flag} ${quote(path)}: ${reasons[code] ?? messageOf(error)}`, lookAtReal(path, error), error);
+  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAtReal(path, error), error);
+}
+
+/** Whether a path is none, but the address of something that would have to be fetched. */
+export function isUrl(path: string): boolean {
+  return /^(https?|ftp|s3|gs):\/\//i.test(path);
+}
+
+/** The error for a URL where a file is needed. */
+export function urlForFile(flag: string, url: string): GatewayError {
+  const hint = /^(https?|ftp):/i.test(url) ? `fetch it first: curl -fsSLO ${shellWord(url)}` : 'fetch it first';
+  return usageError(`${flag} takes a file, and ${quote(url)} is a URL`, hint);
 }
 
 /** What to type to see a file's rights: with the path that the system was asked for, where the error tells it. */

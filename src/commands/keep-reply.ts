@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ErrorClass, GatewayError, messageOf } from '../errors.ts';
+import { type ErrorClass, GatewayError } from '../errors.ts';
+import { writeReason } from '../file-reason.ts';
 import type { KeptReply } from '../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../recovery/write-recovery.ts';
 import type { Redaction } from '../settings/redact.ts';
@@ -24,7 +25,7 @@ interface Keeping {
  */
 export async function keepReply(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
   if (!hasReply(keeping.report)) return failure;
-  const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${messageOf(error)}`);
+  const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
   const told = [hint, failure.details.hint].filter((line) => line !== undefined).join('\n');
   return withHint(failure, told);
 }
@@ -68,7 +69,7 @@ async function keep({ report, io, redaction }: Keeping): Promise<string> {
   } catch (error) {
     const left = await leaveTempFiles(reply, id);
     if (left.length === 0) throw error;
-    return `no recovery file could be written (${messageOf(error)}); the bytes are in: ${left.join(' ')}`;
+    return `no recovery file could be written (${writeReason(error)}); the bytes are in: ${left.join(' ')}`;
   }
 }
 

@@ -24,7 +24,7 @@ interface Flags {
 export function recoverCommand(command: Command): Action {
   command.argument('[file]', 'the file that exit code 12 named').usage('<file> [flags]');
   setExamples(command, [
-    'gateway-cli recover ~/.local/state/gateway-cli/recovered/gateway-cli-20261120T145100-1a2b3c4d.json',
+    'gateway-cli recover ~/.local/state/gateway-cli/recovered/gateway-cli-….json',
     'gateway-cli recover kept.json -o cat.png',
     'gateway-cli recover kept.json --json | jq -r .text',
   ]);

@@ -13,11 +13,21 @@ export function hintingAtReply(action: Action): Action {
     try {
       await action(context, words, flags);
     } catch (error) {
-      throw error instanceof GatewayError && context.report.attempts > 0
-        ? error.with({ hint: hintFor(error.class, { context, isRaw: flags['raw'] === true }) })
-        : error;
+      if (!(error instanceof GatewayError) || context.report.attempts === 0) throw error;
+      throw withCost(error.with({ hint: hintFor(error.class, { context, isRaw: flags['raw'] === true }) }));
     }
   };
+}
+
+const cost = 'asking again may be billed again';
+
+/** A reply that came, and is none, was paid for: whoever follows its hint and asks again should know. */
+function withCost(error: GatewayError): GatewayError {
+  const { hint = '', status = 0 } = error.details;
+  if (error.class !== 'bad-reply' || status < 200 || status > 299 || hint.includes('billed')) return error;
+  const { cause, details, stack } = error;
+  const told = new GatewayError(error.class, error.message, { ...details, cause, hint: `${hint}\n${cost}` });
+  return stack === undefined ? told : Object.assign(told, { stack });
 }
 
 function hintFor(errorClass: ErrorClass, at: { context: Context; isRaw: boolean }): string | undefined {

@@ -1,6 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { GatewayError, messageOf, usageError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
+import { jsonFaultWords } from '../settings/json-position.ts';
 
 /** A checked JSON Schema, ready to hold answers against. */
 export type SchemaCheck = ValidateFunction;
@@ -49,7 +50,7 @@ function parseAnswer(answer: string): unknown {
   try {
     return JSON.parse(answer);
   } catch (error) {
-    throw new GatewayError('incomplete', `the answer is no JSON: ${messageOf(error)}`, {
+    throw new GatewayError('incomplete', `the answer is no JSON: ${jsonFaultWords(answer)}`, {
       sent: 'yes',
       retryable: true,
       cause: error,

@@ -44,17 +44,16 @@ export function serveCommand(command: Command): Action {
   ]);
   setNotes(command, [
     'Models: local-text, local-chat, local-image, local-edit, and these faults on demand:',
-    ...faultLines(),
+    faultTable(),
   ]);
   addFlags(command, 'Flags', serveFlags);
   return (context, words, flags) => runServe(words, flags as ServeFlags, context);
 }
 
-function faultLines(): string[] {
-  const width = Math.max(...faultRows.map(({ name }) => name.length)) + 2;
+function faultTable(): [string, string][] {
   return faultRows.map(({ name, description, exitCode, flags }) => {
     const how = flags === undefined ? '' : ` with ${flags}`;
-    return `  ${name.padEnd(width)}${description} (exit ${exitCode}${how})`;
+    return [name, `${description} (exit ${exitCode}${how})`];
   });
 }
 

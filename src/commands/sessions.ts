@@ -7,6 +7,7 @@ import { checkSessionName, isSessionPath } from '../chat/session-name.ts';
 import { usageError } from '../errors.ts';
 import { removeFile } from '../images/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
+import { asColumn, cutToColumns } from '../terminal/column-width.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import type { Action, Context } from './context.ts';
 import { setExamples } from './help.ts';
@@ -42,9 +43,9 @@ async function runList({ io, root, report }: Context): Promise<void> {
     report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
     return;
   }
-  const width = Math.max(0, ...listed.map(({ name }) => name.length));
-  for (const { name, changed, messages, prompt, error } of listed) {
-    const row = `${name.padEnd(width)}  ${localTime(changed)}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
+  const names = asColumn(listed.map(({ name }) => name));
+  for (const [index, { changed, messages, prompt, error }] of listed.entries()) {
+    const row = `${names[index]}  ${localTime(changed)}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
     await io.stdout.write(`${escapeLine(row)}\n`);
   }
 }
@@ -54,7 +55,7 @@ function localTime(iso: string): string {
   return new Date(iso).toLocaleString('sv').slice(0, 16);
 }
 
-const promptLength = 60;
+const promptColumns = 60;
 
 /** A file that is no session is listed too, with the reason. */
 async function describe({ name, path, changed }: SessionEntry): Promise<Listed> {
@@ -62,8 +63,7 @@ async function describe({ name, path, changed }: SessionEntry): Promise<Listed> 
   try {
     const { messages } = await readSession(path);
     const first = messages.find(({ role }) => role === 'user');
-    const line = escapeLine(first ? textOf(first) : '');
-    const prompt = line.length > promptLength ? `${line.slice(0, promptLength - 1)}…` : line;
+    const prompt = cutToColumns(escapeLine(first ? textOf(first) : ''), promptColumns);
     return { ...facts, messages: messages.length, prompt };
   } catch (error) {
     return { ...facts, messages: 0, prompt: '', error: error instanceof Error ? error.message : String(error) };

@@ -1,4 +1,4 @@
-import { usageError } from '../errors.ts';
+import { type GatewayError, usageError } from '../errors.ts';
 import { readConfig } from '../settings/file.ts';
 import { configPath } from '../settings/folders.ts';
 import { readHeaderFlags } from '../settings/headers.ts';
@@ -34,8 +34,12 @@ export interface ConnectionFlags {
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
 export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
-  if (apiKey === undefined) return;
-  throw usageError(
+  if (apiKey !== undefined) throw keyInArgv();
+}
+
+/** What `--api-key` means wherever it stands. */
+export function keyInArgv(): GatewayError {
+  return usageError(
     '--api-key would show the key to every user of this machine',
     'set GATEWAY_API_KEY, or use --api-key-file <path>',
   );

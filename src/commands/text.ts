@@ -54,11 +54,12 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
 
   const { images, session } = begun;
   const store = await images.openStore();
-  const progress = context.ui.progress('waiting for the gateway');
+  const progress = context.ui.progress('waiting');
+  context.atEnd(async () => progress.stop());
   const { reply, deadline } = await session.send(post);
   const end = () => endOf(deadline);
-  const reading = { store, model, endOf: end, candidates, mostImages: images.most };
-  const answer = await readContent(reply, reading).finally(() => progress.stop());
+  const answer = await readContent(reply, { store, model, endOf: end, candidates, mostImages: images.most });
+  progress.stop();
   context.report.result = answer.result;
   await printText(answer, context);
   await images.save(answer.result.images, answer.result, end);

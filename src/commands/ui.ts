@@ -17,8 +17,8 @@ export interface Ui extends Redaction {
   detail(text: string): Promise<void>;
   /** These are redacted from here on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
-  /** A spinner, on terminals only. */
-  progress(text: string): Progress;
+  /** A spinner, on terminals only. `timed` is false where the text tells the time itself. */
+  progress(text: string, options?: { timed?: boolean }): Progress;
   /** What the model thinks aloud, with `--thinking`. */
   think(text: string): Promise<void>;
   /** Something drawn: written as it is, escape sequences and all. */
@@ -36,7 +36,7 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
   const line = async (text: string) => {
-    running?.stop();
+    running?.clear();
     await io.stderr.write(`${text}\n`);
   };
   return {
@@ -64,8 +64,9 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
       running?.stop();
       await io.stderr.write(Buffer.from(drawing));
     },
-    progress(text) {
-      running = startProgress({ io, text, quiet: root.quiet === true || root.verbose === true, color: root.color });
+    progress(text, { timed } = {}) {
+      const quiet = root.quiet === true || root.verbose === true;
+      running = startProgress({ io, text, quiet, color: root.color, timed });
       return running;
     },
   };

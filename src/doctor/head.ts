@@ -1,6 +1,6 @@
 import { request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { messageOf } from '../errors.ts';
+import { faultWords } from '../transport/fault-words.ts';
 import type { Check } from './types.ts';
 
 interface HeadOptions {
@@ -25,7 +25,9 @@ export async function* askHead(
   } catch (error) {
     signal.throwIfAborted();
     const why =
-      error instanceof Error && error.name === 'AbortError' ? `none within ${timeoutMs / 1000} s` : messageOf(error);
+      error instanceof Error && error.name === 'AbortError'
+        ? `none within ${timeoutMs / 1000} s`
+        : faultWords(error, baseUrl.host);
     const fix = 'check that the base URL is that of the gateway; the real test is: gateway-cli doctor --live';
     yield { name: 'http', state: 'warning', text: `no reply to HEAD ${path}: ${why}`, fix };
     return;

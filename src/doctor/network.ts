@@ -2,7 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors.ts';
+import { faultWords } from '../transport/fault-words.ts';
 import { faultOf } from '../transport/fault.ts';
 import { proxyFor } from '../transport/proxy.ts';
 import { openTrust } from '../transport/trust.ts';
@@ -159,7 +160,7 @@ function isAbort(error: unknown): boolean {
 function failure(name: string, cause: unknown, host: string): Check {
   const error = faultOf(cause, 'connecting', host);
   const fix = codeOf(cause) === 'ENOTFOUND' ? nameFix : error.details.hint;
-  const text = cause instanceof GatewayError ? cause.message : messageOf(error);
+  const text = cause instanceof GatewayError ? cause.message : faultWords(cause, host);
   return { name, state: 'failed', class: error.class, text, fix };
 }
 

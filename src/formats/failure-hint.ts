@@ -49,13 +49,13 @@ function saysNoModel(status: number | undefined, { code, type, message }: ErrorB
 function fieldHint(error: ErrorBody): string | undefined {
   const name = unknownField(error);
   if (name === undefined) return undefined;
-  const flag = flagOf(name);
+  const flag = flagOfField(name);
   const next = flag === undefined ? 'leave out what sends it' : `change ${flag}, or leave it out`;
   return `the gateway refuses the field '${quote(name, 60)}': ${next}`;
 }
 
 /** The flag behind a field (`generation_config.stop_sequences[0]`), in the spelling of either format. */
-function flagOf(field: string): string | undefined {
+export function flagOfField(field: string): string | undefined {
   const names = field.split(/[.[\]]/).map((name) => name.replaceAll('_', '').toLowerCase());
   return names.map((name) => flags.get(name)).findLast((flag) => flag !== undefined);
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { readReason, writeReason } from '../file-reason.ts';
 import { lookAt } from '../shell-word.ts';
 import { imageFacts } from './sniff.ts';
 import { createTempFile, removeFile, writeFully } from './temp-file.ts';
@@ -89,7 +90,7 @@ export async function spool(stream: AsyncIterable<Uint8Array>, options: SpoolOpt
   const { cap = Number.POSITIVE_INFINITY, folder = tmpdir(), label = 'stdin' } = options;
   const file = await createTempFile(folder).catch((error: unknown) => {
     throw usageError(
-      `cannot keep ${label} in ${JSON.stringify(folder)}: ${messageOf(error)}`,
+      `cannot keep ${label} in ${JSON.stringify(folder)}: ${writeReason(error)}`,
       'set TMPDIR to a folder that can be written',
       error,
     );
@@ -137,14 +138,6 @@ async function hashFile(handle: FileHandle): Promise<string> {
   return hash.digest('hex');
 }
 
-const reasons: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'it may not be read',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of the path is no folder',
-  ENOSPC: 'the disk for temporary files is full',
-};
-
 /** What the system said, as a mistake in the input; an abort or a failure of ours stays what it is. */
 function asUnreadable(label: string, error: unknown, path?: string): unknown {
   if (error instanceof GatewayError) return error;
@@ -152,5 +145,9 @@ function asUnreadable(label: string, error: unknown, path?: string): unknown {
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   const hint =
     path !== undefined ? lookAt(path, code) : code === 'ENOSPC' ? 'set TMPDIR to a folder with room' : undefined;
-  return usageError(`${label}: ${reasons[code] ?? messageOf(error)}`, hint, error);
+  return usageError(
+    `${label}: ${code === 'ENOSPC' ? 'the disk for temporary files is full' : readReason(error)}`,
+    hint,
+    error,
+  );
 }

@@ -2,12 +2,12 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { codeOf, usageError } from '../errors.ts';
+import { writeReason } from '../file-reason.ts';
 import { shellWord } from '../shell-word.ts';
 import { knownExtensions } from './extension.ts';
 import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import { newFileMode } from './place-file.ts';
 import { sidecarPath } from './sidecar.ts';
-import { reasonOf } from './temp-file.ts';
 
 /** How an output is checked. */
 export interface OutputCheck {
@@ -51,7 +51,7 @@ async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputC
     await newFileMode(folder, passingName);
   } catch (error) {
     throw usageError(
-      `-o: cannot write into ${shown(plan.folder || '.')}: ${reasonOf(error)}`,
+      `-o: cannot write into ${shown(plan.folder || '.')}: ${writeReason(error)}`,
       'name another folder with -o',
       error,
     );
@@ -68,7 +68,7 @@ async function makeFolder({ folder, mayCreateFolder }: OutputPlan, path: string,
     await mkdir(path);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST')
-      throw usageError(`-o: cannot make the folder ${shown(folder)}: ${reasonOf(error)}`, undefined, error);
+      throw usageError(`-o: cannot make the folder ${shown(folder)}: ${writeReason(error)}`, undefined, error);
   }
 }
 
@@ -112,7 +112,7 @@ async function find(path: string): Promise<Stats | undefined> {
 
 function ignoreMissing(error: unknown): undefined {
   if (codeOf(error) === 'ENOENT') return undefined;
-  throw usageError(`-o: ${reasonOf(error)}`, 'name another place with -o', error);
+  throw usageError(`-o: ${writeReason(error)}`, 'name another place with -o', error);
 }
 
 function shown(path: string): string {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors.ts';
+import { writeReason } from '../file-reason.ts';
 
 /** Makes names that nobody else has; replaced in tests. */
 export type Nonce = () => string;
@@ -55,29 +56,10 @@ export async function removeFile(path: string): Promise<void> {
   }
 }
 
-const reasons: Record<string, string> = {
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
-  EFBIG: 'the file would be larger than allowed',
-  EACCES: 'it may not be written',
-  EPERM: 'it may not be written',
-  EROFS: 'the file system is read-only',
-  ENOENT: 'the folder is not there',
-  ENOTDIR: 'a part of the path is no folder',
-  EEXIST: 'it exists already',
-  EISDIR: 'it is a folder',
-  ENAMETOOLONG: 'the name is too long',
-};
-
-/** What a system error means for a file that is to be written, in words. */
-export function reasonOf(error: unknown): string {
-  return reasons[codeOf(error) ?? ''] ?? messageOf(error);
-}
-
 /** A paid result that could not be written (exit 12); `hint`: what to do about it. */
 export function notWritten(path: string, error: unknown, hint?: string): GatewayError {
   if (error instanceof GatewayError) return hint === undefined ? error : error.with({ hint });
-  return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${reasonOf(error)}`, {
+  return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${writeReason(error)}`, {
     cause: error,
     hint,
     sent: 'yes',

@@ -4,7 +4,8 @@ import { lstat, open, readlink, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import system from 'node:process';
-import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { readReason, writeReason } from '../file-reason.ts';
 import { makeFolder } from '../make-folder.ts';
 import { parseConfig } from './schema.ts';
 import { shellWord } from '../shell-word.ts';
@@ -48,7 +49,11 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
     await replaceFile(target, `${JSON.stringify(config, null, 2)}\n`);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    throw usageError(`${path}: cannot be written: ${messageOf(error)}`, 'name another file with GATEWAY_CONFIG', error);
+    throw usageError(
+      `${path}: cannot be written: ${writeReason(error)}`,
+      'name another file with GATEWAY_CONFIG',
+      error,
+    );
   }
 }
 
@@ -127,7 +132,7 @@ function decode(bytes: Uint8Array, path: string): string {
 
 function unreadable(path: string, error: unknown): GatewayError {
   return usageError(
-    `${path}: cannot be read: ${messageOf(error)}`,
+    `${path}: cannot be read: ${readReason(error)}`,
     'check GATEWAY_CONFIG and the rights of the file',
     error,
   );

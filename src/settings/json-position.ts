@@ -17,6 +17,12 @@ export function findJsonFault(text: string): JsonFault {
   return { line: before.split('\n').length, column: scan.at - lineStart + 1, expected };
 }
 
+/** The same in words: `a value is expected at line 1, column 2`. */
+export function jsonFaultWords(text: string): string {
+  const { line, column, expected } = findJsonFault(text);
+  return `${expected} is expected at line ${line}, column ${column}`;
+}
+
 type State = 'value' | 'first-key' | 'key' | 'first-item' | 'after';
 
 const literals = ['true', 'false', 'null'];

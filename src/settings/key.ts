@@ -1,4 +1,5 @@
 import { GatewayError, messageOf } from '../errors.ts';
+import { readReason } from '../file-reason.ts';
 import { createRedactor } from './redact.ts';
 import { Secret } from './secret.ts';
 import type { KeySource } from './types.ts';
@@ -47,7 +48,7 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
     return await effects.readFile(path);
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    throw keyError(`the key file cannot be read (${from}): ${messageOf(error)}`, 'check its path and rights', error);
+    throw keyError(`the key file cannot be read (${from}): ${readReason(error)}`, 'check its path and rights', error);
   }
 }
 

@@ -1,4 +1,5 @@
 import { usageError } from '../errors.ts';
+import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
 import { namesIn } from './schema.ts';
 import { fromEnvironment, fromFlag, sourced } from './sources.ts';
@@ -34,10 +35,26 @@ export function pickProfile(
   return { name, profile, label: `profile ${name.value} (${path})` };
 }
 
-function unknownProfile(name: Sourced<string>, { path, config, exists }: LoadedConfig): Error {
-  const wanted = JSON.stringify(name.value.slice(0, 64));
-  if (!exists) return usageError(`no profile ${wanted} (${name.from}): there is no ${path}`, 'gateway-cli config init');
-  const near = closest(name.value, Object.keys(config.profiles));
-  const hint = near === undefined ? `gateway-cli config list` : `did you mean --profile ${near}?`;
-  return usageError(`no profile ${wanted} (${name.from}) in ${path}; ${namesIn(config)}`, hint);
+/** The error for a profile that is not there, with those that are; `from` says who named it. */
+export function unknownProfile({ value, from }: Sourced<string>, { path, config, exists }: LoadedConfig): Error {
+  if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlForProfile(new URL(value), from);
+  const wanted = JSON.stringify(value.slice(0, 64));
+  if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, 'gateway-cli config init');
+  const near = closest(value, Object.keys(config.profiles));
+  const hint =
+    near === undefined
+      ? `gateway-cli config list`
+      : `did you mean ${from.startsWith('flag ') ? from.slice('flag '.length) : '--profile'} ${near}?`;
+  return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
+}
+
+/** How a URL becomes a profile. What may be secret in it is not repeated. */
+function urlForProfile({ origin, pathname }: URL, from: string): Error {
+  const baseUrl = shellWord(`${origin}${pathname === '/' ? '' : pathname}`);
+  return usageError(
+    `a profile is needed, not a URL (${from})`,
+    `make one: gateway-cli config set baseUrl ${baseUrl} --profile work
+give it its key: gateway-cli config set apiKey - --profile work
+then name it: work`,
+  );
 }

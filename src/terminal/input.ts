@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { codeOf, messageOf, usageError } from '../errors.ts';
+import { usageError } from '../errors.ts';
+import { readReason } from '../file-reason.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Input, InputKind } from './io.ts';
 
@@ -51,6 +52,9 @@ function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
 }
 
 function unreadable(error: unknown): GatewayError {
-  const reason = codeOf(error) === 'EISDIR' ? 'it is a folder' : messageOf(error);
-  return usageError(`stdin cannot be read: ${reason}`, 'give the prompt as an argument, and --no-stdin', error);
+  return usageError(
+    `stdin cannot be read: ${readReason(error)}`,
+    'give the prompt as an argument, and --no-stdin',
+    error,
+  );
 }

@@ -2,7 +2,7 @@ import type { Interface, Key } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
 import { createEcho, type Echo } from './echo.ts';
-import { keepHistory } from './entry-history.ts';
+import { keepHistory, recallable, withBreaks } from './entry-history.ts';
 import { noticeHangup } from './hangup.ts';
 
 /** What came of asking for an entry. */
@@ -24,7 +24,7 @@ export interface LineEditor {
 
 /** How an editor is opened. */
 export interface EditorOptions {
-  /** Earlier entries, one line each, the oldest first. */
+  /** Earlier entries, the oldest first. */
   history: readonly string[];
   /** What could stand at the end of a line, and the part that it would replace. */
   complete(line: string): Promise<{ hits: string[]; part: string }>;
@@ -58,11 +58,12 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   };
   noticeHangup(place, state);
   const echo = createEcho(stdout);
+  const earlier = recallable(options.history);
   const reader = createInterface({
     input: stdin,
     output: echo.stream,
     terminal: true,
-    history: options.history.toReversed(),
+    history: earlier,
     historySize: 1000,
     completer: callbackify(async (line: string): Promise<[string[], string]> => {
       const { hits, part } = await options.complete(line);
@@ -72,7 +73,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   echo.isMuted = true;
   stdout.write(pasteOn);
   followKeys(stdin, reader, state);
-  state.remember = keepHistory(reader, options.history.toReversed());
+  state.remember = keepHistory(reader, earlier);
   reader.on('line', (line) => takeLine(line, reader, state));
   reader.on('SIGINT', () => interrupt(reader, echo, state));
   reader.on('close', () => {
@@ -141,7 +142,7 @@ function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: Stat
 
 function takeLine(line: string, reader: Interface, state: State): void {
   const goesOn = !state.isPasting && line.endsWith('\\');
-  state.lines.push(goesOn ? line.slice(0, -1) : line);
+  state.lines.push(withBreaks(goesOn ? line.slice(0, -1) : line));
   if (state.isPasting) return;
   if (goesOn) {
     reader.setPrompt(continuation);

@@ -75,7 +75,7 @@ export async function sendWithRetries(
     closeGate(gate, outcome, decision);
     if (!decision.retry) throw lastError(error, decision);
     if (gate?.allowRetry?.() === false) throw error;
-    options.onRetry?.({ attempt, waitMs: decision.waitMs, error });
+    options.onRetry?.({ attempt, retries: policy.retries, waitMs: decision.waitMs, error });
     await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
     spentMs += decision.waitMs;
     last = error;

@@ -1,4 +1,5 @@
 import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { faultWords } from './fault-words.ts';
 
 /** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
 export type Phase = 'connecting' | 'waiting' | 'body';
@@ -29,7 +30,7 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
   if (phase === 'connecting' || isRefusedHandshake(code)) return notSent(error, code, host);
   // Before the head is whole, undici tells contradicting lengths by the code of a body that is too short.
   if (isForeignProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
-    return new GatewayError('bad-reply', `${host} does not speak HTTP: ${messageOf(error)}`, {
+    return new GatewayError('bad-reply', `${host} does not speak HTTP: ${foreignWords(error, host)}`, {
       hint: 'check the base URL and its port',
       sent: 'yes',
       retryable: false,
@@ -38,13 +39,13 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
   }
   const facts = { sent: 'yes', cause: error } as const;
   if (phase === 'body') {
-    return new GatewayError('incomplete', `the reply was cut: ${described(error, code)}`, {
+    return new GatewayError('incomplete', `the reply was cut: ${faultWords(error, host)}`, {
       ...facts,
       hint: isOutOfMemory(error, code) ? memoryHint : undefined,
       retryable: true,
     });
   }
-  return new GatewayError('no-reply', `no reply from ${host}: ${described(error, code)}`, {
+  return new GatewayError('no-reply', `no reply from ${host}: ${faultWords(error, host)}`, {
     ...facts,
     hint: isOutOfMemory(error, code) ? `${billedHint}; ${memoryHint}` : billedHint,
     retryable: false,
@@ -52,7 +53,7 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
 }
 
 function notSent(error: unknown, code: string, host: string): GatewayError {
-  const what = `cannot connect to ${host}: ${described(error, code)}`;
+  const what = `cannot connect to ${host}: ${faultWords(error, host)}`;
   const facts = { sent: 'no', cause: error } as const;
   if (isTrustCode(code)) {
     return new GatewayError('not-sent', what, { ...facts, hint: trustHint(code), retryable: false });
@@ -82,8 +83,15 @@ export function isTrustCode(code: string): boolean {
 }
 
 function trustHint(code: string): string {
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate is for another host: check the base URL';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
+    return 'the certificate is for another host: check the base URL';
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') return 'that port may speak http://, not https://';
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'check the clock of this machine: date -u\nif it is right, those who run the host must renew the certificate';
+  if (code === 'CERT_REVOKED') return 'those who run the host must renew the certificate';
+  if (isRefusedHandshake(code))
+    return 'the host wants a client certificate that it trusts: --client-cert and --client-key';
+  if (code.startsWith('ERR_SSL_')) return 'check the port in the base URL, and whether it speaks TLS 1.2 or newer';
   return 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS';
 }
 
@@ -99,8 +107,7 @@ function isForeignProtocol(error: unknown, code: string): boolean {
   return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad response' || message === 'bad upgrade';
 }
 
-/** The error's message with its code, unless it is there already or undici's own. */
-export function described(error: unknown, code: string): string {
-  const message = messageOf(error);
-  return code === '' || code.startsWith('UND_ERR_') || message.includes(code) ? message : `${message} (${code})`;
+/** undici has a message, and no code, for a reply that asks for another protocol. */
+function foreignWords(error: unknown, host: string): string {
+  return messageOf(error) === 'bad upgrade' ? 'it changes to another protocol' : faultWords(error, host);
 }

@@ -2,7 +2,8 @@ import { request as requestHttp, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { codeOf, GatewayError } from '../errors.ts';
-import { described, isTrustCode } from './fault.ts';
+import { isTrustCode } from './fault.ts';
+import { faultWords } from './fault-words.ts';
 import { proxyAuthorization } from './proxy.ts';
 
 interface TunnelOptions {
@@ -37,14 +38,14 @@ export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOpti
     } as RequestOptions);
     connecting.on('socket', track);
     connecting.on('timeout', () => connecting.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
-    connecting.on('error', (error) => reject(unreachable(proxy, error)));
+    connecting.on('error', (error) => reject(unreachable(proxy, target.hostname, error)));
     connecting.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
       if (statusCode >= 200 && statusCode < 300) {
         if (head.length > 0) socket.unshift(head);
         return resolve(socket);
       }
       socket.destroy();
-      reject(refused(proxy, statusCode, place));
+      reject(refused(proxy, statusCode, { place, target: target.hostname }));
     });
     connecting.end();
   });
@@ -54,25 +55,46 @@ function portOf(target: buildConnector.Options): string {
   return target.port || (target.protocol === 'https:' ? '443' : '80');
 }
 
-function unreachable(proxy: URL, cause: Error): GatewayError {
+function unreachable(proxy: URL, target: string, cause: Error): GatewayError {
   const code = codeOf(cause) ?? '';
   const isDistrusted = isTrustCode(code);
-  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${described(cause, code)}`, {
-    hint: isDistrusted
-      ? 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS'
-      : 'check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or name the host in NO_PROXY',
+  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${faultWords(cause, proxy.host)}`, {
+    hint: `${proxyHint(code)}\n${withoutProxy(target)}`,
     sent: 'no',
     retryable: !isDistrusted && code !== 'ENOTFOUND',
     cause,
   });
 }
 
-function refused(proxy: URL, status: number, place: string): GatewayError {
-  const wantsUser = status === 407;
-  const what = wantsUser ? 'wants a user name and a password (407)' : `refuses the way to ${place} (${status})`;
-  return new GatewayError('not-sent', `the proxy ${proxy.host} ${what}`, {
-    hint: wantsUser ? 'HTTPS_PROXY=http://user:password@host:port' : 'check the proxy, or name the host in NO_PROXY',
-    sent: 'no',
-    retryable: status >= 500,
-  });
+function proxyHint(code: string): string {
+  if (isTrustCode(code))
+    return 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS';
+  if (code === 'ENOTFOUND') return `check the proxy's host name in ${variables}`;
+  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change ${variables}`;
+  return `check the proxy's host and port in ${variables}`;
 }
+
+function withoutProxy(target: string): string {
+  return `to ask without it: NO_PROXY=${target}`;
+}
+
+function refused(proxy: URL, status: number, { place, target }: { place: string; target: string }): GatewayError {
+  const facts = { sent: 'no', retryable: status >= 500 } as const;
+  if (status !== 407)
+    return new GatewayError('not-sent', `the proxy ${proxy.host} refuses the way to ${place} (${status})`, {
+      ...facts,
+      hint: `ask those who run the proxy\n${withoutProxy(target)}`,
+    });
+  return proxyAuthorization(proxy) === undefined
+    ? new GatewayError('not-sent', `the proxy ${proxy.host} wants a user name and a password (407)`, {
+        ...facts,
+        hint: `put them into ${variables}: http://user:password@${proxy.host}`,
+      })
+    : new GatewayError('not-sent', `the proxy ${proxy.host} does not take the user name and password (407)`, {
+        ...facts,
+        hint: `check them in ${variables}; in a URL @ is written %40, : %3A and / %2F`,
+      });
+}
+
+/** Where a proxy is named. */
+const variables = 'HTTPS_PROXY, HTTP_PROXY or ALL_PROXY';

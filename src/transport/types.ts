@@ -26,6 +26,8 @@ export interface HttpReply {
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
+  /** What it answers, for errors: `POST origin/path`. */
+  readonly request?: string | undefined;
 }
 
 /** What one exchange needs beside its request. */
@@ -43,6 +45,8 @@ export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promi
 export interface RetryNotice {
   /** Number of the attempt that failed, from 1. */
   attempt: number;
+  /** How many further attempts the policy allows in all. */
+  retries: number;
   waitMs: number;
   error: GatewayError;
 }

@@ -65,8 +65,8 @@ describe('the same reply', () => {
   });
 
   test.each([
-    ['UND_ERR_SOCKET', 'the reply was cut: other side closed'],
-    ['ECONNRESET', 'the reply was cut: read ECONNRESET'],
+    ['UND_ERR_SOCKET', 'the reply was cut: the connection was closed'],
+    ['ECONNRESET', 'the reply was cut: the connection was reset (ECONNRESET)'],
   ])('ends as it ended: %s', async (code, message) => {
     const { ask } = await play(await recorded([['a', Object.assign(new Error('gone'), { code })]]));
     const { chunks, error } = await readBody(await ask());

@@ -177,7 +177,9 @@ test.each(['GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE'])('--upstream says that %s 
 });
 
 test.each<[string, string[], object, number, string]>([
-  ['an unknown profile', ['--upstream', 'home'], {}, 2, 'no profile "home"'],
+  ['an unknown profile', ['--upstream', 'home'], {}, 2, 'no profile "home" (flag --upstream)'],
+  ['one nearly right', ['--upstream', 'wrk'], { work: {} }, 2, 'did you mean --upstream work?'],
+  ['a URL', ['--upstream', 'http://u:pw@h:1/v1?k=s'], {}, 2, 'set baseUrl http://h:1/v1 --profile work\n'],
   ['a profile without a base URL', ['--upstream', 'work'], { work: {} }, 2, 'profile work has no baseUrl'],
   [
     'a profile without a key',

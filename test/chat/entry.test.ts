@@ -67,7 +67,7 @@ test('the history is kept for the next time, one line an entry, for its owner al
   await first.add('one');
   await first.add('two\nlines "here"');
   writeFileSync(join(folder, 'chat-history'), '{torn', { flag: 'a' });
-  expect((await openHistory(folder)).entries).toEqual(['one', 'two lines "here"']);
+  expect((await openHistory(folder)).entries).toEqual(['one', 'two\nlines "here"']);
   expect(statSync(join(folder, 'chat-history')).mode & 0o777).toBe(0o600);
 });
 

@@ -63,7 +63,7 @@ test('a failed turn is told and not kept, and /retry asks it again', async ({ se
   server.reply(answer('Now'));
   const ran = await cli(['chat'], person(['hi', '/retry']).options);
   expect(ran).toMatchObject({ code: 0, stdout: 'Now\n\n' });
-  expect(ran.stderr).toContain('gateway-cli: rejected: ');
+  expect(ran.stderr).toContain('gateway-cli: \u001b[31mrejected\u001b[39m: ');
   expect(linesOf(join(sessions, kept()[0] as string))).toMatchObject([{ content: 'hi' }, { role: 'assistant' }]);
 });
 
@@ -171,7 +171,7 @@ test('the history of the last time is there', async ({ server, cli }) => {
   await cli(['chat'], person(['a\nb', '/help']).options);
   let history: readonly string[] = [];
   await cli(['chat'], person([], (options) => (history = options.history)).options);
-  expect(history).toEqual(['a b', '/help']);
+  expect(history).toEqual(['a\nb', '/help']);
 });
 
 test('a conversation that cannot be kept is a warning, once', async ({ server, cli }) => {
@@ -208,7 +208,7 @@ test('an answer that does not fit its schema is told and not kept', async ({ ser
   server.reply(answer('words'));
   const ran = await cli(['chat', '--schema', 's.json'], { ...person(['hi']).options, cwd });
   expect(ran).toMatchObject({ code: 0, stdout: 'words\n\n' });
-  expect(ran.stderr).toContain('gateway-cli: incomplete: ');
+  expect(ran.stderr).toContain('gateway-cli: \u001b[31mincomplete\u001b[39m: ');
   expect(existsSync(sessions) ? kept() : []).toEqual([]);
 });
 

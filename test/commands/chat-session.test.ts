@@ -143,7 +143,7 @@ test.for([
   ['--messages', ['--session', 'a', '--messages', 'm.json'], 'both hold earlier turns'],
   ['--body with turns', ['--session', 'a', '--body', 'b.json'], 'both hold earlier turns'],
   ['a flag as its name', ['--session', '--json'], '--session needs a value'],
-  ['a folder that is not there', ['--session', 'no/such/t.jsonl'], 'cannot be written'],
+  ['a folder that is not there', ['--session', 'no/such/t.jsonl'], 'there is no folder'],
 ] as const)('refuses %s before anything is sent', async ([, flags, told], { cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'm.json'), '[]');

@@ -32,7 +32,9 @@ test.each([
     const { signal, explain } = startDeadline(ms);
     vi.advanceTimersByTime(ms);
     expect(explain(signal.reason, 'sent')).toMatchObject({
-      details: { hint: `give it more time: --timeout ${longer}` },
+      details: {
+        hint: `it may have been billed: look before you run it again\ngive it more time: --timeout ${longer}`,
+      },
     });
   } finally {
     vi.useRealTimers();

@@ -220,7 +220,7 @@ test('an upstream that nobody serves: the caller learns that nothing was billed'
   const env = { ...served.env, GATEWAY_MODEL: 'm' };
   const ran = await run(['text', 'hi', '--retries', '1', '--json'], { cwd, env });
   expect(ran.code).toBe(6);
-  expect(ran.stderr).toMatch(/^retry 1 in .*ECONNREFUSED/m);
+  expect(ran.stderr).toMatch(/^the gateway is not available \(503\): .*ECONNREFUSED.*; retry 1 of 1 in /m);
   expect(ran.stderr).not.toContain('may have been billed');
   expect(JSON.parse(ran.stdout)).toMatchObject({ attempts: 2, error: { class: 'gateway', billed: 'no' } });
 });

@@ -41,6 +41,20 @@ test('list prints the newest first', async () => {
   );
 });
 
+test('list keeps its columns beside wide characters, and cuts none of them in half', async () => {
+  twoSessions();
+  const prompt = '三つの名前'.repeat(7);
+  writeFileSync(
+    join(folder, '旅行.jsonl'),
+    `{"role":"user","content":"${prompt}"}\n{"role":"assistant","content":"a"}\n`,
+  );
+  utimesSync(join(folder, '旅行.jsonl'), 1_700_000_120, 1_700_000_120);
+  expect((await run(['sessions', 'list'])).stdout.split('\n').slice(0, 2)).toEqual([
+    `旅行  2023-11-14 22:15     2  ${prompt.slice(0, 29)}…`,
+    'trip  2023-11-14 22:14     2  what ^[[31mis it?',
+  ]);
+});
+
 test('list --json prints one document, with what cannot be read', async () => {
   twoSessions();
   writeFileSync(join(folder, 'bad.jsonl'), 'x\ny\n');

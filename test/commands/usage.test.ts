@@ -101,7 +101,12 @@ test.each([
     "--prompt-file 'nope.txt': there is no such file",
     'see what is there: ls /',
   ],
-  ['tools that are no JSON', ['text', 'x', '--tools', '-'], '--tools -', ''],
+  [
+    'tools that are no JSON',
+    ['text', 'x', '--tools', '-'],
+    '--tools - is no JSON: a value is expected at line 1, column 1',
+    '',
+  ],
   ['a file with a blank', ['image', 'edit', 'x', '-i', 'no pe/x.png'], 'there is no such file', "/no pe'"],
   [
     'JSON for a file',

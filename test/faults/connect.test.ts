@@ -37,7 +37,7 @@ test('faults 2a: refused on every address of a name: each of them is named', asy
   const ran = await bash('$CLI text x --retries 0 --base-url http://two.test:1 --allow-http', nowhere, { env });
   expect(ran).toMatchObject({ code: 7, stdout: '' });
   expect(ran.stderr).toContain(
-    'cannot connect to two.test:1: connect ECONNREFUSED 127.0.0.1:1; connect ECONNREFUSED 127.0.0.2:1 (POST ',
+    'cannot connect to two.test:1: the connection was refused at 127.0.0.1:1 (ECONNREFUSED); the connection was refused at 127.0.0.2:1 (ECONNREFUSED) (POST ',
   );
 });
 
@@ -79,7 +79,7 @@ test('faults 2a: proxy refused: exit 7, and its password stays hidden', async ()
   const ran = await bash(argv, nowhere, { env });
   expect(ran.code).toBe(7);
   expect(document(ran.stdout).error).toMatchObject({ sent: 'no', billed: 'no' });
-  expect(ran.stderr).toContain('the proxy 127.0.0.1:1 does not work: connect ECONNREFUSED 127.0.0.1:1 (POST ');
+  expect(ran.stderr).toContain('the proxy 127.0.0.1:1 does not work: the connection was refused (ECONNREFUSED) (POST ');
   expect(ran.stdout + ran.stderr).not.toContain('hunter22');
 });
 

@@ -13,6 +13,8 @@ export interface RunOptions {
   kind?: InputKind;
   /** Which of the output streams are terminals. */
   tty?: { stdout?: boolean; stderr?: boolean };
+  /** How wide the terminals are. */
+  columns?: number;
   cwd?: string;
   signal?: AbortSignal;
   /** Told of every write to stdout, as it happens. */
@@ -35,8 +37,8 @@ export interface Ran {
 /** Runs the program inside this process, as `gateway-cli <argv>` would. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const cwd = options.cwd ?? scratchFolder();
-  const stdout = collect(options.tty?.stdout === true, options.onStdout);
-  const stderr = collect(options.tty?.stderr === true);
+  const stdout = collect(options.tty?.stdout === true, options);
+  const stderr = collect(options.tty?.stderr === true, { ...options, onStdout: undefined });
   const answers = options.answers && [...options.answers];
   const io: Io = {
     stdin: {
@@ -81,13 +83,13 @@ async function* input(content: string | Uint8Array = ''): AsyncGenerator<Uint8Ar
 
 function collect(
   isTTY: boolean,
-  onWrite?: (text: string) => void,
+  { columns = 80, onStdout: onWrite }: { columns?: number; onStdout?: RunOptions['onStdout'] | undefined },
 ): { output: Output; text(): string; bytes(): Buffer } {
   const chunks: Buffer[] = [];
   const bytes = () => Buffer.concat(chunks);
   const output: Output = {
     isTTY,
-    columns: 80,
+    columns,
     async write(chunk) {
       chunks.push(Buffer.from(chunk));
       onWrite?.(Buffer.from(chunk).toString('utf8'));

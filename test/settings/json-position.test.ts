@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findJsonFault } from '../../src/settings/json-position.ts';
+import { findJsonFault, jsonFaultWords } from '../../src/settings/json-position.ts';
 
 test.each([
   ['nothing', '', 1, 1, 'a value'],
@@ -30,4 +30,8 @@ test('steps over everything that is right', () => {
 test('survives deep nesting and long strings', () => {
   expect(findJsonFault('['.repeat(1_000_000)).column).toBe(1_000_001);
   expect(findJsonFault(`"${'\\\\'.repeat(500_000)}`).column).toBe(1);
+});
+
+test('tells a fault in words', () => {
+  expect(jsonFaultWords("{\n'a':1}")).toBe('a key in double quotes is expected at line 2, column 1');
 });

@@ -59,9 +59,24 @@ test('answers to questions are no history', async () => {
   editor.close();
 });
 
-test('an entry of several lines comes back as one line, and none stands twice in a row', async () => {
+test('a recalled entry has its line breaks and indents, shown on one line', async () => {
+  const { editor, stdin, screen } = await place({ history: ['def f():\n  return 1', 'older'] });
+  const first = editor.read('> ');
+  stdin.write('\u001b[A\u001b[A\r');
+  expect(await first).toEqual(entry('def f():\n  return 1'));
+  expect(screen()).toContain('def f():\u23ce\ufe0e  return 1');
+  const pasted = editor.read('> ');
+  stdin.write('\u001b[200~a\r\r  b\u001b[201~\r');
+  expect(await pasted).toEqual(entry('a\n\n  b'));
+  const again = editor.read('> ');
+  stdin.write('\u001b[A and c\r');
+  expect(await again).toEqual(entry('a\n\n  b and c'));
+  editor.close();
+});
+
+test('no entry stands twice in a row in the history', async () => {
   const { editor, stdin } = await place({ history: ['older'] });
-  for (const typed of ['a\\\r  b', 'a b', '  ']) {
+  for (const typed of ['a\\\r  b', 'a\\\r  b', '  ']) {
     const read = editor.read('> ');
     stdin.write(`${typed}\r`);
     await read;

@@ -10,8 +10,14 @@ const manifold = Object.assign(new AggregateError([withCode('ECONNREFUSED', 'con
 });
 
 test.each<[Phase, Error, string, boolean | undefined, string]>([
-  ['connecting', manifold, 'not-sent', true, 'cannot connect to h:1: connect ECONNREFUSED ::1:1'],
-  ['connecting', withCode('EHOSTUNREACH'), 'not-sent', true, 'cannot connect to h:1: it failed (EHOSTUNREACH)'],
+  ['connecting', manifold, 'not-sent', true, 'cannot connect to h:1: the connection was refused (ECONNREFUSED)'],
+  [
+    'connecting',
+    withCode('EHOSTUNREACH'),
+    'not-sent',
+    true,
+    'cannot connect to h:1: there is no way to the host (EHOSTUNREACH)',
+  ],
   ['connecting', withCode('ENOTFOUND'), 'not-sent', false, 'ENOTFOUND'],
   ['connecting', withCode('EAI_AGAIN'), 'not-sent', true, 'EAI_AGAIN'],
   ['connecting', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'not-sent', false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
@@ -21,16 +27,22 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
     withCode('UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error'),
     'not-sent',
     true,
-    'Connect Timeout Error',
+    'no connection came in time',
   ],
   ['connecting', new Error(''), 'not-sent', true, 'cannot connect to h:1: Error'],
-  ['waiting', withCode('ECONNRESET'), 'no-reply', false, 'no reply from h:1: it failed (ECONNRESET)'],
-  ['waiting', withCode('UND_ERR_SOCKET', 'other side closed'), 'no-reply', false, 'other side closed'],
+  ['waiting', withCode('ECONNRESET'), 'no-reply', false, 'no reply from h:1: the connection was reset (ECONNRESET)'],
+  [
+    'waiting',
+    withCode('UND_ERR_SOCKET', 'other side closed'),
+    'no-reply',
+    false,
+    'no reply from h:1: the connection was closed',
+  ],
   ['waiting', withCode('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'), 'not-sent', false, 'CERTIFICATE_REQUIRED'],
   ['waiting', withCode('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA'), 'not-sent', false, 'UNKNOWN_CA'],
   ['waiting', withCode('ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR'), 'no-reply', false, 'INTERNAL_ERROR'],
   ['waiting', withCode('UND_ERR_HEADERS_OVERFLOW'), 'bad-reply', false, 'does not speak HTTP'],
-  ['body', withCode('ECONNRESET'), 'incomplete', true, 'the reply was cut: it failed (ECONNRESET)'],
+  ['body', withCode('ECONNRESET'), 'incomplete', true, 'the reply was cut: the connection was reset (ECONNRESET)'],
   ['body', withCode('UND_ERR_RES_CONTENT_LENGTH_MISMATCH'), 'incomplete', true, 'the reply was cut'],
   [
     'connecting',
@@ -66,7 +78,13 @@ test.each([
 });
 
 test.each([
-  ['CERT_HAS_EXPIRED', '--cacert'],
+  ['CERT_HAS_EXPIRED', 'date -u'],
+  ['CERT_NOT_YET_VALID', 'the clock of this machine'],
+  ['CERT_REVOKED', 'renew the certificate'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', '--cacert'],
+  ['HOSTNAME_MISMATCH', 'for another host'],
+  ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '--client-cert'],
+  ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'TLS 1.2'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another host'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
@@ -74,9 +92,9 @@ test.each([
   expect(faultOf(withCode(code), 'connecting', 'h:1').details.hint).toContain(words);
 });
 
-test("the HTTP client's own codes are not shown", () => {
+test("the HTTP client's own words and codes are not shown", () => {
   const error = withCode('UND_ERR_SOCKET', 'other side closed');
-  expect(faultOf(error, 'waiting', 'h:1').message).toBe('no reply from h:1: other side closed');
+  expect(faultOf(error, 'waiting', 'h:1').message).toBe('no reply from h:1: the connection was closed');
 });
 
 test('an error that is ours stays as it is', () => {

@@ -19,7 +19,7 @@ test('faults 2a: refused', async () => {
   const error = failureOf(ending);
   expect(ending.sent).toBe(false);
   expect(error).toMatchObject({ class: 'not-sent', billed: 'no', details: { sent: 'no', retryable: true } });
-  expect(error.message).toBe(`cannot connect to 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}`);
+  expect(error.message).toBe(`cannot connect to 127.0.0.1:${port}: the connection was refused (ECONNREFUSED)`);
   expect(error.details.request).toBe(`POST http://127.0.0.1:${port}/v1/messages`);
 });
 
@@ -27,13 +27,13 @@ test('faults 2a: refused on every address of a name', async () => {
   const port = await closedPort();
   const error = failureOf(await post(`http://localhost:${port}/`));
   expect(error).toMatchObject({ class: 'not-sent', details: { retryable: true } });
-  expect(error.message).toContain(`cannot connect to localhost:${port}: connect ECONNREFUSED`);
+  expect(error.message).toContain(`cannot connect to localhost:${port}: the connection was refused at `);
 });
 
 test('faults 2a: DNS fails', async () => {
   const error = failureOf(await post('http://nope.invalid/'));
   expect(error.class).toBe('not-sent');
-  expect(error.message).toMatch(/^cannot connect to nope\.invalid: getaddrinfo (?:ENOTFOUND|EAI_AGAIN) nope\.invalid$/);
+  expect(error.message).toMatch(/^cannot connect to nope\.invalid: [a-z ]+ \((?:ENOTFOUND|EAI_AGAIN)\)$/);
   expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
 });
 

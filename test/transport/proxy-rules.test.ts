@@ -43,7 +43,7 @@ test.each([
 
 test('a proxy may have an IPv6 address', async () => {
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: 'http://[::1]:1' } }));
-  expect(error.message).toContain('the proxy [::1]:1 does not work: connect E');
+  expect(error.message).toContain('the proxy [::1]:1 does not work: the connection was ');
 });
 
 test("the way to a proxy does not lead through the process's own agent, which may have a proxy too", async () => {

@@ -123,10 +123,10 @@ test('speaks TLS with the gateway inside the tunnel', async () => {
 });
 
 test.each([
-  [407, 'wants a user name and a password (407)', false],
-  [403, 'refuses the way to gateway.test:443 (403)', false],
-  [502, 'refuses the way to gateway.test:443 (502)', true],
-])('faults 2a: proxy %i, refused, CONNECT fails', async (status, message, retryable) => {
+  [407, 'does not take the user name and password (407)', false, 'check them in HTTPS_PROXY'],
+  [403, 'refuses the way to gateway.test:443 (403)', false, 'to ask without it: NO_PROXY=gateway.test'],
+  [502, 'refuses the way to gateway.test:443 (502)', true, 'to ask without it: NO_PROXY=gateway.test'],
+])('faults 2a: proxy %i, refused, CONNECT fails', async (status, message, retryable, hint) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
   const ending = await post(https, { env: { HTTPS_PROXY: server.url.replace('://', '://me:secret@') } });
@@ -134,19 +134,44 @@ test.each([
   const error = failureOf(ending);
   expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable } });
   expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} ${message}`);
+  expect(error.details.hint).toContain(hint);
   expect(JSON.stringify(error)).not.toContain('secret');
   expect(server.connections).toBe(1);
+});
+
+test('a proxy that wants a password and was given none says where it goes', async () => {
+  const server = await serve();
+  server.raw('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n');
+  const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
+  expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} wants a user name and a password (407)`);
+  expect(error.details.hint).toContain(`http://user:password@127.0.0.1:${server.port}`);
+});
+
+test.each([
+  ['closes the connection', '', 'the connection was reset (ECONNRESET)'],
+  ['speaks another protocol', 'SSH-2.0-x\r\n', 'it does not speak HTTP (HPE_INVALID_CONSTANT)'],
+])('a proxy that %s is told in words', async (_, bytes, words) => {
+  const server = createServer((socket) => socket.once('data', () => socket.end(bytes))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const error = failureOf(await post(https, { env: { HTTPS_PROXY: `http://127.0.0.1:${port}` } }));
+  expect(error.message).toBe(`the proxy 127.0.0.1:${port} does not work: ${words}`);
+  expect(error.details.hint).toContain("check the proxy's host and port");
 });
 
 test('faults 2a: proxy refused: a port where nothing listens', async () => {
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@127.0.0.1:1' } }));
   expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: true } });
-  expect(error.message).toBe('the proxy 127.0.0.1:1 does not work: connect ECONNREFUSED 127.0.0.1:1');
+  expect(error.message).toBe('the proxy 127.0.0.1:1 does not work: the connection was refused (ECONNREFUSED)');
+  expect(error.details.hint).toMatch(
+    /^nothing listens there: .*HTTPS_PROXY.*\nto ask without it: NO_PROXY=gateway\.test$/,
+  );
 });
 
 test('faults 2a: DNS fails: a proxy whose name is not known', async () => {
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@nope.invalid:1' } }));
-  expect(error.message).toMatch(/^the proxy nope\.invalid:1 does not work: getaddrinfo (?:ENOTFOUND|EAI_AGAIN)/);
+  expect(error.message).toMatch(/^the proxy nope\.invalid:1 does not work: [a-z ]+ \((?:ENOTFOUND|EAI_AGAIN)\)$/);
   expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
 });
 

@@ -67,7 +67,7 @@ function silentUi({ redact, clean }: Ui, warn: Ui['warn']): Ui {
   };
 }
 
-const shown = { update: ignore, stop: ignore };
+const shown = { update: ignore, clear: ignore, stop: ignore };
 
 function noProgress(): typeof shown {
   return shown;

@@ -4,7 +4,8 @@ import { type Lock, takeLock } from '../../batch/lock.ts';
 import { clearParts, lookInto } from '../../batch/own-folder.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
-import { codeOf, GatewayError, messageOf, usageError } from '../../errors.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
+import { readReason, writeReason } from '../../file-reason.ts';
 import { writeBeside } from '../../images/publish.ts';
 import { removeFile } from '../../images/temp-file.ts';
 import type { LeaseTimes } from '../../lock/lease.ts';
@@ -58,7 +59,7 @@ export async function enterOutdir(path: string, context: Context, lease?: LeaseT
 /** Throws GatewayError usage. */
 export async function makeOrRefuse(path: string): Promise<void> {
   await makeFolder(path).catch((error: unknown) => {
-    throw usageError(`-o: cannot make ${path}: ${messageOf(error)}`, 'name another folder', error);
+    throw usageError(`-o: cannot make ${path}: ${writeReason(error)}`, 'name another folder', error);
   });
 }
 
@@ -97,6 +98,6 @@ async function folderAt(path: string): Promise<'folder' | 'file' | 'none'> {
     return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return 'none';
-    throw usageError(`-o ${path}: ${messageOf(error)}`, 'name another folder', error);
+    throw usageError(`-o ${path}: ${readReason(error)}`, 'name another folder', error);
   }
 }

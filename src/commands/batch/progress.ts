@@ -13,7 +13,7 @@ const lineMs = 10_000;
 export function showBatchProgress(context: Context, facts: () => ProgressFacts): BatchProgress {
   const { io, root, ui } = context;
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
-  const spinner = live ? ui.progress(progressText(facts())) : undefined;
+  const spinner = live ? ui.progress(progressText(facts()), { timed: false }) : undefined;
   const tell = (): void => {
     const text = progressText(facts());
     if (spinner) spinner.update(text);

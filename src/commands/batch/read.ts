@@ -4,7 +4,7 @@ import { findLostEnds } from '../../batch/reconcile.ts';
 import { type JournalState, readJournal } from '../../batch/journal.ts';
 import type { JobRecord } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
-import { reasonOf } from '../../images/temp-file.ts';
+import { readReason } from '../../file-reason.ts';
 import type { Context } from '../context.ts';
 
 /** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
@@ -15,7 +15,11 @@ export async function readBatchFolder(
   const folder = resolve(io.cwd, outdir);
   const state = await readJournal(folder).catch((error: unknown) => {
     if (error instanceof GatewayError) throw error;
-    throw usageError(`${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${reasonOf(error)}`}`, hint, error);
+    throw usageError(
+      `${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${readReason(error)}`}`,
+      hint,
+      error,
+    );
   });
   if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
   return { folder, state, lostEnds: await findLostEnds(folder, state) };

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { codeOf } from '../../errors.ts';
 import { shrink } from '../../images/preview-blocks.ts';
-import { reasonOf } from '../../images/temp-file.ts';
+import { readReason } from '../../file-reason.ts';
 import { decodePreview, tooManyPixels } from '../decode-preview.ts';
 
 const longestSide = 320;
@@ -29,7 +29,7 @@ export async function whyHidden({ path, mimeType, width = 0, height = 0 }: Pictu
   if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
   const gone = await stat(path).then(
     ({ size }) => (size > mostBytes ? 'the file is too large to be shown' : undefined),
-    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : reasonOf(error)),
+    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : readReason(error)),
   );
   return gone ?? tooManyPixels({ width, height });
 }
@@ -44,7 +44,7 @@ export async function makeThumbnail(file: PictureFile): Promise<Thumbnail> {
     const pixels = await decodePreview(bytes, file.mimeType);
     return 'hidden' in pixels ? pixels : { thumbnail: await encodeSmall(pixels) };
   } catch (error) {
-    return { hidden: reasonOf(error) };
+    return { hidden: readReason(error) };
   }
 }
 

@@ -1,8 +1,11 @@
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { SessionMessage } from '../../chat/message.ts';
 import { openSession, readSession, type SessionFile } from '../../chat/session-file.ts';
 import { listSessions, makePrivateFolder, newestSession, sessionsFolder } from '../../chat/session-folder.ts';
 import { isSessionPath, sessionPath } from '../../chat/session-name.ts';
 import { messageOf, usageError } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../context.ts';
 
 /** Flags that name a session, as they were typed. */
@@ -51,8 +54,19 @@ export async function lockedSession(path: string, context: Context): Promise<Ses
 /** Where a session that was named stands; the folder of names is made at need. */
 export async function pathOf(typed: string, { io }: Context): Promise<string> {
   const path = await sessionPath(typed, { cwd: io.cwd, folder: sessionsFolder });
-  if (!isSessionPath(typed)) await makePrivateFolder(await sessionsFolder());
+  if (isSessionPath(typed)) await requireFolder(dirname(typed), io.cwd);
+  else await makePrivateFolder(await sessionsFolder());
   return path;
+}
+
+/** A session that was named by its path is written into a folder that is there. */
+async function requireFolder(folder: string, cwd: string): Promise<void> {
+  const stats = await stat(resolve(cwd, folder)).catch(() => undefined);
+  if (stats === undefined)
+    throw usageError(
+      `there is no folder ${JSON.stringify(folder)} for the session`,
+      `make it first: mkdir -p ${shellWord(folder)}`,
+    );
 }
 
 /** A conversation that may have a session, and gets one with its first turn. */

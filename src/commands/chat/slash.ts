@@ -3,7 +3,8 @@ import { expandPath } from '../../chat/complete.ts';
 import { exportMarkdown } from '../../chat/markdown.ts';
 import { lastSystem } from '../../chat/message.ts';
 import { type Entry, slashHelp } from '../../chat/slash.ts';
-import { codeOf, messageOf, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
+import { writeReason } from '../../file-reason.ts';
 import { removeFile } from '../../images/temp-file.ts';
 import { readImages } from '../attachments.ts';
 import { lockedSession, pathOf } from './session.ts';
@@ -85,8 +86,7 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
   try {
     await writeFile(path, exportMarkdown('Conversation', messages), { flag: 'wx' });
   } catch (error) {
-    const why = codeOf(error) === 'EEXIST' ? 'it exists already' : messageOf(error);
-    throw usageError(`${JSON.stringify(typed)} cannot be written: ${why}`, 'choose another name', error);
+    throw usageError(`${JSON.stringify(typed)} cannot be written: ${writeReason(error)}`, 'choose another name', error);
   }
   await context.ui.note(`written: ${path}`);
 }

@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
+import { createStyle } from '../../terminal/style.ts';
 import type { AllChatFlags } from './flags.ts';
 import { buildChatRequest } from './request.ts';
 import { keepInSession, type Resumed } from './session.ts';
@@ -115,8 +116,9 @@ async function askPerson(question: string, { editor }: Talk): Promise<string> {
 }
 
 /** Failures of a turn are told; those that end the program are thrown on. */
-export async function tellFailure(error: unknown, { io, ui, signal }: Context): Promise<void> {
+export async function tellFailure(error: unknown, { io, root, ui, signal }: Context): Promise<void> {
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
-  await io.stderr.write(`${formatError(error, ui.redact)}\n`);
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
+  await io.stderr.write(`${formatError(error, ui.redact, await style.failure(error.class))}\n`);
 }

@@ -1,6 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { parseDurationOf } from '../../settings/duration.ts';
+import { jsonFaultWords } from '../../settings/json-position.ts';
 
 /** A whole number within bounds. */
 export function whole(name: string, least: number, most = Number.MAX_SAFE_INTEGER): (word: string) => number {
@@ -102,7 +103,11 @@ export function parseJson(name: string, text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw usageError(`${name}: ${(error as Error).message}`, 'check it with: jq . <file>', error);
+    throw usageError(
+      `${name} is no JSON: ${jsonFaultWords(text)}`,
+      'JSON has names and texts in double quotes, and no comma at the end',
+      error,
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { codeOf, messageOf, usageError } from '../../errors.ts';
+import { codeOf, usageError } from '../../errors.ts';
+import { readReason } from '../../file-reason.ts';
 import type { Context } from '../context.ts';
 import { servedEnvironment } from './models.ts';
 
@@ -41,6 +42,6 @@ export async function runServed(
 }
 
 function cannotRun(program: string, error: Error): Error {
-  const reason = codeOf(error) === 'ENOENT' ? 'there is no such command' : messageOf(error);
+  const reason = codeOf(error) === 'ENOENT' ? 'there is no such command' : readReason(error);
   return usageError(`cannot run '${program}': ${reason}`, 'for example: gateway-cli serve -- npm test', error);
 }

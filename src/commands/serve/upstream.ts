@@ -7,6 +7,7 @@ import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { revealHeaders } from '../../settings/headers.ts';
+import { unknownProfile } from '../../settings/pick-profile.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
@@ -100,6 +101,8 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
  */
 async function surveyProfile(profile: string, { io, ui }: Context): Promise<Survey> {
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  if (!Object.hasOwn(config.config.profiles, profile))
+    throw unknownProfile({ value: profile, from: 'flag --upstream' }, config);
   const survey = (use: Use) => surveySettings({ flags: { profile }, env: {}, config, use });
   const [text, chat, image, edit] = [survey('text'), survey('chat'), survey('image'), survey('edit')];
   if (text.baseUrl === undefined) {

@@ -1,0 +1,79 @@
+/** Widest column of names in front of a text, and its share of a narrow terminal. */
+const mostNames = 34;
+const share = 0.42;
+
+const indent = '  ';
+
+/** Text in lines of at most so many columns, broken between words; all lines but the first begin with `hanging`. */
+export function wrapText(text: string, width: number, hanging = ''): string[] {
+  return wrapWords(
+    text.split(/ +/).filter((word) => word !== ''),
+    width,
+    { hanging, gap: ' ' },
+  );
+}
+
+interface Lines {
+  /** What the first line begins with. */
+  first?: string;
+  /** What the others begin with. */
+  hanging: string;
+  /** What stands between two words of a line. */
+  gap: string;
+}
+
+/** The same for words that hold blanks of their own. */
+export function wrapWords(words: readonly string[], width: number, { first = '', hanging, gap }: Lines): string[] {
+  const lines: string[] = [];
+  let line = first;
+  let isEmpty = true;
+  for (const word of words) {
+    if (!isEmpty && line.length + gap.length + word.length > width) {
+      lines.push(line);
+      line = hanging;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : gap + word;
+    isEmpty = false;
+  }
+  return [...lines, line.trimEnd()];
+}
+
+/** Names and their texts in two columns. A name that is wider than its column has a line of its own. */
+export function twoColumns(rows: readonly (readonly [string, string])[], width: number): string[] {
+  const widest = Math.max(...rows.map(([name]) => name.length)) + 2;
+  const column = indent.length + Math.min(widest, mostNames, Math.floor(width * share));
+  return rows.flatMap((row) => rowLines(row, { column, width }));
+}
+
+function rowLines(
+  [name, text]: readonly [string, string],
+  { column, width }: { column: number; width: number },
+): string[] {
+  const words = text.split(' ');
+  const isRoom = words.every((word) => word.length <= width - column);
+  const head = indent + name;
+  const fits = isRoom && head.length + 2 <= column;
+  const hanging = ' '.repeat(isRoom ? column : 2 * indent.length);
+  const lines = wrapWords(words, width, { first: fits ? head.padEnd(column) : hanging, hanging, gap: ' ' });
+  return fits ? lines : [head, ...lines];
+}
+
+/**
+ * An example that is still right when it is copied: a command that is too long goes on behind a backslash, and its remark
+ * stands above it. What is in quotes stays on its line where it can.
+ */
+export function exampleText(example: string, width: number): string[] {
+  if (indent.length + example.length <= width) return [indent + example];
+  const [, command = example, remark] = /^(.*?) +(# .*)$/.exec(example) ?? [];
+  const line = remark === undefined ? command : `${command}  ${remark}`;
+  if (indent.length + line.length <= width) return [indent + line];
+  const above = remark === undefined ? [] : wrapText(remark, width - indent.length, '# ').map((line) => indent + line);
+  const lines = wrapWords(wordsOf(command), width - 2, { first: indent, hanging: indent + indent, gap: ' ' });
+  return [...above, ...lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line))];
+}
+
+/** The words of a shell command, each with the quotes in it. */
+function wordsOf(command: string): string[] {
+  return command.match(/(?:"[^"]*"|'[^']*'|[^\s"']+)+/g) ?? [];
+}

@@ -1,0 +1,8 @@
+/** A span of time for people: `0.5 s`, `34 s`, `2 min 5 s`, `1 h 10 min`. */
+export function timeText(ms: number): string {
+  if (ms < 950) return `${Math.max(0.1, Math.round(ms / 100) / 10)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -181,38 +181,35 @@ function recoveredIds({ cwd }: BatchFolder): Set<string> {
   return new Set(names.map((name) => /answer to (p\d+)/.exec(readFileSync(join(path, name), 'utf8'))?.[1] ?? ''));
 }
 
-describe.skipIf(!isFull).each(Object.keys(kinds) as Kind[])(
-  'a campaign of %s (needs root, unshare, faketime, tmpfs)',
-  (kind) => {
-    test.for(Array.from({ length: roundsEach }, (_, i) => i + 1))(
-      'round %d: no job is paid twice, and no result is lost, doubled or torn',
-      { timeout: 120_000 },
-      async (seed, { server, folder }) => {
-        const random = randomFrom(seed);
-        const padding = ' padding'.repeat(kinds[kind].padding / 8);
-        const lines = Array.from(
-          { length: jobCount },
-          (_, i) => `${JSON.stringify({ id: `p${i}`, prompt: `p${i}${padding}` })}\n`,
-        );
-        const round: Round = { kind, server, folder, random, lines, kills: 0, kib: 60 };
-        folder.write('jobs.jsonl', lines.join(''));
-        server.answer = (prompt) => ({
-          after: wait(below(round, 12)),
-          body: textReply(`answer to ${prompt.split(' ')[0]}`),
-        });
-        if (kind === 'full disks') {
-          mkdirSync(join(folder.cwd, 'out'));
-          execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${round.kib}k`, 'tmpfs', join(folder.cwd, 'out')]);
-        }
-        try {
-          for (let i = 0; i < episodes; i++) await episode(round);
-          if (kind === 'full disks') resize(folder, 16 * 1024);
-          await runUntilFree(round, []);
-          check(round);
-        } finally {
-          if (kind === 'full disks') execFileSync('umount', ['-l', join(folder.cwd, 'out')]);
-        }
-      },
-    );
-  },
-);
+describe.for(Object.keys(kinds) as Kind[])('a campaign of %s (needs root, unshare, faketime, tmpfs)', (kind) => {
+  test.skipIf(!isFull).for(Array.from({ length: roundsEach }, (_, i) => i + 1))(
+    'round %d: no job is paid twice, and no result is lost, doubled or torn',
+    { timeout: 120_000 },
+    async (seed, { server, folder }) => {
+      const random = randomFrom(seed);
+      const padding = ' padding'.repeat(kinds[kind].padding / 8);
+      const lines = Array.from(
+        { length: jobCount },
+        (_, i) => `${JSON.stringify({ id: `p${i}`, prompt: `p${i}${padding}` })}\n`,
+      );
+      const round: Round = { kind, server, folder, random, lines, kills: 0, kib: 60 };
+      folder.write('jobs.jsonl', lines.join(''));
+      server.answer = (prompt) => ({
+        after: wait(below(round, 12)),
+        body: textReply(`answer to ${prompt.split(' ')[0]}`),
+      });
+      if (kind === 'full disks') {
+        mkdirSync(join(folder.cwd, 'out'));
+        execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${round.kib}k`, 'tmpfs', join(folder.cwd, 'out')]);
+      }
+      try {
+        for (let i = 0; i < episodes; i++) await episode(round);
+        if (kind === 'full disks') resize(folder, 16 * 1024);
+        await runUntilFree(round, []);
+        check(round);
+      } finally {
+        if (kind === 'full disks') execFileSync('umount', ['-l', join(folder.cwd, 'out')]);
+      }
+    },
+  );
+});

@@ -1,6 +1,5 @@
 import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../errors.ts';
 import { notAJournal, openIfThere, parseRecord } from './journal.ts';
 import { batchFiles } from './types.ts';
 
@@ -22,23 +21,26 @@ const headBytes = 64 * 1024;
 /** Looks at a folder before anything is written there. Throws GatewayError batch-locked: its journal is none of ours. */
 export async function lookInto(folder: string): Promise<FolderFacts> {
   const names = await readdir(folder);
-  const journal = names.includes(batchFiles.journal) ? await beginningOf(join(folder, batchFiles.journal)) : '';
+  const hasJournal = names.includes(batchFiles.journal);
+  if (hasJournal && !(await isSafe(folder, batchFiles.journal)))
+    return { isBatch: false, foreign: [batchFiles.journal] };
+  const journal = hasJournal ? await beginningOf(join(folder, batchFiles.journal)) : '';
   const end = journal.indexOf('\n');
   if (end >= 0 && parseRecord(journal.slice(0, end))?.type !== 'run')
     throw notAJournal(join(folder, batchFiles.journal), 1);
   const isBatch = end >= 0;
   const foreign: string[] = [];
   for (const name of names) {
-    const isOwn = isBatch ? !(await isLinkedFile(folder, name)) : await isLeftOver(folder, name, journal);
+    const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, journal);
     if (!isOwn) foreign.push(name);
   }
   return { isBatch, foreign };
 }
 
-/** These are cut and appended to: what a link leads to is nobody's to change. */
-async function isLinkedFile(folder: string, name: string): Promise<boolean> {
-  if (name !== batchFiles.journal && name !== batchFiles.results) return false;
-  return (await lstat(join(folder, name))).isSymbolicLink();
+/** These are cut and appended to: what a link leads to is nobody's to change, and a pipe or a device never ends. */
+async function isSafe(folder: string, name: string): Promise<boolean> {
+  if (name !== batchFiles.journal && name !== batchFiles.results) return true;
+  return (await lstat(join(folder, name))).isFile();
 }
 
 /** What a run leaves that was killed before it wrote anything down. */
@@ -46,7 +48,7 @@ async function isLeftOver(folder: string, name: string, journal: string): Promis
   const { images, results, lock } = batchFiles;
   if (harmless.has(name) || part.test(name) || name === lock || name.startsWith(`${lock}.`)) return true;
   const stats = await lstat(join(folder, name));
-  if (name === results) return stats.size === 0;
+  if (name === results) return stats.isFile() && stats.size === 0;
   if (name === batchFiles.journal) return stats.isFile() && (stats.size === 0 || journal.startsWith('{"type":"run",'));
   const isImages = name === images && stats.isDirectory();
   return isImages && (await readdir(join(folder, name))).every((inside) => part.test(inside));
@@ -61,10 +63,7 @@ export async function clearParts(folder: string): Promise<void> {
 }
 
 async function beginningOf(path: string): Promise<string> {
-  const handle = await openIfThere(path).catch((error: unknown) => {
-    if (codeOf(error) === 'EISDIR') return undefined;
-    throw error;
-  });
+  const handle = await openIfThere(path);
   if (handle === undefined) return '';
   try {
     return await readHead(handle);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
@@ -96,5 +96,25 @@ describe.skipIf(isAway)('faults 2e: the disk of a batch is full (needs a mountab
     expect([...server.counts.values()].every((count) => count === 1)).toBe(true);
     expect(server.counts.size).toBeGreaterThanOrEqual(398);
     expect(summary()).toMatchObject({ failed: 0, pending: 0 });
+  });
+
+  test('results that cannot be written are code 12, and nothing more is sent', async ({ server, folder, batch }) => {
+    mount('40k');
+    vi.stubEnv('XDG_STATE_HOME', state);
+    const results = join(folder.cwd, 'out/results.jsonl');
+    mkdirSync(join(folder.cwd, 'out'));
+    // Only this file of the folder lies on the full disk.
+    for (const path of [results, join(disk, 'results')]) writeFileSync(path, '');
+    expect(() => writeFileSync(join(disk, 'rest'), Buffer.alloc(100_000))).toThrow('ENOSPC');
+    execFileSync('mount', ['--bind', join(disk, 'results'), results]);
+    try {
+      folder.jobs(...manyJobs(50));
+      const { code, stderr } = await batch(['--concurrency', '2']);
+      expect(stderr).toContain('results.jsonl: the disk is full');
+      expect(code).toBe(12);
+      expect(server.bodies.length).toBeLessThan(10);
+    } finally {
+      execFileSync('umount', [results]);
+    }
   });
 });

@@ -57,7 +57,8 @@ describe('batch gallery', () => {
     folder.jobs(...manyJobs(9).map((job) => ({ ...job, command: 'image gen' })));
     await batch();
     const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
-    execFileSync(process.execPath, [bin, 'batch', 'gallery', 'out', '--embed'], { cwd: folder.cwd });
+    const printed = execFileSync(process.execPath, [bin, 'batch', 'gallery', 'out', '--embed'], { cwd: folder.cwd });
+    expect(printed.toString()).toBe(`${join('out', 'index.html')}\n`);
     const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
     const sides = [...page.matchAll(/<img src="data:image\/jpeg;base64,([^"]*)" width="(\d+)"/g)].map(
       ([, data, width]) => {

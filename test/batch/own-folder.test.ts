@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -75,6 +76,16 @@ test.for(['results.jsonl', 'journal.jsonl'])(
     expect((await batch()).code).toBe(2);
     expect(readFileSync(join(folder.cwd, 'victim'), 'utf8')).toBe(before);
     expect(server.bodies).toHaveLength(1);
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a pipe in the place of results.jsonl is not read',
+  async ({ folder, batch }) => {
+    mkdirSync(join(folder.cwd, 'out'));
+    execFileSync('mkfifo', [join(folder.cwd, 'out/results.jsonl')]);
+    folder.jobs(...manyJobs(1));
+    expect((await batch()).code).toBe(2);
   },
 );
 

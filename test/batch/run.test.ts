@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync, existsSync, mkdirSync } from 'node:fs';
+import { readFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { canaryKey, eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
@@ -214,19 +214,6 @@ describe('before anything is sent', () => {
 });
 
 describe('books and secrets', () => {
-  test.skipIf(!existsSync('/dev/full'))(
-    'results that cannot be written are code 12, and nothing more is sent (faults 2e: disk full)',
-    async ({ server, folder, batch }) => {
-      folder.jobs(...manyJobs(50));
-      mkdirSync(join(folder.cwd, 'out'));
-      symlinkSync('/dev/full', join(folder.cwd, 'out/results.jsonl'));
-      const { code, stderr } = await batch(['--concurrency', '2']);
-      expect(stderr).toContain('results.jsonl: the disk is full');
-      expect(code).toBe(12);
-      expect(server.bodies.length).toBeLessThan(10);
-    },
-  );
-
   test('the key is in no file, even where the gateway says it', async ({ server, folder, batch }) => {
     server.answer = (prompt) => ({
       status: prompt === 'p1' ? 400 : 200,

@@ -3,7 +3,7 @@ import { formatDuration } from '../settings/duration.ts';
 import { createRedactor, redactHeaders } from '../settings/redact.ts';
 import type { HeaderNames } from '../settings/types.ts';
 import type { HttpReply, HttpRequest } from '../transport/types.ts';
-import type { RetryNotice } from '../transport/types.ts';
+import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Context } from './context.ts';
 

@@ -1,4 +1,4 @@
-import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { codeOf, type ErrorDetails, GatewayError, messageOf, usageError } from '../errors.ts';
 
 /** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
 export type Phase = 'connecting' | 'waiting' | 'body';
@@ -55,7 +55,7 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
   const what = `cannot connect to ${host}: ${described(error, code)}`;
   const facts = { sent: 'no', cause: error } as const;
   if (isTrustCode(code)) {
-    return new GatewayError('not-sent', what, { ...facts, hint: trustHint(code), retryable: false });
+    return new GatewayError('not-sent', what, { ...facts, ...trustAdvice(code), retryable: false });
   }
   if (isOutOfMemory(error, code))
     return new GatewayError('not-sent', what, { ...facts, hint: memoryHint, retryable: false });
@@ -81,10 +81,12 @@ export function isTrustCode(code: string): boolean {
   return trustCodes.some((start) => code.startsWith(start));
 }
 
-function trustHint(code: string): string {
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate is for another host: check the base URL';
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') return 'that port may speak http://, not https://';
-  return 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS';
+function trustAdvice(code: string): Pick<ErrorDetails, 'hint' | 'reason'> {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return { hint: 'the certificate is for another host: check the base URL' };
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO')
+    return { hint: 'that port may speak http://, not https://' };
+  return { hint: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS', reason: 'untrusted' };
 }
 
 /** With TLS 1.3 the server's no to a client certificate comes after the request's first bytes, which it never looks at. */

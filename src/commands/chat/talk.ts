@@ -9,6 +9,7 @@ import { keepInSession, type Resumed } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, storableTurn } from './turn.ts';
 import type { Context } from '../context.ts';
+import { withFlags } from '../flag-hints.ts';
 import { planImages } from '../image/output.ts';
 import { checkSchema } from '../schema.ts';
 import type { Session } from '../session.ts';
@@ -118,5 +119,5 @@ async function askPerson(question: string, { editor }: Talk): Promise<string> {
 export async function tellFailure(error: unknown, { io, ui, signal }: Context): Promise<void> {
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
-  await io.stderr.write(`${ui.redact(formatError(error))}\n`);
+  await io.stderr.write(`${ui.redact(formatError(withFlags(error)))}\n`);
 }

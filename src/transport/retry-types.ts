@@ -1,0 +1,9 @@
+import type { GatewayError } from '../errors.ts';
+
+/** Told before every wait for another attempt. */
+export interface RetryNotice {
+  /** Number of the attempt that failed, from 1. */
+  attempt: number;
+  waitMs: number;
+  error: GatewayError;
+}

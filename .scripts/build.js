@@ -17,10 +17,14 @@ const groups = [
 
 const { output } = await build({
   cwd: root,
-  input: { main: 'src/main.ts', index: 'src/index.ts' },
+  input: {
+    main: 'src/main.ts',
+    index: 'src/index.ts',
+    'thumbnail-worker': 'src/commands/batch/thumbnail-worker.ts',
+  },
   platform: 'node',
   // No module of ours but the program does anything by being loaded.
-  treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts)/.test(id) },
+  treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts|.*-worker\.ts)/.test(id) },
   output: {
     dir: dist,
     cleanDir: true,

@@ -39,10 +39,24 @@ export const outcomes = {
 /** What kind of failure it is: the name that stands in messages and in the JSON document. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
+/** What a failure can be mended by, in a setting whose name depends on who asks: a flag, or an option of the library. */
+export type Reason =
+  | 'authorities'
+  | 'client-certificate'
+  | 'insecure'
+  | 'retry-time'
+  | 'timeout'
+  | 'unchecked'
+  | 'untrusted';
+
 /** What is known of a failure beside its class and message. */
 export interface ErrorDetails {
   /** What to type next. */
   hint?: string | undefined;
+  /** Which setting would help. */
+  reason?: Reason | undefined;
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`. */
+  value?: number | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;
   /** The gateway's own id of the request. */

@@ -4,6 +4,7 @@ import { tree } from './command-tree.ts';
 import { commandOf, helpAsFlag } from './commands/argv.ts';
 import type { Context, RootOptions } from './commands/context.ts';
 import { emptyReport, type Report, resultDocument } from './commands/document.ts';
+import { withFlags } from './commands/flag-hints.ts';
 import { formatHelp } from './commands/help.ts';
 import { createStdin } from './commands/stdin.ts';
 import { createUi, noSecrets } from './commands/ui.ts';
@@ -172,7 +173,7 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
 
 /** Anything that is no GatewayError is a bug of ours: exit 1. */
 function asFailure(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
+  if (error instanceof GatewayError) return withFlags(error);
   const bug = new GatewayError('internal', messageOf(error), {
     hint: 'this is a bug; run it again with --debug and report it',
     cause: error,

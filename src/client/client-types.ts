@@ -1,6 +1,7 @@
 import type { ContentInput } from '../formats/content/types.ts';
 import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
 import type { ContentTurn, Message, Tool } from './message-types.ts';
+import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 
 /** How the key is carried: `auto` is what the service says of each operation (spec.md 5). */
@@ -33,6 +34,8 @@ export interface ClientOptions {
   retryMaxWaitMs?: number | undefined;
   /** Repeat only what was surely not billed. */
   retrySafeOnly?: boolean | undefined;
+  /** Told before every wait for another attempt. */
+  onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** PEM of further certificate authorities. */
@@ -49,6 +52,8 @@ export interface CallOptions {
   signal?: Signal | undefined;
   /** ms, instead of the client's. */
   timeoutMs?: number | undefined;
+  /** Told before every wait for another attempt, instead of the client's. */
+  onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Reject an answer that the token limit cut. */
   requireComplete?: boolean | undefined;
 }

@@ -24,6 +24,9 @@ import { messagesPost, readMessage } from './messages.ts';
 import { ResponseError } from './response-error.ts';
 import { createSender, type Sender } from './sender.ts';
 import { doubtOf, judge } from './verdict.ts';
+import { withoutFlags } from './library-error.ts';
+import { usageError } from '../errors.ts';
+import { isAspect } from '../images/aspect.ts';
 
 /**
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
@@ -39,16 +42,16 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Reply<FilePicture> | Reply> {
     const asked = { sender, use: 'image', request, call } as const;
     return call.folder === undefined
-      ? askContent(asked, keepInMemory())
-      : askContent(asked, await keepInFolder(call.folder));
+      ? told(askContent(asked, keepInMemory()))
+      : told(keepInFolder(call.folder).then((keeper) => askContent(asked, keeper)));
   }
   return {
-    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, keepInMemory()),
+    generateContent: (request, call = {}) => told(askContent({ sender, use: 'text', request, call }, keepInMemory())),
     generateImages,
     async messages(request, call = {}) {
       const asking = askMessages({ sender, request, call, stream: undefined });
       for (;;) {
-        const next = await asking.next();
+        const next = await told(asking.next());
         if (next.done) return next.value;
       }
     },
@@ -56,6 +59,18 @@ export function createClient(options: ClientOptions): Client {
       openStream(askMessages({ sender, request, call, stream: true }), call.signal),
     close: () => sender.close(),
   };
+}
+
+function requireAspect(aspect: string | undefined): void {
+  if (aspect === undefined || isAspect(aspect)) return;
+  throw usageError(`aspect takes width:height, not ${JSON.stringify(aspect)}`, 'for example: 16:9');
+}
+
+/** Errors as a program may see them. */
+async function told<T>(asking: Promise<T>): Promise<T> {
+  return asking.catch((error: unknown) => {
+    throw withoutFlags(error);
+  });
 }
 
 interface Asked<Request> {
@@ -68,13 +83,14 @@ async function askContent<Image extends Picture>(
   { sender, use, request, call }: Asked<ContentRequest> & { use: 'text' | 'image' },
   keeper: Keeper<Image>,
 ): Promise<Reply<Image>> {
+  requireAspect(request.aspect);
   const started = monotonic();
   const deadline = sender.startDeadline(call);
   const { media, model, ...fields } = request;
   const opened = await openMedia(media);
   try {
     const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
-    const answered = await sender.send(contentPost(model, use, body), deadline);
+    const answered = await sender.send(contentPost(model, use, body), deadline, call.onRetry);
     const answer = await readContent(answered.reply, {
       store: keeper.store,
       model,
@@ -102,7 +118,7 @@ async function* askMessages({
   const opened = await openMedia(media);
   try {
     const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
-    const answered = await sender.send(messagesPost(body), deadline);
+    const answered = await sender.send(messagesPost(body), deadline, call.onRetry);
     const deltas = readMessage(answered.reply, {
       store: keeper.store,
       model: request.model,

@@ -117,19 +117,22 @@ function createClock(onInTime?: (clock: Clock) => void): Clock {
 }
 
 function timeoutError(ms: number, phase: Phase): GatewayError {
-  const hint = `give it more time: --timeout ${Math.max(leastHintMinutes, Math.ceil((2 * ms) / 60_000))}m`;
+  const value = Math.max(leastHintMinutes, Math.ceil((2 * ms) / 60_000));
+  const advice = { hint: `give it more time: ${value} min`, reason: 'timeout', value } as const;
   const within = `within ${ms / 1000} s`;
   if (phase === 'unsent')
-    return new GatewayError('not-sent', `not sent ${within}`, { hint, sent: 'no', retryable: true });
+    return new GatewayError('not-sent', `not sent ${within}`, { ...advice, sent: 'no', retryable: true });
   if (phase === 'sent') {
     return new GatewayError('no-reply', `no reply ${within}`, {
-      hint: `it may have been billed: look before you run it again\n${hint}`,
+      ...advice,
+      hint: `it may have been billed: look before you run it again\n${advice.hint}`,
       sent: 'yes',
       retryable: false,
     });
   }
   return new GatewayError('incomplete', `the reply did not end ${within}`, {
-    hint: `asking again may be billed again\n${hint}`,
+    ...advice,
+    hint: `asking again may be billed again\n${advice.hint}`,
     sent: 'yes',
     retryable: false,
   });

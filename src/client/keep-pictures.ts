@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { messageOf, usageError } from '../errors.ts';
 import { extensionFor } from '../images/extension.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
 import { checkOutput } from '../images/output-check.ts';
@@ -40,7 +41,9 @@ export async function keepInFolder(folder: string): Promise<Keeper<FilePicture>>
     model: '',
     date: '',
   });
-  await checkOutput(plan, { cwd: path, force: false });
+  await checkOutput(plan, { cwd: path, force: false }).catch((error: unknown) => {
+    throw usageError(`the folder cannot be used: ${messageOf(error).replace(/^-o: /, '')}`, undefined, error);
+  });
   let index = 0;
   return keeper(createFileStore({ folder: path, fallback: tmpdir() }), async ({ blob }, picture) => {
     const names = candidateNames(plan, { index: index++, extension: picture.extension });

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors.ts';
+import { withoutFlags } from './library-error.ts';
 import type { StreamDelta } from '../formats/messages/types.ts';
 import type { MemoryPicture, MessageStream, Reply } from './client-types.ts';
 
@@ -14,7 +15,8 @@ export function openStream(
       if (!step.done) return step;
       outcome ??= step.value === undefined ? undefined : { reply: step.value };
       return { done: true, value: undefined };
-    } catch (error) {
+    } catch (thrown) {
+      const error = withoutFlags(thrown);
       outcome ??= { error };
       throw error;
     }

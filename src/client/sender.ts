@@ -1,14 +1,16 @@
+import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 import { type Answered, openConnections, sendPost } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
+import { withoutFlags } from './library-error.ts';
 import { addressPost, createTarget, type Post, type Target } from './target.ts';
 
 /** Sends the posts of one client over kept connections. */
 export interface Sender {
   /** Starts the time of a call: the whole of it is bounded, not its request alone. */
   startDeadline(call: CallOptions): Deadline;
-  send(post: Post, deadline: Deadline): Promise<Answered>;
+  send(post: Post, deadline: Deadline, onRetry: CallOptions['onRetry']): Promise<Answered>;
   close(): Promise<void>;
 }
 
@@ -34,10 +36,12 @@ export function createSender(options: ClientOptions): Sender {
   };
   return {
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
-    async send(post, deadline) {
+    async send(post, deadline, onRetry = options.onRetry) {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, ca, clientCert, clientKey });
-      return sendPost(await transport, addressPost(await target, post), { use: post.use, deadline, policy });
+      const request = addressPost(await target, post);
+      const tell = onRetry && ((notice: RetryNotice) => onRetry({ ...notice, error: withoutFlags(notice.error) }));
+      return sendPost(await transport, request, { use: post.use, deadline, policy, onRetry: tell });
     },
     async close() {
       await (await transport)?.close();

@@ -23,6 +23,8 @@ export interface NetworkOptions {
   now: () => number;
   /** Monotonic clock in ms. */
   elapsed: () => number;
+  /** What to type after a failure. */
+  fixOf: (error: GatewayError) => string | undefined;
   /** Longest wait of one step in ms. */
   timeoutMs?: number;
 }
@@ -31,14 +33,14 @@ const defaultTimeoutMs = 10_000;
 
 /** Goes the way of a request step by step, without a key: proxy, DNS, TCP, TLS, HTTP. The first failure ends it. */
 export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check> {
-  const { baseUrl, transport } = options;
+  const { baseUrl, transport, fixOf } = options;
   const proxy = attemptProxy(options);
   yield proxy.check;
   if (proxy.check.state === 'failed') return;
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
   const way: Way = { options, timeoutMs, proxy: proxy.url, next: proxy.url ?? baseUrl, socket: undefined };
   const trust = await openTrust(transport).catch((error: unknown) => error);
-  if (trust instanceof Error) return yield failure('tls', trust, baseUrl.host);
+  if (trust instanceof Error) return yield failure('tls', trust, { host: baseUrl.host, fixOf });
   const steps: [string, () => Promise<Check>][] = [
     ['dns', () => resolveName(way)],
     ['tcp', () => connectTo(way)],
@@ -50,11 +52,10 @@ export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<C
     for (const [name, step] of steps) {
       const check = await step().catch((error: unknown) => {
         options.signal.throwIfAborted();
-        return failure(
-          name,
-          isAbort(error) ? new Error(`no answer within ${timeoutMs / 1000} s`) : error,
-          way.next.host,
-        );
+        return failure(name, isAbort(error) ? new Error(`no answer within ${timeoutMs / 1000} s`) : error, {
+          host: way.next.host,
+          fixOf,
+        });
       });
       yield check;
       if (check.state === 'failed') return;
@@ -77,13 +78,13 @@ interface Way {
   socket: Socket | TLSSocket | undefined;
 }
 
-function attemptProxy({ baseUrl, transport }: NetworkOptions): { url: URL | undefined; check: Check } {
+function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { url: URL | undefined; check: Check } {
   try {
     const proxy = proxyFor(baseUrl, transport.env);
     const text = proxy === undefined ? 'none' : `${proxy.url.protocol}//${proxy.url.host} (${proxy.variable})`;
     return { url: proxy?.url, check: { name: 'proxy', state: 'ok', text } };
   } catch (error) {
-    return { url: undefined, check: failure('proxy', error, baseUrl.host) };
+    return { url: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
   }
 }
 
@@ -157,9 +158,13 @@ function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-function failure(name: string, cause: unknown, host: string): Check {
+function failure(
+  name: string,
+  cause: unknown,
+  { host, fixOf }: { host: string; fixOf: NetworkOptions['fixOf'] },
+): Check {
   const error = faultOf(cause, 'connecting', host);
-  const fix = codeOf(cause) === 'ENOTFOUND' ? nameFix : error.details.hint;
+  const fix = codeOf(cause) === 'ENOTFOUND' ? nameFix : fixOf(error);
   const text = cause instanceof GatewayError ? cause.message : faultWords(cause, host);
   return { name, state: 'failed', class: error.class, text, fix };
 }

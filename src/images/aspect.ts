@@ -16,6 +16,11 @@ export function parseAspect(text: string): number | undefined {
   return Number.isFinite(ratio) && ratio > 0 ? ratio : undefined;
 }
 
+/** `W:H`, both whole numbers: the form that a request may ask for, never a list of ratios. */
+export function isAspect(text: string): boolean {
+  return /^[1-9]\d{0,4}:[1-9]\d{0,4}$/.test(text);
+}
+
 /** Whether a picture has the ratio `W:H`, give or take 4 %. A text that is no ratio fits nothing. */
 export function fitsAspect({ width, height }: PixelSize, aspect: string): boolean {
   const ratio = parseAspect(aspect);

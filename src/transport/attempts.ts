@@ -3,9 +3,8 @@ import { GatewayError } from '../errors.ts';
 import { readSome } from './read-body.ts';
 import { longestTimerMs } from './retry-hint.ts';
 import { decideRetry, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
-import type { Exchange, HttpReply, HttpRequest, RetryNotice } from './types.ts';
-
-export type { RetryNotice } from './types.ts';
+import type { RetryNotice } from './retry-types.ts';
+import type { Exchange, HttpReply, HttpRequest } from './types.ts';
 
 const errorBodyBytes = 1024 * 1024;
 const errorBodyMs = 5000;
@@ -132,7 +131,9 @@ function lastError(error: GatewayError, decision: RetryDecision & { retry: false
   const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
   return new GatewayError('quota', `${error.message}; it asks to come back after ${seconds} s`, {
     ...error.details,
-    hint: `run it again after ${seconds} s, or wait longer: --retry-max-time ${seconds + 1}`,
+    hint: `run it again after ${seconds} s, or allow longer waits`,
+    reason: 'retry-time',
+    value: seconds,
     billed: error.billed,
     retryable: true,
     retryAfterMs,

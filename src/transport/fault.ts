@@ -1,4 +1,4 @@
-import { codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { codeOf, type ErrorDetails, GatewayError, messageOf, usageError } from '../errors.ts';
 import { faultWords } from './fault-words.ts';
 
 /** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
@@ -56,7 +56,7 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
   const what = `cannot connect to ${host}: ${faultWords(error, host)}`;
   const facts = { sent: 'no', cause: error } as const;
   if (isTrustCode(code)) {
-    return new GatewayError('not-sent', what, { ...facts, hint: trustHint(code), retryable: false });
+    return new GatewayError('not-sent', what, { ...facts, ...trustAdvice(code), retryable: false });
   }
   if (isOutOfMemory(error, code))
     return new GatewayError('not-sent', what, { ...facts, hint: memoryHint, retryable: false });
@@ -82,17 +82,20 @@ export function isTrustCode(code: string): boolean {
   return trustCodes.some((start) => code.startsWith(start));
 }
 
-function trustHint(code: string): string {
+function trustAdvice(code: string): Pick<ErrorDetails, 'hint' | 'reason'> {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
-    return 'the certificate is for another host: check the base URL';
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') return 'that port may speak http://, not https://';
+    return { hint: 'the certificate is for another host: check the base URL' };
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO')
+    return { hint: 'that port may speak http://, not https://' };
+  const renewal = 'those who run the host must renew the certificate';
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return 'check the clock of this machine: date -u\nif it is right, those who run the host must renew the certificate';
-  if (code === 'CERT_REVOKED') return 'those who run the host must renew the certificate';
+    return { hint: `check the clock of this machine: date -u\nif it is right, ${renewal}` };
+  if (code === 'CERT_REVOKED') return { hint: renewal };
   if (isRefusedHandshake(code))
-    return 'the host wants a client certificate that it trusts: --client-cert and --client-key';
-  if (code.startsWith('ERR_SSL_')) return 'check the port in the base URL, and whether it speaks TLS 1.2 or newer';
-  return 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS';
+    return { hint: 'the host wants a client certificate that it trusts', reason: 'client-certificate' };
+  if (code.startsWith('ERR_SSL_'))
+    return { hint: 'check the port in the base URL, and whether it speaks TLS 1.2 or newer' };
+  return { hint: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS', reason: 'untrusted' };
 }
 
 /** With TLS 1.3 the server's no to a client certificate comes after the request's first bytes, which it never looks at. */

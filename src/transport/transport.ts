@@ -52,6 +52,6 @@ function requireChecks(url: URL, env: TransportOptions['env']): void {
   if (url.protocol !== 'https:' || env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || isLoopback(url)) return;
   throw usageError(
     'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
-    'unset it; to trust a certificate, use --cacert <file>',
-  );
+    'unset it; to trust a certificate, add its authority',
+  ).with({ reason: 'unchecked' });
 }

@@ -16,7 +16,7 @@ export async function openTrust({
 }: TransportOptions): Promise<SecureContext | undefined> {
   if (ca === undefined && clientCert === undefined && clientKey === undefined) return undefined;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
-    throw usageError('a client certificate and its key go together', '--client-cert <file> --client-key <file>');
+    throw usageError('a client certificate and its key go together', 'give both, as PEM');
   }
   const roots = ca === undefined ? undefined : await authoritiesWith(ca, env);
   try {
@@ -52,6 +52,8 @@ function requireCertificate(pem: string): void {
     const { subject } = new X509Certificate(pem);
     if (subject !== undefined) return;
   } catch (error) {
-    throw usageError('--cacert holds no PEM certificate', undefined, error);
+    throw usageError('the certificate authorities hold no PEM certificate', 'give them as PEM', error).with({
+      reason: 'authorities',
+    });
   }
 }

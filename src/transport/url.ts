@@ -84,6 +84,6 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   if (url.protocol === 'https:' || !hasKey || allowHttp || isLoopback(url)) return;
   throw usageError(
     `the key would go to ${url.origin} unencrypted`,
-    'use https://, or say --allow-http if the way there is safe',
-  );
+    'use https://, or allow http if the way there is safe',
+  ).with({ reason: 'insecure' });
 }

@@ -16,7 +16,7 @@ test.each([
   vi.advanceTimersByTime(90_000);
   const error = deadline.explain(deadline.signal.reason, phase);
   expect(error).toMatchObject(expected);
-  expect(error).toMatchObject({ details: { hint: expect.stringContaining('--timeout 3m') } });
+  expect(error).toMatchObject({ details: { hint: 'give it more time: 3 min', reason: 'timeout', value: 3 } });
 });
 
 test('any other error stays as it is, also when time is up', () => {

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { startDeadline } from '../../src/client/deadline.ts';
+import { withFlags } from '../../src/commands/flag-hints.ts';
+import type { GatewayError } from '../../src/errors.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -31,11 +33,10 @@ test.each([
   try {
     const { signal, explain } = startDeadline(ms);
     vi.advanceTimersByTime(ms);
-    expect(explain(signal.reason, 'sent')).toMatchObject({
-      details: {
-        hint: `it may have been billed: look before you run it again\ngive it more time: --timeout ${longer}`,
-      },
-    });
+    const error = explain(signal.reason, 'sent') as GatewayError;
+    expect(withFlags(error).details.hint).toBe(
+      `it may have been billed: look before you run it again\ngive it more time: --timeout ${longer}`,
+    );
   } finally {
     vi.useRealTimers();
   }

@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { withFlags } from '../../src/commands/flag-hints.ts';
+import type { GatewayError } from '../../src/errors.ts';
 import { examineNetwork, type NetworkOptions } from '../../src/doctor/network.ts';
 import type { Check } from '../../src/doctor/types.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { authority, elsewherePair, serverPair } from '../transport/certificates.ts';
 
 const dayMs = 86_400_000;
+const fixOf = (error: GatewayError) => withFlags(error).details.hint;
 
 async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Promise<Check[]> {
   const checks: Check[] = [];
@@ -17,6 +20,7 @@ async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Pro
     signal: new AbortController().signal,
     now: () => Date.now(),
     elapsed: () => performance.now(),
+    fixOf,
     timeoutMs: 5000,
   };
   for await (const check of examineNetwork({ ...options, ...more })) checks.push(check);
@@ -54,6 +58,7 @@ test('names the proxy and the variable that it comes from', async () => {
     signal: new AbortController().signal,
     elapsed: () => 0,
     now: () => 0,
+    fixOf,
   };
   const transport = { env: { all_proxy: 'http://u:hidden@127.0.0.1:1' } };
   const first = await examineNetwork({ ...options, transport }).next();

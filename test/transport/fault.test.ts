@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { withFlags } from '../../src/commands/flag-hints.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { faultOf, type Phase } from '../../src/transport/fault.ts';
 import { shell } from '../helpers/spawn.ts';
@@ -89,7 +90,7 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
 ])('the hint for %s speaks of %s', (code, words) => {
-  expect(faultOf(withCode(code), 'connecting', 'h:1').details.hint).toContain(words);
+  expect(withFlags(faultOf(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
 });
 
 test("the HTTP client's own words and codes are not shown", () => {

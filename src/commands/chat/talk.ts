@@ -10,6 +10,7 @@ import { keepInSession, type Resumed } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, storableTurn } from './turn.ts';
 import type { Context } from '../context.ts';
+import { withFlags } from '../flag-hints.ts';
 import { planImages } from '../image/output.ts';
 import { checkSchema } from '../schema.ts';
 import type { Session } from '../session.ts';
@@ -120,5 +121,5 @@ export async function tellFailure(error: unknown, { io, root, ui, signal }: Cont
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
-  await io.stderr.write(`${formatError(error, ui.redact, await style.failure(error.class))}\n`);
+  await io.stderr.write(`${formatError(withFlags(error), ui.redact, await style.failure(error.class))}\n`);
 }

@@ -1,4 +1,5 @@
 import { usageError } from '../../errors.ts';
+import { isAspect } from '../../images/aspect.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { parseDurationOf } from '../../settings/duration.ts';
 import { jsonFaultWords } from '../../settings/json-position.ts';
@@ -58,7 +59,7 @@ export function oneOf(name: string, words: readonly string[]): (word: string) =>
 
 /** `W:H`, both whole numbers: the form is checked, never a list of ratios. */
 export function ratio(word: string): string {
-  if (/^[1-9]\d{0,4}:[1-9]\d{0,4}$/.test(word)) return word;
+  if (isAspect(word)) return word;
   throw usageError(`--aspect takes width:height, not ${quote(word)}`, 'for example: --aspect 16:9');
 }
 

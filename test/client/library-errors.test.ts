@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { GatewayError, ResponseError, type RetryNotice } from '../../src/index.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { createPause } from '../helpers/scripted-server.ts';
+import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
+import { test } from './library-client.ts';
+
+const request = { model: 'm', prompt: 'x' };
+
+/** A flag of the command line, or a variable that only the command reads. */
+const foreign = /(?:^|[\s('"])--?[a-z]/;
+
+async function failureOf(call: Promise<unknown>): Promise<GatewayError> {
+  const error: unknown = await call.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(GatewayError);
+  return error as GatewayError;
+}
+
+test('no error of the library names a flag', async ({ server, client }) => {
+  const gateway = client({ retries: 0 });
+  const limit = { candidates: [{ content: { parts: [{ text: 'half' }] }, finishReason: 'MAX_TOKENS' }] };
+  const replies: [object, () => Promise<unknown>][] = [
+    [{ status: 401, body: {} }, () => gateway.generateContent(request)],
+    [{ status: 404, body: {} }, () => gateway.generateContent(request)],
+    [{ status: 400, body: {} }, () => gateway.messages({ ...request, maxTokens: 1 })],
+    [{ status: 429, body: {} }, () => gateway.generateContent(request)],
+    [{ status: 500, body: {} }, () => gateway.streamMessages({ ...request, maxTokens: 1 }).reply()],
+    [{ body: { other: 'json' } }, () => gateway.generateContent(request)],
+    [{ body: limit }, () => gateway.generateContent(request, { requireComplete: true })],
+    [{ body: textReply('words') }, () => gateway.generateImages(request)],
+    [{ body: { candidates: [], promptFeedback: { blockReason: 'SAFETY' } } }, () => gateway.generateContent(request)],
+    [{ chunks: [createPause().until] }, () => gateway.generateContent(request, { timeoutMs: 300 })],
+  ];
+  for (const [reply, call] of replies) {
+    server.reply(reply);
+    const error = await failureOf(call());
+    expect(`${error.message} ${error.details.hint ?? ''}`).not.toMatch(foreign);
+  }
+});
+
+test('what is wrong before anything is sent names no flag either', async ({ client }) => {
+  const calls = [
+    () => client().generateContent({ model: '', prompt: 'x' }),
+    () => client().generateImages(request, { folder: join(scratchFolder(), 'a/b') }),
+    () => client({ baseUrl: 'http://gateway.test' }).generateContent(request),
+    () => client({ ca: 'no PEM' }).generateContent(request),
+    () => client({ clientCert: 'x' }).generateContent(request),
+  ];
+  for (const call of calls) {
+    const error = await failureOf(call());
+    expect(error.class).toBe('usage');
+    expect(`${error.message} ${error.details.hint ?? ''}`).not.toMatch(foreign);
+  }
+});
+
+test('a failure that a setting could mend has its reason', async ({ server, client }) => {
+  server.reply({ chunks: [createPause().until] });
+  const late = await failureOf(client().generateContent(request, { timeoutMs: 300 }));
+  expect(late.details).toMatchObject({ reason: 'timeout', value: 2, hint: 'give it more time: 2 min' });
+  server.reply({ status: 429, headers: { 'retry-after': '500' }, body: {} });
+  const spent = await failureOf(client().generateContent(request));
+  expect(spent.details).toMatchObject({ reason: 'retry-time', value: 500 });
+});
+
+test('an error without its hint is still a ResponseError with what came', async ({ server, client }) => {
+  server.reply({ body: textReply('no picture today') });
+  const error = await failureOf(client().generateImages(request));
+  expect(error).toBeInstanceOf(ResponseError);
+  expect(error).toMatchObject({ class: 'no-result', reply: { text: 'no picture today' } });
+});
+
+test.each(['16x9', '16:', '0:1', '1.5:1', ''])(
+  'an aspect of %j is refused as the command refuses it',
+  async (aspect) => {
+    const { createClient } = await import('../../src/index.ts');
+    const client = createClient({ baseUrl: 'http://127.0.0.1:1' });
+    const error = await failureOf(client.generateImages({ ...request, aspect }));
+    expect(error).toMatchObject({ class: 'usage', details: { sent: 'no', hint: 'for example: 16:9' } });
+    expect(error.message).toBe(`aspect takes width:height, not ${JSON.stringify(aspect)}`);
+  },
+);
+
+test("onRetry is told of every wait, that of a call instead of the client's", async ({ server, client }) => {
+  const busy = { status: 503, headers: { 'retry-after-ms': '1' }, body: {} };
+  const told: RetryNotice[] = [];
+  const gateway = client({ onRetry: (notice) => told.push(notice) });
+  server.reply(busy);
+  server.reply(busy);
+  server.reply({ body: textReply('ok') });
+  await gateway.generateContent(request);
+  expect(told).toMatchObject([{ attempt: 1, error: { class: 'gateway', details: { status: 503 } } }, { attempt: 2 }]);
+  expect(told[0]?.error.details.hint ?? '').not.toMatch(foreign);
+  const ofCall: RetryNotice[] = [];
+  server.reply(busy);
+  server.reply({ body: eventStream(...messageEvents('ok')) });
+  await gateway.streamMessages({ ...request, maxTokens: 1 }, { onRetry: (notice) => ofCall.push(notice) }).reply();
+  expect([told.length, ofCall.length]).toEqual([2, 1]);
+});

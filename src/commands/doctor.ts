@@ -6,7 +6,7 @@ import { createRedactor } from '../settings/redact.ts';
 import type { Secret } from '../settings/secret.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
-import { withFlags } from './flag-hints.ts';
+import { hintOf } from './flag-hints.ts';
 import type { Action, Context } from './context.ts';
 import type { Live } from './doctor/live.ts';
 import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './doctor/settings.ts';
@@ -128,8 +128,14 @@ async function* examineWay(baseUrl: URL, flags: Flags, context: Context): AsyncG
   const { signal, io } = context;
   const transport = await transportOptions(flags, context);
   let reached = true;
-  const fixOf = (error: GatewayError): string | undefined => withFlags(error).details.hint;
-  for await (const check of examineNetwork({ baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf })) {
+  for await (const check of examineNetwork({
+    baseUrl,
+    transport,
+    signal,
+    now: io.now,
+    elapsed: io.elapsed,
+    fixOf: hintOf,
+  })) {
     if (check.state === 'failed') reached = false;
     yield check;
   }

@@ -8,7 +8,7 @@ import { userFolders } from '../settings/folders.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Context } from './context.ts';
-import { withFlags } from './flag-hints.ts';
+import { hintOf } from './flag-hints.ts';
 import { type Report, resultDocument } from './document.ts';
 
 /**
@@ -18,7 +18,7 @@ import { type Report, resultDocument } from './document.ts';
 export async function keepReply(failure: GatewayError, report: Report, io: Io): Promise<GatewayError> {
   if (!hasReply(report)) return failure;
   const hint = await keep(report, io).catch((error: unknown) => `the reply could not be kept: ${messageOf(error)}`);
-  const told = [hint, withFlags(failure).details.hint].filter((line) => line !== undefined).join('\n');
+  const told = [hint, hintOf(failure)].filter((line) => line !== undefined).join('\n');
   return withHint(failure, told);
 }
 

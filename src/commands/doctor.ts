@@ -5,7 +5,7 @@ import { GatewayError, outcomes } from '../errors.ts';
 import type { Secret } from '../settings/secret.ts';
 import { escapeLine } from '../terminal/escape.ts';
 import { createStyle, type Style } from '../terminal/style.ts';
-import { withFlags } from './flag-hints.ts';
+import { hintOf } from './flag-hints.ts';
 import type { Action, Context } from './context.ts';
 import type { Live } from './doctor/live.ts';
 import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './doctor/settings.ts';
@@ -126,17 +126,14 @@ function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
   return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
 }
 
-function fixOf(error: GatewayError): string | undefined {
-  return withFlags(error).details.hint;
-}
-
 /** The network up to the gateway. Whether a request could go out. */
 async function* examineWay(baseUrl: URL, flags: Flags, context: Context): AsyncGenerator<Check, boolean> {
   const { examineNetwork } = await import('../doctor/network.ts');
   const { signal, io } = context;
   const transport = await transportOptions(flags, context);
   let reached = true;
-  for await (const check of examineNetwork({ baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf })) {
+  const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
+  for await (const check of examineNetwork(way)) {
     if (check.state === 'failed') reached = false;
     yield check;
   }

@@ -24,3 +24,8 @@ export function withFlags(error: GatewayError): GatewayError {
   if (error.stack !== undefined) told.stack = error.stack;
   return told;
 }
+
+/** What to type next after a failure. */
+export function hintOf(error: GatewayError): string | undefined {
+  return withFlags(error).details.hint;
+}

@@ -10,7 +10,7 @@ import { userFolders } from '../settings/folders.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Context } from './context.ts';
-import { withFlags } from './flag-hints.ts';
+import { hintOf } from './flag-hints.ts';
 import { type Report, resultDocument } from './document.ts';
 
 /** What a reply is kept from. */
@@ -27,7 +27,7 @@ interface Keeping {
 export async function keepReply(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
   if (!hasReply(keeping.report)) return failure;
   const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
-  const told = [hint, withFlags(failure).details.hint].filter((line) => line !== undefined).join('\n');
+  const told = [hint, hintOf(failure)].filter((line) => line !== undefined).join('\n');
   return withHint(failure, told);
 }
 

@@ -1,4 +1,4 @@
-import { withFlags } from '../flag-hints.ts';
+import { hintOf } from '../flag-hints.ts';
 import type { BatchGate } from '../../batch/gate.ts';
 import { keepFailure } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
@@ -29,7 +29,7 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
         id,
         lostError(told, (text) => ui.redact(text)),
       );
-      if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, withFlags(told).details.hint].filter(Boolean).join('; '));
+      if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
     },
     count({ id, key }: Job, performed: Performed) {
       // It is what it was.

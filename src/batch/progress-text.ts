@@ -19,7 +19,7 @@ export function progressText({ due, ended, failed, tokens, elapsedMs, pausedMs }
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
   if (tokens > 0) parts.push(`${short(tokens)} tokens`);
-  if (pausedMs > 0) parts.push(`paused for ${timeText(pausedMs)}`);
+  if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
   else if (ended > 0 && ended < due) parts.push(`${timeText(((due - ended) / perSecond) * 1000)} left`);
   return parts.join(', ');
 }

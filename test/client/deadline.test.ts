@@ -7,16 +7,24 @@ afterEach(() => {
 });
 
 test.each([
-  ['unsent', { class: 'not-sent', billed: 'no', details: { sent: 'no', retryable: true } }],
-  ['sent', { class: 'no-reply', billed: 'unknown', details: { sent: 'yes', retryable: false } }],
-  ['reading', { class: 'incomplete', billed: 'yes', details: { sent: 'yes', retryable: false } }],
-] as const)('time that is up means, %s: %j', (phase, expected) => {
+  ['unsent', '', { class: 'not-sent', billed: 'no', details: { sent: 'no', retryable: true } }],
+  [
+    'sent',
+    'it may have been billed: look before you run it again\n',
+    { class: 'no-reply', billed: 'unknown', details: { sent: 'yes', retryable: false } },
+  ],
+  [
+    'reading',
+    'asking again may be billed again\n',
+    { class: 'incomplete', billed: 'yes', details: { sent: 'yes', retryable: false } },
+  ],
+] as const)('time that is up means, %s: %s%j', (phase, cost, expected) => {
   vi.useFakeTimers();
   const deadline = startDeadline(90_000);
   vi.advanceTimersByTime(90_000);
   const error = deadline.explain(deadline.signal.reason, phase);
   expect(error).toMatchObject(expected);
-  expect(error).toMatchObject({ details: { hint: 'give it more time: 3 min', reason: 'timeout', value: 3 } });
+  expect(error).toMatchObject({ details: { hint: `${cost}give it more time: 3 min`, reason: 'timeout', value: 3 } });
 });
 
 test('any other error stays as it is, also when time is up', () => {

@@ -223,7 +223,8 @@ test.for([
 });
 
 test('the example of the README and of the help calls its tool on the offline model', async () => {
-  const { stdout: help } = await run(['chat', '--help']);
+  const { stdout } = await run(['chat', '--help']);
+  const help = stdout.replaceAll(/ \\\n +/g, ' ');
   const example = /--tool-exec 'get_weather=\.\/weather\.sh( -c)?' "([^"]+)"/;
   for (const text of [readme, help]) {
     const [, flag = '', prompt = ''] = example.exec(text) ?? [];

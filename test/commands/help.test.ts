@@ -38,8 +38,8 @@ test('flags and their texts stand in two columns, also where there are few colum
   expect(lines.slice(at, at + 4)).toEqual([
     '  -f, --force     replace files that',
     '                  exist',
-    '  --tool-choice <choice>',
-    '                  auto, any, none,',
+    '  --max-images <n>',
+    '                  most images of one',
   ]);
 });
 

@@ -44,7 +44,7 @@ describe('on a terminal', () => {
     server.reply({ status: 400, body: { error: { message: `no ${hostile}` } } });
     const { stderr } = await cli(['text', 'x'], { env: ci, tty: { stdout: true, stderr: true } });
     expect(stderr).toContain('\n::error title=gateway-cli rejected::');
-    expect(stderr).not.toMatch(obeyed);
+    expect(stderr.replaceAll(/\u001b\[\d*m/g, '')).not.toMatch(obeyed);
   });
 });
 

@@ -12,7 +12,7 @@ test.each([
   ['text', 'fault-cut', 11, 'the same command asks again'],
   ['chat', 'fault-cut', 11, 'the same command asks again'],
   ['chat', 'fault-no-end', 11, 'the same command asks again'],
-  ['chat', 'fault-garbage-json', 9, 'check --base-url; --raw prints the reply as it came'],
+  ['chat', 'fault-garbage-json', 9, 'check --base-url and --model; --raw prints the reply as it came'],
 ])('%s -m %s ends with a hint', async (command, model, code, hint) => {
   const ran = await run([...command.split(' '), 'hi', '--offline', '-m', model, '--json']);
   expect(ran.code).toBe(code);

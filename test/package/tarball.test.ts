@@ -35,6 +35,7 @@ test('holds these files and no other', () => {
     'dist/index.js',
     'dist/main.js',
     'dist/package.json',
+    'dist/thumbnail-worker.js',
     'dist/types/*.d.ts',
     'dist/version.txt',
     'package.json',

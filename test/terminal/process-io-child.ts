@@ -45,7 +45,12 @@ const acts: Record<string, () => Promise<void>> = {
     }
   },
   spin: async () => {
-    const progress = startProgress({ io, text: 'waiting', quiet: false, after: (_, act) => (act(), () => undefined) });
+    const progress = startProgress({
+      io,
+      text: 'waiting',
+      quiet: false,
+      after: (ms, act) => (ms < 1000 && act(), () => undefined),
+    });
     await import('ora');
     await new Promise((resolve) => setImmediate(resolve));
     progress.stop();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const script = join(import.meta.dirname, 'two-addresses.js');
-const library = join(import.meta.dirname, '../../dist/index.mjs');
+const library = join(import.meta.dirname, '../../dist/index.js');
 const hosts = join(scratchFolder(), 'hosts');
 writeFileSync(hosts, '127.0.0.2 two.test\n127.0.0.3 two.test\n');
 

@@ -28,7 +28,7 @@ export const contentFlags = {
 export const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
-    text: "for images: file, folder/, '{slug}-{n}.{ext}'; - is stdout",
+    text: 'for images: file, folder/ or template; - is stdout',
     parse: notAFlag('--output'),
   },
   force: { flags: '-f, --force', text: 'replace files that exist' },

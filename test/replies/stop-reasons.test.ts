@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, vi } from 'vitest';
 import { createClient, ResponseError } from '../../src/index.ts';
 import { person } from '../commands/person.ts';
@@ -169,7 +170,7 @@ test('a conversation tells that the answer was stopped, goes on, and does not ke
   server.reply({ body: messageStream('end_turn') });
   const ran = await cli(['chat'], person(['one', 'two']).options);
   expect(ran).toMatchObject({ code: 0, stdout: 'some words\nsome words\n\n' });
-  expect(ran.stderr.replaceAll(/\u001b\[\d*m/g, '')).toContain('no-result: the model refused: ');
+  expect(stripVTControlCharacters(ran.stderr)).toContain('no-result: the model refused: ');
   expect(server.requests[1]?.json()).toMatchObject({ messages: [{ content: 'two' }] });
 });
 

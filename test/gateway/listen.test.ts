@@ -191,6 +191,14 @@ describe('an answerer of another kind', () => {
     await gateway.close(0);
   });
 
+  it('whose chunks come in one turn of the event loop sends each in a frame of its own', async () => {
+    const answer: Answerer = async () => ({ status: 200, headers: {}, body: ['data: 1', '\n', Buffer.from('\n')] });
+    const gateway = await startGateway({ answer });
+    const { bytes } = await readSocket(await openPost({ port: gateway.port, key }));
+    expect(String(bytes).split('\r\n\r\n').slice(1)).toEqual(['7\r\ndata: 1\r\n1\r\n\n\r\n1\r\n\n\r\n0', '']);
+    await gateway.close(0);
+  });
+
   it('is not told of a caller that leaves with its whole reply', async () => {
     const signals: AbortSignal[] = [];
     const answer: Answerer = async ({ left, readBody }) => {

@@ -43,6 +43,7 @@ async function writeBody(response: ServerResponse, body: Reply['body']): Promise
   const write = (chunk: string | Uint8Array): boolean => {
     if (chunk.length === 0) return true;
     written += Buffer.byteLength(chunk);
+    keepFrames(response);
     return response.write(chunk);
   };
   const whole = typeof body === 'string' || body instanceof Uint8Array;
@@ -58,6 +59,13 @@ async function writeBody(response: ServerResponse, body: Reply['body']): Promise
     if (!write(chunk)) await room(response);
   }
   return written;
+}
+
+/** The chunks of one turn leave together, each in a frame of its own: by itself Node 26 makes them one frame. */
+function keepFrames({ socket }: ServerResponse): void {
+  if (!socket || socket.writableCorked > 0) return;
+  socket.cork();
+  setImmediate(() => socket.uncork());
 }
 
 /** Waits until the caller has taken what was written, or left. */

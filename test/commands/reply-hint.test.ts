@@ -12,7 +12,7 @@ test.each([
   ['text', 'fault-cut', 11, 'the same command asks again'],
   ['chat', 'fault-cut', 11, 'the same command asks again'],
   ['chat', 'fault-no-end', 11, 'the same command asks again'],
-  ['chat', 'fault-garbage-json', 9, 'check --base-url; --raw prints the reply as it came'],
+  ['chat', 'fault-garbage-json', 9, 'check --base-url and --model; --raw prints the reply as it came'],
 ])('%s -m %s ends with a hint', async (command, model, code, hint) => {
   const ran = await run([...command.split(' '), 'hi', '--offline', '-m', model, '--json']);
   expect(ran.code).toBe(code);
@@ -48,6 +48,6 @@ test.each([
 test('a refusal of a chat asks for no picture, and says each thing once', async () => {
   const ran = await run(['chat', 'hi', '--offline', '-m', 'fault-safety']);
   expect(ran.code).toBe(10);
-  expect(ran.stderr).toContain('change the prompt, or try another --model');
+  expect(ran.stderr).toContain('change the prompt, or try another model');
   expect(ran.stderr).toContain('the model refused: finishReason refusal, general_harms, This offline model');
 });

@@ -77,9 +77,12 @@ function partlyStopped(reasons: readonly string[], { candidates }: Result): Gate
 }
 
 function fewer({ images }: Result, wanted: number): GatewayError {
-  const value = wanted - images.length;
-  const hint = `those that came are kept; ask for the rest: ${value}`;
-  return incomplete(`${images.length} of ${wanted} images came`, { hint, reason: 'images', value });
+  return incomplete(`${images.length} of ${wanted} images came`, adviceForRest(wanted - images.length));
+}
+
+/** Where only a part of the pictures came. */
+export function adviceForRest(missing: number): Advice {
+  return { hint: `those that came are kept; ask for the rest: ${missing}`, reason: 'images', value: missing };
 }
 
 function isEmpty(result: Result): boolean {

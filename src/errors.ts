@@ -41,10 +41,20 @@ export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
 /** What a failure can be mended by, in a setting whose name depends on who asks: a flag, or an option of the library. */
 export type Reason =
+  | 'address'
+  | 'auth'
   | 'authorities'
   | 'client-certificate'
+  | 'field'
+  | 'images'
   | 'insecure'
+  | 'max-tokens'
+  | 'model'
+  | 'no-such-path'
+  | 'refused'
+  | 'retries'
   | 'retry-time'
+  | 'safety'
   | 'timeout'
   | 'unchecked'
   | 'untrusted';
@@ -55,8 +65,8 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Which setting would help. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`. */
-  value?: number | undefined;
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `field`, which one. */
+  value?: number | string | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;
   /** The gateway's own id of the request. */
@@ -73,6 +83,9 @@ export interface ErrorDetails {
   request?: string | undefined;
   cause?: unknown;
 }
+
+/** A hint, and the setting that it speaks of. */
+export type Advice = Pick<ErrorDetails, 'hint' | 'reason' | 'value'>;
 
 /** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
 export class GatewayError extends Error {
@@ -102,7 +115,12 @@ export class GatewayError extends Error {
   /** The same failure with more known about it; details that are already known win. */
   with(details: ErrorDetails): GatewayError {
     const known = Object.fromEntries(Object.entries(this.details).filter(([, value]) => value !== undefined));
-    const error = new GatewayError(this.class, this.message, { ...details, ...known, cause: this.cause });
+    return this.but({ ...details, ...known });
+  }
+
+  /** The same failure; these details win over the known ones. */
+  but(details: Omit<ErrorDetails, 'cause'>): GatewayError {
+    const error = new GatewayError(this.class, this.message, { ...this.details, ...details, cause: this.cause });
     if (this.stack !== undefined) error.stack = this.stack;
     return error;
   }

@@ -1,6 +1,6 @@
-import { type FileHandle, rename } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTempFile, removeFile } from '../images/temp-file.ts';
+import { writeAnew } from '../images/temp-file.ts';
 import { copyRange, keepAside, type Range } from './aside.ts';
 import { keyOf } from './digest.ts';
 import { openIfThere } from './journal.ts';
@@ -43,29 +43,16 @@ export async function arrangeResults(
     const places = await findPlaces(from, table);
     await keepAside(path, from, places.strays);
     const all = slotsInFile(places);
-    await writeAnew(path, async (to) => {
+    const copy = async (to: FileHandle): Promise<void> => {
       const slots = order ? slotsInOrder(order, all, table) : all;
       for await (const range of rangesOf(slots, places)) await copyRange(from, to, range);
-    });
+    };
+    await writeAnew(path, copy, { mode: 0o666 });
     return { missing: countMissing(table, places), strangers: places.strangers };
   } catch (error) {
     throw cannotWrite(path, error);
   } finally {
     await from.close();
-  }
-}
-
-async function writeAnew(path: string, write: (to: FileHandle) => Promise<void>): Promise<void> {
-  const temp = await createTempFile(join(path, '..'), { mode: 0o666 });
-  try {
-    await write(temp.handle);
-    await temp.handle.datasync();
-    await temp.handle.close();
-    await rename(temp.path, path);
-  } catch (error) {
-    await temp.handle.close();
-    await removeFile(temp.path);
-    throw error;
   }
 }
 

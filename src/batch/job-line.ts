@@ -55,7 +55,7 @@ function at<Result>(file: string, line: number, act: () => Result): Result {
 /** The same mistake with its place. */
 export function located(file: string, line: number, error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.class !== 'usage') return error;
-  return usageError(`${file}:${line}: ${error.message}`, error.details.hint, error.cause);
+  return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });
 }
 
 /** Reads `--defaults`. Throws GatewayError usage: a key that no command has. */

@@ -1,9 +1,8 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { codeOf, type GatewayError, usageError } from '../errors.ts';
 import { readReason } from '../file-reason.ts';
-import { createTempFile, notWritten, removeFile, writeFully } from '../images/temp-file.ts';
+import { notWritten, writeAnew, writeFully } from '../images/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import { shellWord } from '../shell-word.ts';
 import { lockSession } from './session-lock.ts';
@@ -136,18 +135,8 @@ async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array;
 }
 
 async function rewrite(path: string, messages: SessionMessage[]): Promise<StoredSession> {
-  const temp = await createTempFile(dirname(path));
   const bytes = Buffer.from(linesOf(messages));
-  try {
-    await writeFully(temp.handle, bytes, 0);
-    await temp.handle.sync();
-    await temp.handle.close();
-    await rename(temp.path, path);
-  } catch (error) {
-    await temp.handle.close();
-    await removeFile(temp.path);
-    throw error;
-  }
+  await writeAnew(path, (handle) => writeFully(handle, bytes, 0));
   return { messages, end: bytes.length, size: bytes.length, open: false };
 }
 

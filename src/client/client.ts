@@ -24,7 +24,6 @@ import { messagesPost, readMessage } from './messages.ts';
 import { ResponseError } from './response-error.ts';
 import { createSender, type Sender } from './sender.ts';
 import { doubtOf, judge } from './verdict.ts';
-import { withoutFlags } from './library-error.ts';
 import { usageError } from '../errors.ts';
 import { isAspect } from '../images/aspect.ts';
 
@@ -42,16 +41,16 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Reply<FilePicture> | Reply> {
     const asked = { sender, use: 'image', request, call } as const;
     return call.folder === undefined
-      ? told(askContent(asked, keepInMemory()))
-      : told(keepInFolder(call.folder).then((keeper) => askContent(asked, keeper)));
+      ? askContent(asked, keepInMemory())
+      : keepInFolder(call.folder).then((keeper) => askContent(asked, keeper));
   }
   return {
-    generateContent: (request, call = {}) => told(askContent({ sender, use: 'text', request, call }, keepInMemory())),
+    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, keepInMemory()),
     generateImages,
     async messages(request, call = {}) {
       const asking = askMessages({ sender, request, call, stream: undefined });
       for (;;) {
-        const next = await told(asking.next());
+        const next = await asking.next();
         if (next.done) return next.value;
       }
     },
@@ -64,13 +63,6 @@ export function createClient(options: ClientOptions): Client {
 function requireAspect(aspect: string | undefined): void {
   if (aspect === undefined || isAspect(aspect)) return;
   throw usageError(`aspect takes width:height, not ${JSON.stringify(aspect)}`, 'for example: 16:9');
-}
-
-/** Errors as a program may see them. */
-async function told<T>(asking: Promise<T>): Promise<T> {
-  return asking.catch((error: unknown) => {
-    throw withoutFlags(error);
-  });
 }
 
 interface Asked<Request> {
@@ -177,6 +169,6 @@ async function settle<Image extends Picture>(
     judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
   if (verdict) throw new ResponseError(verdict, reply);
   const doubt = doubtOf(result);
-  if (doubt) reply.warnings.push(doubt.what);
+  if (doubt) reply.warnings.push(doubt.message);
   return reply;
 }

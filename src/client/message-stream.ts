@@ -1,5 +1,4 @@
 import { GatewayError } from '../errors.ts';
-import { withoutFlags } from './library-error.ts';
 import type { StreamDelta } from '../formats/messages/types.ts';
 import type { MemoryPicture, MessageStream, Reply } from './client-types.ts';
 
@@ -15,8 +14,7 @@ export function openStream(
       if (!step.done) return step;
       outcome ??= step.value === undefined ? undefined : { reply: step.value };
       return { done: true, value: undefined };
-    } catch (thrown) {
-      const error = withoutFlags(thrown);
+    } catch (error) {
       outcome ??= { error };
       throw error;
     }

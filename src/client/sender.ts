@@ -1,9 +1,7 @@
-import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 import { type Answered, openConnections, sendPost } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { withoutFlags } from './library-error.ts';
 import { addressPost, createTarget, type Post, type Target } from './target.ts';
 
 /** Sends the posts of one client over kept connections. */
@@ -40,8 +38,7 @@ export function createSender(options: ClientOptions): Sender {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, ca, clientCert, clientKey });
       const request = addressPost(await target, post);
-      const tell = onRetry && ((notice: RetryNotice) => onRetry({ ...notice, error: withoutFlags(notice.error) }));
-      return sendPost(await transport, request, { use: post.use, deadline, policy, onRetry: tell });
+      return sendPost(await transport, request, { use: post.use, deadline, policy, onRetry });
     },
     async close() {
       await (await transport)?.close();

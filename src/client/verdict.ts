@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.ts';
+import { type Advice, GatewayError } from '../errors.ts';
 import { quote } from '../formats/quote.ts';
 import { type Ending, endingOf, isRefusal } from '../formats/stop-reason.ts';
 import type { JsonValue } from '../json.ts';
@@ -9,7 +9,7 @@ import type { Result } from './result.ts';
 export interface Wanted {
   /** Pictures that were asked for; 0 where none need come. */
   images: number;
-  /** `--require-complete` */
+  /** Whether an answer that may not be whole is a failure. */
   requireComplete: boolean;
 }
 
@@ -26,8 +26,7 @@ export function judge(result: Result, wanted: Wanted): GatewayError | undefined 
   if (isEmpty(result)) return missing('the answer is empty', result, wanted);
   if (result.images.length < wanted.images) return fewer(result, wanted.images);
   if (stopped.length > 0) return partlyStopped(stopped, result);
-  const doubt = wanted.requireComplete ? doubtOf(result) : undefined;
-  return doubt && new GatewayError('incomplete', doubt.what, { hint: doubt.hint, sent: 'yes', retryable: false });
+  return wanted.requireComplete ? doubtOf(result) : undefined;
 }
 
 /** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */
@@ -36,15 +35,24 @@ export function endedWell(result: Result): boolean {
 }
 
 /** What is to be told of an answer that is no failure and yet may not be whole. */
-export function doubtOf(result: Result): { what: string; hint: string } | undefined {
+export function doubtOf(result: Result): GatewayError | undefined {
   const [limit] = reasonsThat('cut', result);
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
-    return { what: `cut: the context window of the model is full (${limit})`, hint: 'send a shorter conversation' };
-  if (limit !== undefined)
-    return { what: `cut by the token limit (${limit})`, hint: 'allow more with --max-tokens <n>' };
+    return incomplete(`cut: the context window of the model is full (${limit})`, {
+      hint: 'send a shorter conversation',
+    });
+  if (limit !== undefined) return incomplete(`cut by the token limit (${limit})`, moreTokens);
   const [unknown] = reasonsThat('unknown', result);
   if (unknown === undefined) return undefined;
-  return { what: `the answer may not be whole: it ended with ${quoted(unknown)}`, hint: 'this reason is not known' };
+  return incomplete(`the answer may not be whole: it ended with ${quoted(unknown)}`, {
+    hint: 'this reason is not known',
+  });
+}
+
+const moreTokens: Advice = { hint: 'allow more tokens', reason: 'max-tokens' };
+
+function incomplete(message: string, advice: Advice): GatewayError {
+  return new GatewayError('incomplete', message, { ...advice, sent: 'yes', retryable: false });
 }
 
 function reasonsThat(ending: Ending, result: Result): string[] {
@@ -64,19 +72,17 @@ function stopWords(result: Result): string {
 
 function partlyStopped(reasons: readonly string[], { candidates }: Result): GatewayError {
   const why = [...new Set(reasons)].map(quoted).join(', ');
-  return new GatewayError('incomplete', `${reasons.length} of ${candidates.length} candidates were stopped: ${why}`, {
-    hint: 'what came is kept',
-    sent: 'yes',
-    retryable: false,
-  });
+  const message = `${reasons.length} of ${candidates.length} candidates were stopped: ${why}`;
+  return incomplete(message, { hint: 'what came is kept' });
 }
 
 function fewer({ images }: Result, wanted: number): GatewayError {
-  return new GatewayError('incomplete', `${images.length} of ${wanted} images came`, {
-    hint: `those that came are kept; ask for the rest: -n ${wanted - images.length}`,
-    sent: 'yes',
-    retryable: false,
-  });
+  return incomplete(`${images.length} of ${wanted} images came`, adviceForRest(wanted - images.length));
+}
+
+/** Where only a part of the pictures came. */
+export function adviceForRest(missing: number): Advice {
+  return { hint: `those that came are kept; ask for the rest: ${missing}`, reason: 'images', value: missing };
 }
 
 function isEmpty(result: Result): boolean {
@@ -87,22 +93,23 @@ function isEmpty(result: Result): boolean {
 function missing(what: string, result: Result, wanted: Wanted): GatewayError {
   const facts = feedback(result);
   const message = facts.length > 0 ? `${what}: ${facts.join(', ')}` : what;
-  return new GatewayError('no-result', message, { hint: hintFor(result, wanted), sent: 'yes', retryable: false });
+  return new GatewayError('no-result', message, { ...adviceFor(result, wanted), sent: 'yes', retryable: false });
 }
 
-function hintFor(result: Result, wanted: Wanted): string {
-  if (reasonsThat('cut', result).length > 0) return 'the token limit ended it before anything came: --max-tokens <n>';
-  if (wanted.images > 0 && result.text !== '') return hintAtWords(result.text);
+function adviceFor(result: Result, wanted: Wanted): Advice {
+  if (reasonsThat('cut', result).length > 0)
+    return { ...moreTokens, hint: `the token limit ended it before anything came\n${moreTokens.hint}` };
+  if (wanted.images > 0 && result.text !== '') return { hint: hintAtWords(result.text) };
   // The messages format has no such settings.
-  if (result.content !== undefined) return 'change the prompt, or try another --model';
-  return 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD';
+  if (result.content !== undefined) return { hint: 'change the prompt, or try another model' };
+  return { hint: 'change the prompt, or look at the safety settings', reason: 'safety' };
 }
 
 /** Words came where a picture was asked for. */
 function hintAtWords(words: string): string {
   const link = linkedPicture(words);
   return link === undefined
-    ? 'the model answered in words; say in the prompt that a picture is wanted, or try another --model'
+    ? 'the model answered in words; say in the prompt that a picture is wanted, or try another model'
     : `the answer links to a picture, which is not fetched: curl -O '${link}'`;
 }
 

@@ -121,7 +121,7 @@ async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key
 
 function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
   const { baseUrl, allowHttp } = surveyed.of('text');
-  if (baseUrl) return checkAddress(baseUrl, { allowHttp: allowHttp.value });
+  if (baseUrl) return checkAddress(baseUrl, { allowHttp: allowHttp.value, fixOf: hintOf });
   const fix = 'gateway-cli config init, or GATEWAY_BASE_URL; to try without a gateway: gateway-cli doctor --offline';
   return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
 }

@@ -3,6 +3,7 @@ import type { GatewayError } from '../errors.ts';
 import { outcomes } from '../errors.ts';
 import type { Redaction } from '../settings/redact.ts';
 import type { StoredBlob } from '../images/stored-blob.ts';
+import { hintOf } from './flag-hints.ts';
 
 /** A picture that is on disk (or went to stdout: path `-`). */
 export interface WrittenImage {
@@ -90,7 +91,8 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
 
 /** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */
 function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): object {
-  const { hint, status, requestId, retryable, retryAfterMs, sent } = error.details;
+  const hint = hintOf(error);
+  const { status, requestId, retryable, retryAfterMs, sent } = error.details;
   return {
     class: error.class,
     message: redact(error.message),

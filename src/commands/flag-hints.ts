@@ -1,28 +1,44 @@
-import { GatewayError, type Reason } from '../errors.ts';
+import type { GatewayError, Reason } from '../errors.ts';
+import { flagOfField } from './flag-of-field.ts';
+
+type Value = GatewayError['details']['value'];
 
 /** What to type, for the reasons of layers that know no flags. */
-const hints: Record<Reason, (value: number) => string> = {
+const hints: Record<Reason, (value: Value) => string> = {
+  address: () => 'check --base-url and --model; --raw prints the reply as it came',
+  auth: (form) => `check the key (GATEWAY_API_KEY), or send it in the other form: ${authFlags(form)}`,
   authorities: () => 'name a PEM file: --cacert <file>',
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
+  field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
+  images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
   insecure: () => 'use https://, or say --allow-http if the way there is safe',
-  'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${seconds + 1}`,
+  'max-tokens': () => 'allow more with --max-tokens <n>',
+  model: () => 'check --model: the gateway does not offer it',
+  'no-such-path': () => 'check --model and --base-url',
+  refused: () => 'add --dry-run to see the request that it refuses',
+  retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
+  'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
+  safety: () => 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
   timeout: (minutes) => `give it more time: --timeout ${minutes}m`,
   unchecked: () => 'unset it; to trust a certificate, use --cacert <file>',
   untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',
 };
 
+function authFlags(form: Value): string {
+  return form === undefined ? '--auth bearer or --auth api-key' : `--auth ${form}`;
+}
+
+function fieldAdvice(name: string): string {
+  const flag = flagOfField(name);
+  return flag === undefined ? 'leave out what sends it' : `change ${flag}, or leave it out`;
+}
+
 /** The same failure; where it has a reason, the last line of its hint names the flag. */
 export function withFlags(error: GatewayError): GatewayError {
-  const { reason, value = 0, hint = '' } = error.details;
+  const { reason, value, hint = '' } = error.details;
   if (reason === undefined) return error;
-  const told = new GatewayError(error.class, error.message, {
-    ...error.details,
-    hint: [...hint.split('\n').slice(0, -1), hints[reason](value)].join('\n'),
-    reason: undefined,
-    cause: error.cause,
-  });
-  if (error.stack !== undefined) told.stack = error.stack;
-  return told;
+  const lines = [...hint.split('\n').slice(0, -1), hints[reason](value)];
+  return error.but({ hint: lines.join('\n'), reason: undefined, value: undefined });
 }
 
 /** What to type next after a failure. */

@@ -28,7 +28,7 @@ export async function keepReply(failure: GatewayError, keeping: Keeping): Promis
   if (!hasReply(keeping.report)) return failure;
   const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
   const told = [hint, hintOf(failure)].filter((line) => line !== undefined).join('\n');
-  return withHint(failure, told);
+  return failure.but({ hint: told, reason: undefined, value: undefined, sent: 'yes' });
 }
 
 /**
@@ -102,16 +102,4 @@ export async function recoveryFolders(): Promise<string[]> {
     () => [],
   );
   return [...state, tmpdir()];
-}
-
-function withHint(failure: GatewayError, hint: string): GatewayError {
-  const { hint: _replaced, reason: _told, ...details } = failure.details;
-  const told = new GatewayError(failure.class, failure.message, {
-    ...details,
-    hint,
-    sent: 'yes',
-    cause: failure.cause,
-  });
-  if (failure.stack !== undefined) told.stack = failure.stack;
-  return told;
 }

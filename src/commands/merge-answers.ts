@@ -1,4 +1,5 @@
 import { type Answer, emptyResult } from '../client/content.ts';
+import { adviceForRest } from '../client/verdict.ts';
 import type { Result } from '../client/result.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { GatewayError } from '../errors.ts';
@@ -25,7 +26,7 @@ export function mergeAnswers(outcomes: readonly Outcome[]): Answer {
       ...failures[0]?.details,
       sent: 'yes',
       billed: 'yes',
-      hint: `those that came are kept; ask for the rest: -n ${missing}`,
+      ...adviceForRest(missing),
       cause: failures[0],
     }),
   };

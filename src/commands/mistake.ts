@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from 'commander';
 import { type GatewayError, usageError } from '../errors.ts';
-import { flagOfField } from '../formats/failure-hint.ts';
+import { flagOfField } from './flag-of-field.ts';
 import { commandBehind, type Names, typedNames, wordsOf } from './argv.ts';
 import { settingFor } from './fields-without-flags.ts';
 import { bodyFlags, connectionFlags, outputFlags } from './flags/shared.ts';

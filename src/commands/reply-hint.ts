@@ -1,5 +1,6 @@
 import { type ErrorClass, GatewayError } from '../errors.ts';
 import type { Action, Context } from './context.ts';
+import { withFlags } from './flag-hints.ts';
 
 /** What to type after a reply that broke, where those who read it had no word on it. */
 const hints: Partial<Record<ErrorClass, string>> = {
@@ -14,7 +15,7 @@ export function hintingAtReply(action: Action): Action {
       await action(context, words, flags);
     } catch (error) {
       if (!(error instanceof GatewayError) || context.report.attempts === 0) throw error;
-      throw withCost(error.with({ hint: hintFor(error.class, { context, isRaw: flags['raw'] === true }) }));
+      throw withCost(withFlags(error).with({ hint: hintFor(error.class, { context, isRaw: flags['raw'] === true }) }));
     }
   };
 }
@@ -25,9 +26,7 @@ const cost = 'asking again may be billed again';
 function withCost(error: GatewayError): GatewayError {
   const { hint = '', status = 0 } = error.details;
   if (error.class !== 'bad-reply' || status < 200 || status > 299 || hint.includes('billed')) return error;
-  const { cause, details, stack } = error;
-  const told = new GatewayError(error.class, error.message, { ...details, cause, hint: `${hint}\n${cost}` });
-  return stack === undefined ? told : Object.assign(told, { stack });
+  return error.but({ hint: `${hint}\n${cost}` });
 }
 
 function hintFor(errorClass: ErrorClass, at: { context: Context; isRaw: boolean }): string | undefined {

@@ -2,6 +2,7 @@ import type { Answer } from '../client/content.ts';
 import type { Result } from '../client/result.ts';
 import { doubtOf, judge, type Wanted } from '../client/verdict.ts';
 import type { Context } from './context.ts';
+import { hintOf } from './flag-hints.ts';
 import { tellUsage } from './tell.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function settle({ result, error }: Answer, wanted: Wanted, context:
   const verdict = judge(result, wanted);
   if (verdict) throw verdict;
   const doubt = doubtOf(result);
-  if (doubt) await context.ui.warn(`${doubt.what}; ${doubt.hint}`);
+  if (doubt) await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
   await noteToolCalls(result, context);
 }
 

@@ -6,7 +6,7 @@ import { shellWord } from '../shell-word.ts';
 /** Reads a base URL as a request would; undefined where it is none, or where no key would be sent to it. */
 export function checkAddress(
   { value, from }: { value: string; from: string },
-  { allowHttp }: { allowHttp: boolean },
+  { allowHttp, fixOf }: { allowHttp: boolean; fixOf(error: GatewayError): string | undefined },
 ): { url: URL | undefined; check: Check } {
   const name = 'base URL';
   try {
@@ -18,10 +18,9 @@ export function checkAddress(
     return { url, check: { name, state: 'ok', text: `${url.href} (${from})` } };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { hint } = error.details;
     return {
       url: undefined,
-      check: { name, state: 'failed', class: error.class, text: `${error.message} (${from})`, fix: hint },
+      check: { name, state: 'failed', class: error.class, text: `${error.message} (${from})`, fix: fixOf(error) },
     };
   }
 }

@@ -3,7 +3,7 @@ import type { Certainty, ErrorClass } from '../errors.ts';
 import { findErrorInReply, readErrorBody } from './error-body.ts';
 import type { ErrorBody } from './error-body.ts';
 import { statusOfName } from './error-status.ts';
-import { hintFor } from './failure-hint.ts';
+import { adviceFor } from './failure-hint.ts';
 import type { AuthForm } from './failure-hint.ts';
 import { quote } from './quote.ts';
 
@@ -55,7 +55,7 @@ function build(error: ErrorBody, known: Known): GatewayError {
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   return new GatewayError(errorClass, `${told}${label}${said}`, {
-    hint: hintFor({ errorClass, status, error, authForm: known.authForm, isInside: known.isInside === true }),
+    ...adviceFor({ errorClass, status, error, authForm: known.authForm, isInside: known.isInside === true }),
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
@@ -99,7 +99,7 @@ function statusOf({ code, type, status }: ErrorBody): number | undefined {
 function redirect({ status, headers }: FailedReply, requestId: string | undefined): GatewayError {
   const to = originOf(headers['location']);
   return new GatewayError('bad-reply', `the gateway answered ${status}, a redirect${to}`, {
-    hint: "redirects are never followed: set --base-url to the gateway's own address",
+    hint: "redirects are never followed: set the base URL to the gateway's own address",
     status,
     requestId,
     sent: 'yes',
@@ -122,7 +122,8 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
   const said =
     body.trim() === '' ? ' without a body' : ` with what is no reply: ${quote(readErrorBody(body)?.message ?? '')}`;
   return new GatewayError('bad-reply', `the gateway answered ${status}${said}`, {
-    hint: 'check --base-url; --raw prints the reply as it came',
+    hint: 'check the base URL and the model',
+    reason: 'address',
     status,
     requestId,
     sent: 'yes',

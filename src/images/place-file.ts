@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { link, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile } from './temp-file.ts';
+import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile, writeAnew } from './temp-file.ts';
 
 /** What `link` says on file systems that have none, across disks and under odd mounts. */
 const linkless = new Set([
@@ -84,16 +84,7 @@ async function replaceFile(temp: string, final: string, placing: Placing): Promi
 
 /** From another disk: first a temporary file beside the final name. */
 async function replaceAcross(temp: string, final: string, { bytes, nonce = randomNonce }: Placing): Promise<void> {
-  const near = await createTempFile(dirname(final), { nonce, mode: 0o666 });
-  try {
-    await fillFrom(temp, near.handle, bytes);
-    await near.handle.close();
-    await rename(near.path, final);
-  } catch (error) {
-    await near.handle.close();
-    await removeFile(near.path);
-    throw error;
-  }
+  await writeAnew(final, (near) => fillFrom(temp, near, bytes), { nonce, mode: 0o666 });
   await removeFile(temp);
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from '../file-reason.ts';
 
@@ -25,6 +25,25 @@ export async function createTempFile(
 ): Promise<TempFile> {
   const path = join(folder, `.gateway-cli-${nonce()}.part`);
   return { path, handle: await open(path, 'wx+', mode) };
+}
+
+/** Writes a file anew, whole or not at all: what has its name stays until then. Throws what the system or `fill` says. */
+export async function writeAnew(
+  path: string,
+  fill: (handle: FileHandle) => Promise<void>,
+  options: { nonce?: Nonce; mode?: number } = {},
+): Promise<void> {
+  const temp = await createTempFile(dirname(path), options);
+  try {
+    await fill(temp.handle);
+    await temp.handle.datasync();
+    await temp.handle.close();
+    await rename(temp.path, path);
+  } catch (error) {
+    await temp.handle.close();
+    await removeFile(temp.path);
+    throw error;
+  }
 }
 
 /** Writes all bytes at a position: one write may take fewer without saying so (faults.md 2c: ENOSPC). */

@@ -1,4 +1,4 @@
-import { codeOf, type ErrorDetails, GatewayError, messageOf, usageError } from '../errors.ts';
+import { type Advice, codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
 import { faultWords } from './fault-words.ts';
 
 /** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
@@ -82,7 +82,7 @@ export function isTrustCode(code: string): boolean {
   return trustCodes.some((start) => code.startsWith(start));
 }
 
-function trustAdvice(code: string): Pick<ErrorDetails, 'hint' | 'reason'> {
+function trustAdvice(code: string): Advice {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
     return { hint: 'the certificate is for another host: check the base URL' };
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO')

@@ -87,7 +87,7 @@ test('a refused key names the form that was not tried, and the body is told as i
   });
   await expect(sending).rejects.toMatchObject({
     class: 'auth',
-    details: { hint: expect.stringContaining('--auth api-key') },
+    details: { hint: expect.stringContaining('in the other form: api-key'), reason: 'auth', value: 'api-key' },
   });
   expect(bodies).toEqual(['{"error":"no"}']);
 });

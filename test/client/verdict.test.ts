@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest';
 import { emptyResult } from '../../src/client/content.ts';
 import { judge } from '../../src/client/verdict.ts';
+import { hintOf } from '../../src/commands/flag-hints.ts';
 
 const result = (more: object): ReturnType<typeof emptyResult> => ({ ...emptyResult('m'), complete: true, ...more });
 const call = { name: 'f', input: {} };
 const picture = { declaredType: undefined, candidate: 0, draft: false, blob: {} };
+
+/** As the command line says it. */
+function hintAt(answer: ReturnType<typeof emptyResult>, images: number): string {
+  const verdict = judge(answer, { images, requireComplete: false });
+  return (verdict && hintOf(verdict)) ?? '';
+}
 
 test.each([
   ['a text', { text: 'a' }, 0, undefined],
@@ -28,8 +35,7 @@ test('what the token limit cut is a failure only where completeness is demanded'
 
 test('what is said of an empty answer is short, and names what to do', () => {
   const rating = (probability: string, blocked?: boolean): object => ({ category: 'HATE', probability, blocked });
-  const hintOf = (more: object, images = 1): string | undefined =>
-    judge(result(more), { images, requireComplete: false })?.details.hint;
+  const hintFor = (more: object): string => hintAt(result(more), 1);
   const blocked = result({
     candidates: [
       {
@@ -43,18 +49,20 @@ test('what is said of an empty answer is short, and names what to do', () => {
   expect(judge(blocked, { images: 1, requireComplete: false })?.message).toBe(
     `no image came: ${'x'.repeat(200)}…, HATE HIGH (blocked)`,
   );
-  expect(hintOf({ stopReason: 'MAX_TOKENS' })).toContain('--max-tokens');
-  expect(hintOf({ text: '![a](https://cdn.test/a.png)' })).toContain("curl -O 'https://cdn.test/a.png'");
-  expect(hintOf({ text: "![a](https://cdn.test/a'$(x).png)" })).not.toContain('curl');
-  expect(hintOf({ text: 'words' })).toContain('say in the prompt that a picture is wanted');
+  expect(hintFor({ stopReason: 'MAX_TOKENS' })).toBe(
+    'the token limit ended it before anything came\nallow more with --max-tokens <n>',
+  );
+  expect(hintFor({ text: '![a](https://cdn.test/a.png)' })).toContain("curl -O 'https://cdn.test/a.png'");
+  expect(hintFor({ text: "![a](https://cdn.test/a'$(x).png)" })).not.toContain('curl');
+  expect(hintFor({ text: 'words' })).toContain('say in the prompt that a picture is wanted');
 });
 
 test.each([
-  ['the messages format', { content: [] }, 'change the prompt, or try another --model'],
+  ['the messages format', { content: [] }, 'change the prompt, or try another model'],
   ['the content format', {}, 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD'],
 ])('a refusal in %s where no picture was asked for says nothing of pictures', (_, more, hint) => {
   for (const text of ['no', '![a](https://cdn.test/a.png)']) {
     const refused = result({ ...more, text, stopReason: 'refusal' });
-    expect(judge(refused, { images: 0, requireComplete: false })?.details.hint).toBe(hint);
+    expect(hintAt(refused, 0)).toBe(hint);
   }
 });

@@ -48,6 +48,6 @@ test.each([
 test('a refusal of a chat asks for no picture, and says each thing once', async () => {
   const ran = await run(['chat', 'hi', '--offline', '-m', 'fault-safety']);
   expect(ran.code).toBe(10);
-  expect(ran.stderr).toContain('change the prompt, or try another --model');
+  expect(ran.stderr).toContain('change the prompt, or try another model');
   expect(ran.stderr).toContain('the model refused: finishReason refusal, general_harms, This offline model');
 });

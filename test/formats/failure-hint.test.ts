@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { hintOf } from '../../src/commands/flag-hints.ts';
+import type { GatewayError } from '../../src/errors.ts';
 import { failureOf } from '../../src/formats/failure.ts';
 import type { FailedReply } from '../../src/formats/failure.ts';
 
 const error = (value: object) => JSON.stringify({ error: { message: 'm', ...value } });
 
-function hintOf(reply: Partial<FailedReply>): string | undefined {
-  return failureOf({ status: 400, headers: {}, body: '', format: 'content', ...reply }).details.hint;
+function failing(reply: Partial<FailedReply>): GatewayError {
+  return failureOf({ status: 400, headers: {}, body: '', format: 'content', ...reply });
 }
 
 describe('the hint of a failure', () => {
@@ -41,8 +43,8 @@ describe('the hint of a failure', () => {
       'run the same command again later',
     ],
     ['a spent quota inside a 200', { status: 200, body: error({ type: 'insufficient_quota' }) }, "the account's plan"],
-    ['a redirect', { status: 302 }, "set --base-url to the gateway's own address"],
-    ['a body that is no reply', { status: 200, body: '<html>' }, 'check --base-url; --raw'],
+    ['a redirect', { status: 302 }, "set the base URL to the gateway's own address"],
+    ['a body that is no reply', { status: 200, body: '<html>' }, 'check --base-url and --model; --raw'],
     [
       'an unknown field of the content format (wire 1)',
       {
@@ -73,15 +75,18 @@ describe('the hint of a failure', () => {
       'change --size, or leave it out',
     ],
     ['a request that is refused for a reason of its own', { body: error({}) }, 'add --dry-run to see the request'],
-  ])('after %s says what to type next', (_, reply, expected) => {
-    expect(hintOf(reply)).toContain(expected);
+  ])('after %s says what to type next, and names no flag before the command line does', (_, reply, expected) => {
+    expect(hintOf(failing(reply))).toContain(expected);
+    expect(failing(reply).details.hint ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
   });
 
   test('names one form only where the other was tried', () => {
-    expect(hintOf({ status: 401, authForm: 'api-key' })).not.toContain('--auth api-key');
+    expect(hintOf(failing({ status: 401, authForm: 'api-key' }))).not.toContain('--auth api-key');
   });
 
   test('stays short however long the name of a field is', () => {
-    expect(hintOf({ body: error({ message: `Unknown name "${'x'.repeat(10_000)}"` }) })?.length).toBeLessThan(140);
+    const refused = failing({ body: error({ message: `Unknown name "${'x'.repeat(10_000)}"` }) });
+    expect(hintOf(refused)?.length).toBeLessThan(140);
+    expect(refused.details.hint?.length).toBeLessThan(140);
   });
 });

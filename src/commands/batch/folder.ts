@@ -1,4 +1,4 @@
-import { rename, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Lock, takeLock } from '../../batch/lock.ts';
 import { clearParts, lookInto } from '../../batch/own-folder.ts';
@@ -6,8 +6,7 @@ import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason, writeReason } from '../../file-reason.ts';
-import { writeBeside } from '../../images/publish.ts';
-import { removeFile } from '../../images/temp-file.ts';
+import { writeAnew } from '../../images/temp-file.ts';
 import type { LeaseTimes } from '../../lock/lease.ts';
 import { makeFolder } from '../../make-folder.ts';
 import type { Context } from '../context.ts';
@@ -83,12 +82,9 @@ function notOwn(path: string, foreign: readonly string[]): GatewayError {
 /** Writes summary.json, whole or not at all. Throws GatewayError not-written. */
 export async function writeSummary(folder: string, text: string): Promise<void> {
   const path = join(folder, batchFiles.summary);
-  let temp: string | undefined;
   try {
-    temp = await writeBeside(folder, Buffer.from(`${text}\n`));
-    await rename(temp, path);
+    await writeAnew(path, (handle) => handle.writeFile(`${text}\n`), { mode: 0o666 });
   } catch (error) {
-    if (temp !== undefined) await removeFile(temp).catch(() => undefined);
     throw cannotWrite(path, error);
   }
 }

@@ -1,4 +1,4 @@
-import { type FileHandle, readdir, rename } from 'node:fs/promises';
+import { type FileHandle, readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
@@ -7,7 +7,7 @@ import { countJobs, countOf } from '../../batch/summary.ts';
 import { cannotWrite } from '../../batch/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { clearDeadParts, partNonce } from '../../cassettes/parts.ts';
-import { createTempFile, removeFile } from '../../images/temp-file.ts';
+import { writeAnew } from '../../images/temp-file.ts';
 import { type Cards, findCards } from './gallery-cards.ts';
 import { readBatchFolder } from './read.ts';
 import { tellUnread } from './tell-unread.ts';
@@ -62,14 +62,7 @@ async function writePage(folder: string, write: (page: FileHandle) => Promise<vo
   const path = join(folder, batchFiles.gallery);
   try {
     await clearDeadParts(folder, await readdir(folder));
-    const temp = await createTempFile(folder, { nonce: partNonce, mode: 0o666 });
-    try {
-      await write(temp.handle).finally(() => temp.handle.close());
-      await rename(temp.path, path);
-    } catch (error) {
-      await removeFile(temp.path);
-      throw error;
-    }
+    await writeAnew(path, write, { nonce: partNonce, mode: 0o666 });
   } catch (error) {
     throw cannotWrite(path, error);
   }

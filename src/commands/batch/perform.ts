@@ -18,6 +18,7 @@ import type { PreparedJob } from './request.ts';
 import type { BuiltRequest } from '../built-request.ts';
 import type { Context } from '../context.ts';
 import { resultDocument } from '../document.ts';
+import { hintOf } from '../flag-hints.ts';
 import { type ImageOutput, planImages } from '../image/output.ts';
 import { keepReply } from '../keep-reply.ts';
 import { checkSchema } from '../schema.ts';
@@ -114,7 +115,7 @@ async function keptRest(
 ): Promise<GatewayError | undefined> {
   if (failure === undefined || report.lost.images.length === 0) return failure;
   const told = await keepReply(failure, { report, io, redaction: ui });
-  await batch.ui.warn(`${failure.message}; ${told.details.hint ?? ''}`);
+  await batch.ui.warn(`${failure.message}; ${hintOf(told) ?? ''}`);
   return told;
 }
 

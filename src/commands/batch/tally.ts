@@ -49,7 +49,8 @@ export function startTally({ context, plan, state, startedAt }: Batch, gate: Bat
 
 /** Only a reply that came says that it was sent; where it is kept shall be found when the terminal's words are gone. */
 function lostError(error: GatewayError, redact: (text: string) => string): JobError {
-  const { sent, hint } = error.details;
+  const { sent } = error.details;
+  const hint = hintOf(error);
   return {
     class: error.class,
     message: redact(error.message),

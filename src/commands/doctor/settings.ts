@@ -11,6 +11,7 @@ import { runtime } from '../../terminal/runtime.ts';
 import { version } from '../../version.ts';
 import { type SettingRow, settingRows } from '../config/survey.ts';
 import type { Context } from '../context.ts';
+import { hintOf } from '../flag-hints.ts';
 import { readUserFile } from '../input-files.ts';
 import type { ConnectionFlags } from '../settings.ts';
 
@@ -75,5 +76,5 @@ export function checkModels({ of }: Surveyed): Check {
 /** What an error says, as a check. */
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: messageOf(error) };
-  return { name, state: 'failed', class: error.class, text: error.message, fix: error.details.hint };
+  return { name, state: 'failed', class: error.class, text: error.message, fix: hintOf(error) };
 }

@@ -3,13 +3,13 @@ import { usageError } from '../../errors.ts';
 /** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment (faults.md 2d). */
 export function modelSegment(model: string): string {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
-  if (name === '') throw usageError('the model is empty', 'name one with --model');
+  if (name === '') throw usageError('the model is empty', 'name a model');
   const problem = problemOf(name);
-  if (problem) throw usageError(`the model may not ${problem}`, 'check --model');
+  if (problem) throw usageError(`the model may not ${problem}`, 'check the model');
   try {
     return encodeURIComponent(name);
   } catch (error) {
-    throw usageError('the model holds half a character', 'check --model', error);
+    throw usageError('the model holds half a character', 'check the model', error);
   }
 }
 

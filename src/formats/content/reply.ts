@@ -63,7 +63,8 @@ function notAReply(replies: readonly unknown[]): GatewayError {
   const keys = isObject(first) ? Object.keys(first).slice(0, 8).join(', ') : '';
   const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
   return new GatewayError('bad-reply', `the reply is JSON, but no reply of the content format${found}`, {
-    hint: 'check --base-url and --model; --raw prints the reply as it came',
+    hint: 'check the base URL and the model',
+    reason: 'address',
     sent: 'yes',
     retryable: false,
   });

@@ -41,7 +41,10 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
  * like any other nonce, so that what a killed run leaves is cleared.
  */
 function passingName(): string {
-  const word = (): string => Math.floor(Math.random() * 2 ** 32).toString(16).padStart(8, '0');
+  const word = (): string =>
+    Math.floor(Math.random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
   return word() + word() + word();
 }
 

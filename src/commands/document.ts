@@ -63,7 +63,7 @@ export interface DocumentEnd {
 /** The one JSON document of design.md section 2; absent keys are unknown. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { result } = report;
-  return redaction.clean({
+  const document = redaction.clean({
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -75,7 +75,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     role: result?.role,
     text: result?.text,
     candidates: result?.candidates,
-    images: report.images,
+    images: noImages,
     toolCalls: result?.toolCalls ?? [],
     turns: report.turns,
     stopReason: result?.stopReason,
@@ -87,7 +87,12 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     durationMs: Math.round(durationMs),
     error: error && errorDocument(error, report.attempts > 0, redaction),
   });
+  // Where a picture stands is so, whatever its name is like.
+  return { ...document, images: report.images };
 }
+
+/** Keeps the place of the images in the document. */
+const noImages: readonly WrittenImage[] = [];
 
 /** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */
 function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): object {

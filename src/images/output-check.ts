@@ -36,9 +36,16 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
   }
 }
 
-/** Of a file that is gone at once, and was created exclusively: not worth the 2 ms that node:crypto costs every text. */
+/**
+ * Of a file that is gone at once, and was created exclusively: not worth the 2 ms that node:crypto costs every text. It looks
+ * like any other nonce, so that what a killed run leaves is cleared.
+ */
 function passingName(): string {
-  return Math.random().toString(36).slice(2);
+  const word = (): string =>
+    Math.floor(Math.random() * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0');
+  return word() + word() + word();
 }
 
 async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {

@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { clearParts } from '../../src/batch/own-folder.ts';
+import { planOutput } from '../../src/images/naming.ts';
+import { checkOutput } from '../../src/images/output-check.ts';
 import { manyJobs, test } from './with-batch.ts';
 
 describe("a folder that is not the batch's own", () => {
@@ -111,6 +115,20 @@ describe('what killed runs did not finish', () => {
     await batch();
     expect(folder.ls('out/images')).toEqual(kept);
     expect(folder.ls().filter((name) => name.endsWith('.part'))).toEqual(kept);
+  });
+
+  test('is cleared where the folder was being looked at, too', async ({ folder }) => {
+    const images = join(folder.cwd, 'out/images');
+    mkdirSync(images, { recursive: true });
+    const watcher = watch(images);
+    const seen = once(watcher, 'change');
+    const facts = { isDirectory: true, count: 1, prompt: '', model: 'm', date: '' };
+    await checkOutput(planOutput(images, facts), { cwd: folder.cwd, force: false });
+    const [, name] = (await seen) as [string, string];
+    watcher.close();
+    folder.write(`out/images/${name}`, '');
+    await clearParts(join(folder.cwd, 'out'));
+    expect(folder.ls('out/images')).toEqual([]);
   });
 
   test('stays while another run has the folder', async ({ server, folder, batch }) => {

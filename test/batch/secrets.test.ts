@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { canaryKey, textReply } from '../helpers/with-server.ts';
+import { canaryKey, imageReply, textReply } from '../helpers/with-server.ts';
 import { test } from './with-batch.ts';
 
 const named = (...ids: readonly string[]) => ids.map((id) => ({ id, prompt: id }));
@@ -62,4 +62,17 @@ test('the key is in no file of a batch, wherever the gateway repeats it', async 
   expect(results.find(({ id }) => id === 'said')).toMatchObject({ text: 'it is (redacted)', responseId: '(redacted)' });
   const books = ['results.jsonl', 'journal.jsonl', 'summary.json'].map((name) => folder.lines(name));
   for (const text of [ran.stdout, ran.stderr, JSON.stringify(books)]) expect(text).not.toContain(canaryKey);
+});
+
+test('a key that is also the id of a job leaves the names of its pictures as they are', async ({
+  folder,
+  server,
+  batch,
+}) => {
+  const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  server.answer = () => ({ body: imageReply({ mimeType: 'image/png', data: dot }) });
+  folder.jobs({ id: 'abc-1234', command: 'image gen', prompt: 'a' });
+  expect((await batch([], { env: { GATEWAY_API_KEY: 'abc-1234' } })).code).toBe(0);
+  expect(folder.ls('out/images')).toEqual(['abc-1234.png']);
+  expect(folder.lines('results.jsonl')).toMatchObject([{ id: 'abc-1234', images: [{ path: 'images/abc-1234.png' }] }]);
 });

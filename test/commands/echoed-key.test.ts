@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -23,6 +23,25 @@ test('a gateway that echoes the key brings it into no sidecar and no name of a p
   const sidecar = JSON.parse(readFileSync(join(ran.cwd, 'a-redacted-1.png.json'), 'utf8')) as object;
   expect(sidecar).toMatchObject({ responseId: '(redacted)', modelVersion: 'm (redacted)', prompt: 'x' });
   expect(allIn(ran.cwd) + ran.stdout + ran.stderr).not.toContain(canaryKey);
+});
+
+test('a sidecar names its picture as it is called, also where the name holds the key', async ({ server, cli }) => {
+  server.reply({ body: imageReply({ mimeType: 'image/png', data: dot }) });
+  const ran = await cli(['image', 'gen', 'x', '--sidecar', '-o', `${canaryKey}.png`]);
+  expect(ran.code).toBe(0);
+  const sidecar = JSON.parse(readFileSync(join(ran.cwd, `${canaryKey}.png.json`), 'utf8')) as object;
+  expect(sidecar).toMatchObject({ image: { path: `${canaryKey}.png` } });
+});
+
+test('a picture that holds the bytes of the key stays whole in a session', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  const bytes = Buffer.concat([Buffer.from(dot, 'base64'), Buffer.from(canaryKey)]);
+  writeFileSync(join(cwd, 'dot.png'), bytes);
+  server.reply({ body: eventStream(...messageEvents('a dot')) });
+  const argv = ['chat', 'what is it?', '-i', 'dot.png', '--session', './talk.jsonl'];
+  expect((await cli(argv, { cwd })).code).toBe(0);
+  const kept = readFileSync(join(cwd, 'talk.jsonl'), 'utf8');
+  expect(kept).toContain(JSON.stringify(bytes.toString('base64')));
 });
 
 test('a gateway that echoes the key brings it into no session, and into no later request', async ({ server, cli }) => {

@@ -5,6 +5,7 @@ import { endOf, startDeadline } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
 import { GatewayError } from '../../errors.ts';
+import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { Body, BodyValue } from '../../upload.ts';
 import { printStream } from './print.ts';
@@ -132,10 +133,22 @@ export async function storableTurn(
   const last = turn.at(-1);
   if (!last || last.content.length === 0) return undefined;
   const { system } = body;
-  const kept = turn.map(({ role, content }) =>
-    role === 'user'
-      ? { role, content, ...(typeof system === 'string' && { system }), at }
-      : { role, content, model: answer.result.modelVersion ?? answer.result.model, at },
-  );
-  return redaction.clean(kept);
+  const { model, modelVersion = model } = answer.result;
+  return turn.map(({ role, content }) => ({
+    role,
+    content: cleanContent(content, redaction),
+    ...redaction.clean(
+      role === 'user' ? { ...(typeof system === 'string' && { system }), at } : { model: modelVersion, at },
+    ),
+  }));
+}
+
+/** Without the key, but for the bytes of pictures: they are the user's own, and a change would spoil them. */
+function cleanContent(content: SessionMessage['content'], { clean }: Redaction): SessionMessage['content'] {
+  if (typeof content === 'string') return clean(content);
+  return content.map((block) => (hasBytes(block) ? block : clean(block)));
+}
+
+function hasBytes(block: JsonValue): boolean {
+  return isObject(block) && isObject(block['source']) && block['source']['type'] === 'base64';
 }

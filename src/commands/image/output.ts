@@ -199,8 +199,10 @@ async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): P
   const misfit = misfitOf(written, wanted);
   if (misfit !== undefined) saving.misfits.push(misfit);
   if (misfit !== undefined && !wanted.strict) await context.ui.warn(misfit);
-  if (wanted.sidecar && path !== '-')
-    await writeSidecar(path, context.ui.clean(sidecarFacts(written, reply, wanted)), options);
+  if (wanted.sidecar && path !== '-') {
+    const facts = sidecarFacts(written, reply, wanted);
+    await writeSidecar(path, { ...context.ui.clean(facts), image: facts.image }, options);
+  }
   if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
   await tellPath(path, saving);
 }

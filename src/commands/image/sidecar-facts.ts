@@ -19,7 +19,7 @@ export function sidecarFacts(
   image: WrittenImage,
   { responseId, modelVersion, usage }: ReplyFacts,
   { prompt, model, provenance }: RequestFacts,
-): JsonObject {
+): JsonObject & { image: JsonObject } {
   const facts = {
     schema: 'gateway-cli/sidecar@1',
     prompt,
@@ -30,5 +30,5 @@ export function sidecarFacts(
     usage,
     image,
   };
-  return JSON.parse(JSON.stringify(facts)) as JsonObject;
+  return JSON.parse(JSON.stringify(facts)) as ReturnType<typeof sidecarFacts>;
 }

@@ -1,5 +1,6 @@
 import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { asideOf } from './aside.ts';
 import { notAJournal, openIfThere, parseRecord } from './journal.ts';
 import { batchFiles } from './types.ts';
 
@@ -37,9 +38,12 @@ export async function lookInto(folder: string): Promise<FolderFacts> {
   return { isBatch, foreign };
 }
 
+const { journal, results } = batchFiles;
+const cutOrAppended = new Set<string>([journal, results, asideOf(journal), asideOf(results)]);
+
 /** These are cut and appended to: what a link leads to is nobody's to change, and a pipe or a device never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {
-  if (name !== batchFiles.journal && name !== batchFiles.results) return true;
+  if (!cutOrAppended.has(name)) return true;
   return (await lstat(join(folder, name))).isFile();
 }
 

@@ -10,7 +10,7 @@ import { divertBase64 } from '../transport/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
-import { createWatch, type EndOf } from './deadline.ts';
+import { createWatch, type Watch } from './deadline.ts';
 import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
@@ -64,13 +64,15 @@ export async function readContent(reply: HttpReply, reading: ContentReading): Pr
 async function readWhole(reply: HttpReply, reading: ContentReading): Promise<Answer> {
   const { store, model, endOf, candidates = 1 } = reading;
   const pictures = keepGoodPictures(store, reading);
+  // From here on: to parse and decode a large reply takes long, too.
+  const watch = createWatch(endOf);
   const { decoded, cut } = await decodeBody(reply, pictures);
   if (decoded === undefined) return { result: emptyResult(model), error: cut };
   const most = candidates + moreCandidates;
   const found = decoded.candidates.length;
   decoded.candidates.splice(most);
   const calls = decoded.candidates.flatMap(({ parts }) => joinCalls(parts));
-  const { result, late } = await contentResult(decoded, { store: pictures, model, calls, endOf });
+  const { result, late } = await contentResult(decoded, { store: pictures, model, calls, watch });
   if (found > most) result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
   return answerOf(result, cut ?? pictures.failure() ?? late ?? (result.complete ? partOfCall(calls) : undefined));
 }
@@ -102,15 +104,14 @@ interface Resulting {
   store: PictureStore;
   model: string;
   calls: readonly JoinedCall[];
-  endOf: EndOf | undefined;
+  watch: Watch;
 }
 
 /** From the decoded reply to the one result shape. */
 async function contentResult(
   reply: ContentReply,
-  { store, model, calls, endOf }: Resulting,
+  { store, model, calls, watch }: Resulting,
 ): Promise<{ result: Result; late: GatewayError | undefined }> {
-  const watch = createWatch(endOf);
   let late: GatewayError | undefined;
   const first = reply.candidates[0];
   const result = emptyResult(model);

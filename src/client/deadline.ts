@@ -70,12 +70,16 @@ export function endOf(deadline: Deadline): GatewayError | undefined {
 /** Work that takes longer, in ms, lets the event loop turn: without it nobody hears of a signal, or of the time. */
 const longWorkMs = 20;
 
-/** Asks in a later turn where the work takes long. */
-export function createWatch(endOf: EndOf | undefined): () => Promise<GatewayError | undefined> {
+/** Asks `endOf`, in a later turn where the work takes long. */
+export type Watch = () => Promise<GatewayError | undefined>;
+
+export function createWatch(endOf: EndOf | undefined): Watch {
   let since = monotonic();
   return async () => {
     if (endOf === undefined) return undefined;
     if (monotonic() - since > longWorkMs) {
+      // The first comes before the loop looks at signals again, where it was asked for by what just arrived.
+      await turn();
       await turn();
       since = monotonic();
     }

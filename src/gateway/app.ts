@@ -92,6 +92,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   });
   const { ending = 'end' } = reply;
   if (ending !== 'end') note ??= ending;
+  // Who has all that was promised may go before the exchange has ended here.
+  isLeft &&= bytes !== Number(reply.headers['content-length']);
   if (isLeft) note ??= 'the caller left';
   if (reply.note !== undefined) note = note === undefined ? reply.note : `${reply.note}; ${note}`;
   const durationMs = settings.elapsed() - started;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { clearParts } from '../../src/batch/own-folder.ts';
@@ -80,6 +80,24 @@ test.for(['results.jsonl', 'journal.jsonl'])(
     expect((await batch()).code).toBe(2);
     expect(readFileSync(join(folder.cwd, 'victim'), 'utf8')).toBe(before);
     expect(server.bodies).toHaveLength(1);
+  },
+);
+
+test.for(['results.aside.jsonl', 'journal.aside.jsonl'])(
+  'a link or a folder in the place of %s is found before anything is sent',
+  async (name, { server, folder, batch }) => {
+    folder.jobs(...manyJobs(1));
+    await batch();
+    folder.write('victim', 'mine');
+    symlinkSync('../victim', join(folder.cwd, 'out', name));
+    folder.write('out/results.jsonl', `${readFileSync(join(folder.cwd, 'out/results.jsonl'), 'utf8')}torn`);
+    folder.jobs(...manyJobs(2));
+    expect(await batch()).toMatchObject({ code: 2, stderr: expect.stringContaining(name) });
+    rmSync(join(folder.cwd, 'out', name));
+    mkdirSync(join(folder.cwd, 'out', name));
+    expect(await batch()).toMatchObject({ code: 2, stderr: expect.stringContaining(name) });
+    expect(server.bodies).toHaveLength(1);
+    expect(readFileSync(join(folder.cwd, 'victim'), 'utf8')).toBe('mine');
   },
 );
 

@@ -48,12 +48,12 @@ function at<Result>(file: string, line: number, act: () => Result): Result {
   try {
     return act();
   } catch (error) {
-    throw located(file, line, error);
+    throw atLine(file, line, error);
   }
 }
 
 /** The same mistake with its place. */
-export function located(file: string, line: number, error: unknown): unknown {
+export function atLine(file: string, line: number, error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.class !== 'usage') return error;
   return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });
 }

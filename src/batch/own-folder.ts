@@ -1,5 +1,6 @@
 import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isPartName } from '../part-name.ts';
 import { asideOf } from './aside.ts';
 import { notAJournal, openIfThere, parseRecord } from './journal.ts';
 import { batchFiles } from './types.ts';
@@ -14,8 +15,6 @@ export interface FolderFacts {
 
 /** Systems and git leave these in folders that nobody would call full. */
 const harmless = new Set(['.DS_Store', '.gitignore', '.gitkeep', 'lost+found']);
-/** Files that are not finished: nobody but a run that has the folder's lock writes such names. */
-const part = /^\.gateway-cli-[0-9a-f]{24}\.part$/;
 /** A run's own record is shorter. */
 const headBytes = 64 * 1024;
 
@@ -50,19 +49,19 @@ async function isSafe(folder: string, name: string): Promise<boolean> {
 /** What a run leaves that was killed before it wrote anything down. */
 async function isLeftOver(folder: string, name: string, journal: string): Promise<boolean> {
   const { images, results, lock } = batchFiles;
-  if (harmless.has(name) || part.test(name) || name === lock || name.startsWith(`${lock}.`)) return true;
+  if (harmless.has(name) || isPartName(name) || name === lock || name.startsWith(`${lock}.`)) return true;
   const stats = await lstat(join(folder, name));
   if (name === results) return stats.isFile() && stats.size === 0;
   if (name === batchFiles.journal) return stats.isFile() && (stats.size === 0 || journal.startsWith('{"type":"run",'));
   const isImages = name === images && stats.isDirectory();
-  return isImages && (await readdir(join(folder, name))).every((inside) => part.test(inside));
+  return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
 }
 
 /** Removes what runs that were killed did not finish. To be called by who has the folder's lock. */
 export async function clearParts(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
     const names = await readdir(place).catch(() => []);
-    for (const name of names) if (part.test(name)) await rm(join(place, name), { recursive: true, force: true });
+    for (const name of names) if (isPartName(name)) await rm(join(place, name), { recursive: true, force: true });
   }
 }
 

@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from '../file-reason.ts';
+import { partName } from '../part-name.ts';
 
 /** Makes names that nobody else has; replaced in tests. */
 export type Nonce = () => string;
@@ -23,7 +24,7 @@ export async function createTempFile(
   folder: string,
   { nonce = randomNonce, mode = 0o600 }: { nonce?: Nonce; mode?: number } = {},
 ): Promise<TempFile> {
-  const path = join(folder, `.gateway-cli-${nonce()}.part`);
+  const path = join(folder, partName(nonce()));
   return { path, handle: await open(path, 'wx+', mode) };
 }
 

@@ -4,6 +4,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { monotonic } from '../clock.ts';
 import { codeOf } from '../errors.ts';
+import { partName } from '../part-name.ts';
 import { acquireRight, returnRight } from './takeover.ts';
 
 /** How long a lock holds whose process nobody here can see. */
@@ -134,7 +135,7 @@ async function renewalOf(path: string): Promise<number | undefined> {
 
 /** What the file system of a folder takes for now: the clocks of two machines may differ. */
 async function timeIn(folder: string): Promise<number> {
-  const path = join(folder, `.gateway-cli-${randomBytes(8).toString('hex')}.part`);
+  const path = join(folder, partName(randomBytes(12).toString('hex')));
   const handle = await open(path, 'wx', 0o600);
   try {
     return (await handle.stat()).mtimeMs;

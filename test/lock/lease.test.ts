@@ -1,8 +1,10 @@
-import { readdirSync, renameSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, renameSync, statSync, unlinkSync, utimesSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { holdLease, type Lease, leaseLeft, type LeaseOptions, moment } from '../../src/lock/lease.ts';
 import { acquireRight } from '../../src/lock/takeover.ts';
+import { isPartName } from '../../src/part-name.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const minute = { beatMs: 10_000, leaseMs: 60_000 };
@@ -102,4 +104,14 @@ test('a holder renews its lock again and again, with the same words in it', asyn
 
 test('a lock that is gone has no time', async () => {
   expect(await leaseLeft(join(scratchFolder(), 'lock'), 1)).toBeUndefined();
+});
+
+test('the file that asks for the time has the name of an unfinished one: a run clears it where its asker was killed', async () => {
+  const { path } = lock();
+  const watcher = watch(dirname(path));
+  const made = once(watcher, 'change') as Promise<[string, string]>;
+  await leaseLeft(path, minute.leaseMs);
+  const [, name] = await made;
+  watcher.close();
+  expect(isPartName(name), name).toBe(true);
 });

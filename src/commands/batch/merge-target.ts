@@ -7,6 +7,7 @@ import { batchFiles } from '../../batch/types.ts';
 import { codeOf, type GatewayError, usageError } from '../../errors.ts';
 import { placeFile } from '../../images/place-file.ts';
 import { randomNonce } from '../../images/temp-file.ts';
+import { partName } from '../../part-name.ts';
 import { lockFolder, makeOrRefuse } from './folder.ts';
 import type { Context } from '../context.ts';
 
@@ -36,7 +37,7 @@ export async function openMergeTarget(
   { signal }: Context,
 ): Promise<MergeTarget> {
   await makeOrRefuse(path);
-  const building = join(path, `.gateway-cli-${randomNonce()}.part`);
+  const building = join(path, partName(randomNonce()));
   const lock = await lockFolder(path);
   return {
     async begin() {

@@ -1,5 +1,5 @@
 import { type Digest, digestPlain, digestRequest } from '../../batch/digest.ts';
-import { located } from '../../batch/job-line.ts';
+import { atLine } from '../../batch/job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
 import { codeOf, messageOf, usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
@@ -97,7 +97,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         const { request, hasFiles, characters } = digestPlain(built.post);
         return { built, settings: found, request, hasFiles, characters };
       } catch (error) {
-        throw located(file, job.line, error);
+        throw atLine(file, job.line, error);
       }
     },
     async check(job) {
@@ -109,7 +109,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         return { built, settings: found, ...(await digestRequest(built.post)), own };
       } catch (error) {
         await own.end();
-        throw located(file, job.line, readable(error));
+        throw atLine(file, job.line, readable(error));
       }
     },
   };

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faultRows } from '../../src/gateway/faults/table.ts';
@@ -6,10 +7,12 @@ import { shellWord } from '../../src/shell-word.ts';
 import { shell } from '../helpers/spawn.ts';
 import { type Installed, packAndInstall } from './installed.ts';
 
-/** Each version comes from the npm package `node`, which ships the binary: a network is needed. */
+/** Each other version comes from the npm package `node`, which ships the binary: a network, or npm's cache, is needed. */
 const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const majors = ['20', '22', '24', '26'];
 
 describe.skipIf(!isFull)('the installed package on other versions of Node', () => {
   let installed: Installed;
@@ -18,17 +21,13 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
   }, 300_000);
   afterAll(() => installed.remove());
 
-  describe.each(['20', '22', '24', '26'])('Node %s', (major) => {
+  describe.each(majors.map((major, turn) => ({ major, turn })))('Node $major', ({ major, turn }) => {
     let cwd: string;
     let env: Record<string, string>;
     beforeAll(async () => {
       cwd = join(installed.cwd, `node${major}`);
       mkdirSync(cwd);
-      writeFileSync(join(cwd, 'package.json'), '{}');
-      const install = `npm install --no-audit --no-fund --loglevel error node@${major}`;
-      const ran = await shell(install, { cwd, env: { npm_config_update_notifier: 'false' } });
-      const node = join(cwd, 'node_modules/node/bin/node');
-      if (!existsSync(node)) throw new Error(ran.stdout + ran.stderr);
+      const node = await nodeOf(major, cwd);
       env = { NODE: node, GW: `${node} ${join(installed.cwd, 'node_modules/gateway-cli/bin/gateway-cli.js')}` };
     }, 180_000);
 
@@ -49,6 +48,7 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
 
     test('ends every fault model with the exit code of the table', async () => {
       writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
+      const faultRuns = faultRunsOf(turn);
       const lines = faultRuns.map(({ name, argv }) => `$GW ${argv} > /dev/null 2>&1; echo "${name} $?"`);
       writeFileSync(join(cwd, 'faults'), lines.join('\n'));
       const fourAtOnce = `xargs -a faults -d '\\n' -P 4 -I{} bash -c {}`;
@@ -73,9 +73,22 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
   });
 });
 
-/** Every fault model with every command that it can be tried with. */
-const faultRuns = faultRows.flatMap(({ name, commands, exitCode, flags = '' }) =>
-  commands.map((command) => {
+/** The program of a version: the one that runs this test, or one that npm installs. */
+async function nodeOf(major: string, cwd: string): Promise<string> {
+  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+  writeFileSync(join(cwd, 'package.json'), '{}');
+  const install = `npm install --prefer-offline --no-audit --no-fund --loglevel error node@${major}`;
+  const cache = process.env['npm_config_cache'] ?? join(homedir(), '.npm');
+  const ran = await shell(install, { cwd, env: { npm_config_update_notifier: 'false', npm_config_cache: cache } });
+  const node = join(cwd, 'node_modules/node/bin/node');
+  if (!existsSync(node)) throw new Error(ran.stdout + ran.stderr);
+  return node;
+}
+
+/** Every fault model with one of its commands: each version begins with the next, so that together they try them all. */
+function faultRunsOf(turn: number): { name: string; exitCode: number; argv: string }[] {
+  return faultRows.map(({ name, commands, exitCode, flags = '' }, row) => {
+    const command = commands[(row + turn) % commands.length] ?? '';
     const input = command === 'image edit' ? '-i dot.png' : '';
     const patience = `--timeout ${/-(hang|stall)$/.test(name) ? '4s' : '2m'}`;
     const retries = `--retries ${/-(once|twice)$/.test(name) ? 2 : 0}`;
@@ -85,5 +98,5 @@ const faultRuns = faultRows.flatMap(({ name, commands, exitCode, flags = '' }) =
       exitCode,
       argv: `${command} ${prompt} -m ${name} ${input} ${flags} ${patience} ${retries}`,
     };
-  }),
-);
+  });
+}

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createApp } from '../gateway/app.ts';
+import { everyCommand } from '../gateway/faults/fault.ts';
 import { faultRows } from '../gateway/faults/table.ts';
 import { inUrl, listen } from '../gateway/listen.ts';
 import { createKey } from '../gateway/offline.ts';
@@ -51,9 +52,10 @@ export function serveCommand(command: Command): Action {
 }
 
 function faultTable(): [string, string][] {
-  return faultRows.map(({ name, description, exitCode, flags }) => {
+  return faultRows.map(({ name, description, commands, exitCode, flags }) => {
+    const whose = commands.length === everyCommand.length ? '' : ` of ${commands.join(', ')}`;
     const how = flags === undefined ? '' : ` with ${flags}`;
-    return [name, `${description} (exit ${exitCode}${how})`];
+    return [name, `${description} (exit ${exitCode}${whose}${how})`];
   });
 }
 

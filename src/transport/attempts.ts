@@ -129,7 +129,7 @@ function lastError(error: GatewayError, decision: RetryDecision & { retry: false
   const { retryAfterMs, overBudget = false } = decision;
   if (!overBudget) return error.with({ retryAfterMs });
   const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
-  return new GatewayError('quota', `${error.message}; it asks to come back after ${seconds} s`, {
+  return new GatewayError('quota', `${error.message.replace(/\.$/, '')}; it asks to come back after ${seconds} s`, {
     ...error.details,
     hint: `run it again after ${seconds} s, or allow longer waits`,
     reason: 'retry-time',

@@ -32,6 +32,15 @@ describe('the faults on demand', () => {
     );
   });
 
+  test('stand in the help with the commands that an exit code holds for', async () => {
+    const { stdout } = await run(['serve', '--help']);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain('is not JSON (exit 9 of chat) fault-');
+    expect(text).toContain('no Base64 (exit 9 of image gen, image edit) fault-');
+    expect(text).toContain('(exit 11 of image gen with --candidates 2) fault-');
+    expect(text).toContain('always 400 (exit 4) fault-');
+  });
+
   const cases = faultRows.flatMap((row) => row.commands.map((command) => ({ ...row, command })));
   test.concurrent.each(cases)('$name ends $command with $exitCode', async ({ name, command, exitCode, flags }) => {
     const cwd = scratchFolder();

@@ -92,7 +92,7 @@ test('takes the RetryInfo of the body for a hint', async () => {
 
 test('a hint beyond the budget ends it at once as a limit', async () => {
   const server = await serve();
-  server.reply({ status: 503, headers: { 'retry-after': '3600' }, body: 'down' });
+  server.reply({ status: 503, headers: { 'retry-after': '3600' }, body: 'down.' });
   const { waits, result } = send(server);
   await expect(result).rejects.toMatchObject({
     class: 'quota',

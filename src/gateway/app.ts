@@ -6,7 +6,7 @@ import { type Budget, createBudget } from './http/budget.ts';
 import { guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
 import { findRoute, formatOf, type Route } from './http/route.ts';
-import { sendReply } from './http/send.ts';
+import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineAnswerer } from './offline-answerer.ts';
 import { Problem, problemReply } from './problem.ts';
 import type { Answerer, Call, LogEntry, Reply, ServedHeaderNames } from './types.ts';
@@ -72,7 +72,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const left = new AbortController();
   let isLeft = false;
   response.on('close', () => {
-    isLeft = !response.writableFinished;
+    isLeft = !isTaken(response);
     if (isLeft) left.abort();
   });
   let note: string | undefined;

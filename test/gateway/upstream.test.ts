@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, describe } from 'vitest';
+import { createApp } from '../../src/gateway/app.ts';
+import { listen } from '../../src/gateway/listen.ts';
+import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import type { UpstreamOptions } from '../../src/gateway/upstream.ts';
 import { key } from './gateway-under-test.ts';
@@ -219,6 +222,30 @@ describe('a caller that leaves ends the exchange upstream', () => {
       await expect.poll(() => gateway.log).toMatchObject([{ status: 200, bytes: 4, note: undefined }]);
     });
   });
+});
+
+test('a caller that has every byte of the declared length has not left, though the body ends later', async () => {
+  const closed = createPause();
+  const log: LogEntry[] = [];
+  let aborted: boolean | undefined;
+  const answer: Answerer = async ({ left }) => {
+    async function* body(): AsyncGenerator<string> {
+      yield 'whole';
+      await closed.until;
+      aborted = left.signal.aborted;
+    }
+    return { status: 200, headers: { 'content-length': '5' }, body: body() };
+  };
+  const app = createApp({ key, answer, log: (entry) => void log.push(entry) });
+  const gateway = await listen((request, response) => {
+    app(request, response);
+    response.on('close', closed.release);
+  });
+  let got = '';
+  for await (const chunk of await openPost(gateway)) if ((got += String(chunk)).endsWith('whole')) break;
+  await expect.poll(() => log).toMatchObject([{ status: 200, bytes: 5, note: undefined }]);
+  expect(aborted).toBe(false);
+  await gateway.close(0);
 });
 
 /** Waits until a count has stood still for many turns of the event loop. */

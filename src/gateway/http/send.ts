@@ -13,8 +13,9 @@ const lingerMs = 2000;
  */
 export async function sendReply(request: IncomingMessage, response: ServerResponse, reply: Reply): Promise<number> {
   if (reply.head === false) return (endAbruptly(response, reply), 0);
-  response.writeHead(reply.status, { ...fixedHeaders, ...lengthOf(reply), ...reply.headers });
-  const written = await writeBody(response, reply.body);
+  const headers: Record<string, string | number> = { ...fixedHeaders, ...lengthOf(reply), ...reply.headers };
+  response.writeHead(reply.status, headers);
+  const written = await writeBody(response, reply.body, Number(headers['content-length']));
   if (reply.ending !== undefined && reply.ending !== 'end') {
     await handOver(response);
     endAbruptly(response, reply);
@@ -37,14 +38,23 @@ function lengthOf({ body }: Reply): Record<string, number> {
   return body instanceof Uint8Array ? { 'content-length': body.length } : {};
 }
 
-async function writeBody(response: ServerResponse, body: Reply['body']): Promise<number> {
+/** Replies whose every byte, by their `content-length`, the system took, though their body has not ended yet. */
+const taken = new WeakSet<ServerResponse>();
+
+/** Whether the caller had the whole reply when its connection closed. */
+export function isTaken(response: ServerResponse): boolean {
+  return response.writableFinished || taken.has(response);
+}
+
+async function writeBody(response: ServerResponse, body: Reply['body'], length: number): Promise<number> {
   let written = 0;
   /** Whether the next chunk may come at once. */
   const write = (chunk: string | Uint8Array): boolean => {
     if (chunk.length === 0) return true;
     written += Buffer.byteLength(chunk);
     keepFrames(response);
-    return response.write(chunk);
+    const isLast = written === length;
+    return response.write(chunk, (error) => void (isLast && !error && taken.add(response)));
   };
   const whole = typeof body === 'string' || body instanceof Uint8Array;
   if (whole || Symbol.iterator in body) {

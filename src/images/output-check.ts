@@ -41,11 +41,7 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
  * like any other nonce, so that what a killed run leaves is cleared.
  */
 function passingName(): string {
-  const word = (): string =>
-    Math.floor(Math.random() * 2 ** 32)
-      .toString(16)
-      .padStart(8, '0');
-  return word() + word() + word();
+  return Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
 }
 
 async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {

@@ -41,6 +41,12 @@ export async function listen(
 ): Promise<Listening> {
   const server = createServer(serverOptions, app);
   server.maxConnections = maxConnections;
+  // A caller keeps its connection for the next request: the server that closes would wait for it.
+  server.on('request', ({ socket }, response) => {
+    response.once('close', () => {
+      if (!server.listening) socket.destroySoon();
+    });
+  });
   server.listen(port, host);
   try {
     await once(server, 'listening');

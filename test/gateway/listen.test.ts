@@ -62,7 +62,7 @@ describe('listen', () => {
     expect(reachableHost('0', '0.0.0.0')).toBe('127.0.0.1');
   });
 
-  it('lets a running exchange finish when it closes', async () => {
+  it('lets a running exchange finish when it closes, and waits for no request behind it', async () => {
     let go: () => void = () => {};
     let begun: () => void = () => {};
     const asked = new Promise<void>((resolve) => (begun = resolve));
@@ -74,7 +74,7 @@ describe('listen', () => {
     const gateway = await startGateway({ answer });
     const reply = gateway.post(textPath, turn('hi'));
     await asked;
-    const closed = gateway.close();
+    const closed = gateway.close(600_000);
     go();
     expect((await reply).text).toBe('late');
     await closed;

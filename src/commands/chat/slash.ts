@@ -47,7 +47,7 @@ async function addImage(typed: string, talk: Talk): Promise<void> {
   const { context, images } = talk;
   if (typed !== '') {
     const path = expandPath(unquoted(typed), context.io.cwd);
-    await readImages([path], context);
+    await readImages([path], context, { flag: '/image' });
     images.push(path);
   }
   await context.ui.note(

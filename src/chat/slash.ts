@@ -30,13 +30,3 @@ export function parseEntry(text: string): Entry {
 function isCommand(name: string): name is keyof typeof slashCommands {
   return Object.hasOwn(slashCommands, name);
 }
-
-/** The lines of `/help`. */
-export function slashHelp(): string {
-  const rows = Object.entries(slashCommands).map(([name, text]) => `  /${name.padEnd(8)}${text}`);
-  const more = [
-    '  A line that ends with \\ goes on in the next; pasted lines are one prompt.',
-    '  Tab completes commands and paths. Ctrl-C stops the answer. A blank before / makes it a prompt.',
-  ];
-  return `${[...rows, ...more].join('\n')}\n`;
-}

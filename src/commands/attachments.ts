@@ -26,16 +26,16 @@ export interface Attached {
 /** Above this many bytes a gateway may refuse the request (wire.md 2, Limits). */
 const largeInput = 20_000_000;
 
-/** The pictures of `-i`; `-` is stdin. Throws GatewayError usage for what is no picture. */
+/** The pictures of `-i`, or of the word that names them; `-` is stdin. Throws GatewayError usage for what is no picture. */
 export async function readImages(
   paths: readonly string[],
   context: Context,
-  { hash = false } = {},
+  { hash = false, flag = '-i' } = {},
 ): Promise<Attached[]> {
   const images: Attached[] = [];
   for (const typed of paths) {
-    const { path, isTemporary } = await fileOf('-i', typed, context);
-    const image = await readInputImage(path, { label: `-i ${quote(typed)}`, hash });
+    const { path, isTemporary } = await fileOf(flag, typed, context);
+    const image = await readInputImage(path, { label: `${flag} ${quote(typed)}`, hash });
     context.atEnd(image.cleanup);
     await warnOfSize(typed, image.bytes, context);
     const data = createUpload(path, image.bytes, { isTemporary });

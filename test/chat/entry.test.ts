@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { completeLine, expandPath } from '../../src/chat/complete.ts';
 import { openHistory } from '../../src/chat/history.ts';
-import { parseEntry, slashCommands, slashHelp } from '../../src/chat/slash.ts';
+import { parseEntry, slashCommands } from '../../src/chat/slash.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 test.each([
@@ -20,17 +20,6 @@ test.each([
   ['/mdel x', { kind: 'unknown', name: 'mdel' }],
 ])('reads %j', (text, entry) => {
   expect(parseEntry(text)).toEqual(entry);
-});
-
-test('help names every command within 100 columns', () => {
-  for (const name of Object.keys(slashCommands)) expect(slashHelp()).toContain(`/${name}`);
-  expect(
-    Math.max(
-      ...slashHelp()
-        .split('\n')
-        .map((line) => line.length),
-    ),
-  ).toBeLessThanOrEqual(100);
 });
 
 const cwd = scratchFolder();

@@ -2,12 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { expandPath } from '../../chat/complete.ts';
 import { exportMarkdown } from '../../chat/markdown.ts';
 import { lastSystem } from '../../chat/message.ts';
-import { type Entry, slashHelp } from '../../chat/slash.ts';
+import type { Entry } from '../../chat/slash.ts';
 import { usageError } from '../../errors.ts';
 import { writeReason } from '../../file-reason.ts';
 import { removeFile } from '../../images/temp-file.ts';
 import { readImages } from '../attachments.ts';
 import { lockedSession, pathOf } from './session.ts';
+import { slashHelp } from './slash-help.ts';
 import { askAgain, type Talk } from './talk.ts';
 import { shellWord } from '../../shell-word.ts';
 
@@ -22,7 +23,7 @@ export async function runSlash({ name, argument }: Slash, talk: Talk): Promise<b
 }
 
 const actions: Record<Exclude<Slash['name'], 'exit' | 'retry'>, (argument: string, talk: Talk) => Promise<void>> = {
-  help: (_, { context }) => context.io.stderr.write(slashHelp()),
+  help: (_, { context }) => context.io.stderr.write(slashHelp(context.io.stderr.columns)),
   model: changeModel,
   system: changeSystem,
   image: addImage,
@@ -46,7 +47,7 @@ async function addImage(typed: string, talk: Talk): Promise<void> {
   const { context, images } = talk;
   if (typed !== '') {
     const path = expandPath(unquoted(typed), context.io.cwd);
-    await readImages([path], context);
+    await readImages([path], context, { flag: '/image' });
     images.push(path);
   }
   await context.ui.note(

@@ -37,16 +37,18 @@ export function namesInside(group: readonly string[], names: Names): Names {
   return group.reduce((inside, word) => own(inside, word)?.commands ?? {}, names);
 }
 
-/** `help image gen` and `image help gen` as the flag that they mean: `image gen --help`. */
+/**
+ * `help image gen` and `image help gen` as the flag that they mean: `image gen --help`. A name that is none loses the flag: it
+ * is told as such.
+ */
 export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   const [first = -1, second = -1] = wordPlaces(argv);
   const group = own(names, argv[first] ?? '')?.commands !== undefined;
   const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
-  if (at < 0) return [...argv];
-  const rest = [...argv.slice(0, at), ...argv.slice(at + 1)];
-  // A name that is none is told as such.
+  const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];
   const unknown = wordsOf(rest).length > 0 && commandOf(rest, names) === '';
-  return unknown ? rest : [...rest, '--help'];
+  if (unknown) return rest.filter((word) => word !== '--help' && word !== '-h');
+  return at < 0 ? rest : [...rest, '--help'];
 }
 
 /** The command that stands behind a flag that only it knows: `--offline text hi`. */

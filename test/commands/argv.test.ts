@@ -15,11 +15,14 @@ test.each([
   expect(ran.stdout).toContain(part);
 });
 
-test('help of a command that there is not is exit 2', async () => {
-  const ran = await run(['help', 'txt']);
-  expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain("unknown command 'txt'");
-});
+test.each([[['help', 'txt']], [['txt', '--help']], [['-h', 'txt', 'hi']]])(
+  '%j, no command, is exit 2',
+  async (argv) => {
+    const ran = await run(argv);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain("unknown command 'txt'");
+  },
+);
 
 test.each([[['--version']], [['-V']], [['text', '--help']], [['help']]])('%j --json is one document', async (argv) => {
   const ran = await run([...argv, '--json']);

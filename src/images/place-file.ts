@@ -54,6 +54,7 @@ async function copyNew(temp: string, final: string, bytes: number): Promise<void
   const to = await open(final, 'wx', 0o666);
   try {
     await fillFrom(temp, to, bytes);
+    await to.datasync();
   } catch (error) {
     await to.close();
     await removeFile(final);
@@ -66,7 +67,6 @@ async function fillFrom(temp: string, to: Awaited<ReturnType<typeof open>>, byte
   const from = await open(temp, constants.O_RDONLY);
   try {
     await copyBytes(from, to, bytes);
-    await to.datasync();
   } finally {
     await from.close();
   }

@@ -5,7 +5,6 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
-import type { UpstreamOptions } from '../../src/gateway/upstream.ts';
 import { key } from './gateway-under-test.ts';
 import { openPost, path, post, readSocket, test, upstreamKey } from './upstream-under-test.ts';
 
@@ -203,24 +202,6 @@ describe('a caller that leaves ends the exchange upstream', () => {
     socket.destroy();
     await server.requests[0]?.closed;
     await expect.poll(() => gateway.log).toMatchObject([{ status: 200, note: 'the caller left' }]);
-  });
-
-  describe('while a recording ends behind a reply that the caller has whole', () => {
-    const exchange: UpstreamOptions['exchange'] = async (_request, { signal }) => {
-      async function* body(): AsyncGenerator<Uint8Array> {
-        yield Buffer.from('done');
-        await once(signal, 'abort');
-      }
-      return { status: 200, headers: { 'content-length': '4' }, body: body() };
-    };
-    test.override({ options: { exchange } });
-
-    test('and the log does not say that it left', async ({ gateway }) => {
-      const socket = await openPost(gateway);
-      await once(socket, 'data');
-      socket.destroy();
-      await expect.poll(() => gateway.log).toMatchObject([{ status: 200, bytes: 4, note: undefined }]);
-    });
   });
 });
 

@@ -106,7 +106,9 @@ test('a picture that streams to a file is kept only when its last byte came', { 
   const last = body.indexOf(`${data}"`) + data.length;
   const broken = new GatewayError('incomplete', 'the connection broke');
   const wrong: unknown[] = [];
-  for (let at = 1; at < body.length; at++) {
+  const start = body.indexOf(data);
+  // Inside the Base64, seven bytes on stand at every place of its groups of four in turn.
+  for (let at = 1; at < body.length; at += at > start + 100 && at < last - 100 ? 7 : 1) {
     const { result, error } = await contentOf(replyOf([body.subarray(0, at)], broken));
     const isRight = error === broken && result.images.length === (at > last ? 1 : 0);
     if (!isRight) wrong.push({ at, error: String(error), images: result.images.length });

@@ -1,8 +1,8 @@
 import { GatewayError, type ErrorClass } from './errors.ts';
-import { type Ending, runProgram } from './run.ts';
+import { type Ending, runProgram } from './cli/run.ts';
 import { endProcess } from './terminal/end.ts';
 import { createProcessIo } from './terminal/process-io.ts';
-import { tuneV8 } from './terminal/v8-tuning.ts';
+import { tuneV8 } from './v8-flags.ts';
 
 const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
   Record<NodeJS.Signals, ErrorClass>

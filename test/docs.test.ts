@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildProgram } from '../src/cli.ts';
+import { buildProgram } from '../src/cli/cli.ts';
 import { outcomes } from '../src/errors.ts';
 import { code, readme, tableRows } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';

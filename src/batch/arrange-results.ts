@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeAnew } from '../images/temp-file.ts';
+import { writeAnew } from '../files/temp-file.ts';
 import { copyRange, keepAside, type Range } from './aside.ts';
 import { keyOf } from './digest.ts';
 import { openIfThere } from './journal.ts';
 import type { JobTable } from './job-table.ts';
 import { readLines } from './read-lines.ts';
 import { parseResult } from './reconcile.ts';
-import { cannotWrite } from './synced-file.ts';
+import { cannotWrite } from '../files/synced-file.ts';
 import { batchFiles } from './types.ts';
 
 /** Where the last result of each job stands, in bytes, by the job's slot; and the lines that are no job's. */

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
-import { bootMark } from '../lock/processes.ts';
+import { bootMark } from '../files/lock/processes.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
 import { JobTable } from './job-table.ts';

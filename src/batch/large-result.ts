@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { randomNonce, removeFile } from '../images/temp-file.ts';
+import { randomNonce, removeFile } from '../files/temp-file.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { makeFolder } from '../make-folder.ts';
-import { cannotWrite } from './synced-file.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { cannotWrite } from '../files/synced-file.ts';
 import { batchFiles } from './types.ts';
 
 /** A longer line is hard on every reader, of which ours takes four times as much. */

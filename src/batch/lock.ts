@@ -3,10 +3,10 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
-import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, moment } from '../lock/lease.ts';
-import { createFile, readText, takeOver } from '../lock/takeover.ts';
-import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
-import { cannotWrite } from './synced-file.ts';
+import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, moment } from '../files/lock/lease.ts';
+import { createFile, readText, takeOver } from '../files/lock/takeover.ts';
+import { isRunning, ownMark, type ProcessMark } from '../files/lock/processes.ts';
+import { cannotWrite } from '../files/synced-file.ts';
 import { batchFiles } from './types.ts';
 import { shellWord } from '../shell-word.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { resultLine } from './large-result.ts';
-import { SyncedFile } from './synced-file.ts';
+import { SyncedFile } from '../files/synced-file.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
 
 /** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { randomNonce, removeFile } from '../images/temp-file.ts';
-import { isRunning, ownMark } from '../lock/processes.ts';
+import { randomNonce, removeFile } from '../files/temp-file.ts';
+import { isRunning, ownMark } from '../files/lock/processes.ts';
 
 /** What stands in the name of a temporary file: the process that writes it, readable for the next one, and random bits. */
 export function partNonce(): string {

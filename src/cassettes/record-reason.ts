@@ -1,5 +1,5 @@
 import { codeOf } from '../errors.ts';
-import { writeReason } from '../file-reason.ts';
+import { writeReason } from '../files/file-reason.ts';
 
 /** Why nothing can be kept in a folder, in words. */
 export function recordReason(error: unknown): string {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
-import { makeFolder } from '../make-folder.ts';
-import { newFileMode } from '../images/place-file.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { newFileMode } from '../files/place-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
 import { readCassetteName, shownHash } from './file-name.ts';
 import { clearDeadParts } from './parts.ts';

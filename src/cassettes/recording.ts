@@ -1,8 +1,8 @@
 import { chmod, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { placeFile } from '../images/place-file.ts';
-import { createTempFile, removeFile, writeFully } from '../images/temp-file.ts';
+import { placeFile } from '../files/place-file.ts';
+import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
 import { cassetteName } from './file-name.ts';
 import { encodeHead, encodeLine } from './lines.ts';
 import { createChunkMasker, type TimedChunk } from './masked-chunks.ts';

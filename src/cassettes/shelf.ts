@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, usageError } from '../errors.ts';
-import { readReason } from '../file-reason.ts';
+import { readReason } from '../files/file-reason.ts';
 import { sha256 } from './canonical.ts';
 import { describeDifferences, type Difference, differences, distance } from './difference.ts';
 import { readCassetteName, shownHash } from './file-name.ts';

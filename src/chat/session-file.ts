@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { codeOf, type GatewayError, usageError } from '../errors.ts';
-import { readReason } from '../file-reason.ts';
-import { notWritten, writeAnew, writeFully } from '../images/temp-file.ts';
+import { readReason } from '../files/file-reason.ts';
+import { notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import { shellWord } from '../shell-word.ts';
 import { lockSession } from './session-lock.ts';

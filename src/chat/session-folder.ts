@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { codeOf, usageError } from '../errors.ts';
-import { readReason, writeReason } from '../file-reason.ts';
-import { makeFolder } from '../make-folder.ts';
+import { readReason, writeReason } from '../files/file-reason.ts';
+import { makeFolder } from '../files/make-folder.ts';
 import { shellWord } from '../shell-word.ts';
 import { userFolders } from '../settings/folders.ts';
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { usageError } from '../errors.ts';
-import { writeReason } from '../file-reason.ts';
-import { removeFile } from '../images/temp-file.ts';
+import { writeReason } from '../files/file-reason.ts';
+import { removeFile } from '../files/temp-file.ts';
 import { parseObject } from '../json.ts';
-import { createFile, readText, takeOver } from '../lock/takeover.ts';
-import { isRunning, ownMark, type ProcessMark } from '../lock/processes.ts';
+import { createFile, readText, takeOver } from '../files/lock/takeover.ts';
+import { isRunning, ownMark, type ProcessMark } from '../files/lock/processes.ts';
 import { shellWord } from '../shell-word.ts';
 
 /** A session that only this process writes. */

@@ -6,7 +6,7 @@ import type { Candidate, ContentReply } from '../formats/content/types.ts';
 import { quote } from '../formats/quote.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
-import { divertBase64 } from '../transport/json-scan.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';

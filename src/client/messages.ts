@@ -6,7 +6,7 @@ import { readTextRun, type TextRun } from '../formats/messages/text-run.ts';
 import type { MessageReply, StreamDelta } from '../formats/messages/types.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
-import { divertBase64 } from '../transport/json-scan.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import { readEvents, type ServerEvent } from '../transport/sse.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';

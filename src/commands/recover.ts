@@ -6,14 +6,14 @@ import type { Result, ResultCandidate } from '../client/result.ts';
 import { usageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/read-recovery.ts';
-import type { Action, Context } from './context.ts';
-import { addFlags } from './flags/flag.ts';
-import { imageFlags } from './flags/format.ts';
-import { setExamples } from './help.ts';
-import { planImages } from './image/output.ts';
-import { writeToStdout } from './image/to-stdout.ts';
-import { unreadable } from './input-files.ts';
-import { printText } from './text.ts';
+import type { Action, Context } from '../cli/run/context.ts';
+import { addFlags } from '../cli/flags/flag.ts';
+import { imageFlags } from '../cli/flags/format.ts';
+import { setExamples } from '../cli/help/help.ts';
+import { planImages } from '../cli/output/pictures.ts';
+import { writeToStdout } from '../cli/output/to-stdout.ts';
+import { unreadable } from '../cli/input/input-files.ts';
+import { printText } from './text/text.ts';
 
 interface Flags {
   output?: string;
@@ -35,7 +35,7 @@ export function recoverCommand(command: Command): Action {
 
 async function runRecover([file, ...more]: readonly string[], flags: Flags, context: Context): Promise<void> {
   if (file === undefined || more.length > 0) {
-    const { recoverCommands } = await import('./kept-files.ts');
+    const { recoverCommands } = await import('../cli/run/kept-files.ts');
     throw usageError('recover takes one file', await recoverCommands());
   }
   const { io, report } = context;

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
-import { readReason, writeReason } from '../file-reason.ts';
+import { readReason, writeReason } from '../files/file-reason.ts';
 import { lookAt } from '../shell-word.ts';
 import { imageFacts } from './sniff.ts';
-import { createTempFile, removeFile, writeFully } from './temp-file.ts';
+import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
 
 /** An input picture, looked at but not read whole. */
 export interface InputImage {

@@ -1,4 +1,4 @@
-import { type HeadMatch, matchDataUrl, matchMarkdownImage } from './data-url-head.ts';
+import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url-head.ts';
 
 /** A piece of text in which pictures may stand as data URLs (wire.md 6 #1, #2, #4). */
 export type MarkdownPiece =

@@ -2,11 +2,11 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { codeOf, usageError } from '../errors.ts';
-import { writeReason } from '../file-reason.ts';
+import { writeReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
 import { knownExtensions } from './extension.ts';
 import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
-import { newFileMode } from './place-file.ts';
+import { newFileMode } from '../files/place-file.ts';
 import { sidecarPath } from './sidecar.ts';
 
 /** How an output is checked. */

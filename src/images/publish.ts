@@ -1,11 +1,11 @@
 import { chmod, lstat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
-import { freeNumber } from './free-number.ts';
+import { freeNumber } from '../files/free-number.ts';
 import type { CandidateNames } from './naming.ts';
-import { newFileMode, placeFile, type Placing } from './place-file.ts';
-import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from './temp-file.ts';
-import type { StoredBlob } from './stored-blob.ts';
+import { newFileMode, placeFile, type Placing } from '../files/place-file.ts';
+import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from '../files/temp-file.ts';
+import type { StoredBlob } from '../files/stored-blob.ts';
 
 /** How a picture is published. */
 export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {

@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
 import type { JsonObject } from '../json.ts';
-import { placeFile } from './place-file.ts';
+import { placeFile } from '../files/place-file.ts';
 import { writeBeside } from './publish.ts';
-import { notWritten, removeFile } from './temp-file.ts';
+import { notWritten, removeFile } from '../files/temp-file.ts';
 
 /** The name of a picture's sidecar. */
 export function sidecarPath(imagePath: string): string {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import type { Base64Sink } from '../transport/types.ts';
-import { createBase64Decoder } from './base64.ts';
-import { BlockWriter, type TempFolders } from './block-writer.ts';
+import { createBase64Decoder } from '../scan/base64.ts';
+import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { createMemoryTarget, type Target } from './memory-target.ts';
-import { type Nonce, randomNonce } from './temp-file.ts';
-import type { StoredBlob } from './stored-blob.ts';
+import { type Nonce, randomNonce } from '../files/temp-file.ts';
+import type { StoredBlob } from '../files/stored-blob.ts';
 import type { BlobStore } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import type { BlobStore } from '../images/types.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { divertBase64 } from '../transport/json-scan.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import { type KeptImage, type KeptReply, recoverySchema } from './types.ts';
 
 /** Most bytes of a recovery file that are no picture. */

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../make-folder.ts';
-import { createTempFile, removeFile, writeFully } from '../images/temp-file.ts';
-import type { StoredBlob } from '../images/stored-blob.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
+import type { StoredBlob } from '../files/stored-blob.ts';
 import { type KeptReply, recoverySchema } from './types.ts';
 
 /** Bytes read at once; a multiple of three, so that pieces of Base64 join without padding. */

@@ -1,5 +1,5 @@
 import { GatewayError, messageOf } from '../errors.ts';
-import { readReason } from '../file-reason.ts';
+import { readReason } from '../files/file-reason.ts';
 import { createRedactor } from './redact.ts';
 import { Secret } from './secret.ts';
 import type { KeySource } from './types.ts';

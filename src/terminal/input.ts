@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { usageError } from '../errors.ts';
-import { readReason } from '../file-reason.ts';
+import { readReason } from '../files/file-reason.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Input, InputKind } from './io.ts';
 

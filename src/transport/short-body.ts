@@ -1,4 +1,4 @@
-import { divertBase64 } from './json-scan.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import type { Base64Diversion } from './types.ts';
 
 /** So few bytes hold neither Base64 long enough for a sink nor too many levels: nobody need look at each of them. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { keyOf } from '../../src/batch/digest.ts';
 import { mostFailures, readJournal } from '../../src/batch/journal.ts';
-import { SyncedFile } from '../../src/batch/synced-file.ts';
+import { SyncedFile } from '../../src/files/synced-file.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const folder = scratchFolder;

@@ -2,10 +2,10 @@
 // started by tests.
 import process from 'node:process';
 import { runBatch } from '../../src/commands/batch/run.ts';
-import type { Context } from '../../src/commands/context.ts';
-import { emptyReport } from '../../src/commands/document.ts';
-import { createStdin } from '../../src/commands/stdin.ts';
-import { createUi } from '../../src/commands/ui.ts';
+import type { Context } from '../../src/cli/run/context.ts';
+import { emptyReport } from '../../src/cli/output/document.ts';
+import { createStdin } from '../../src/cli/input/stdin.ts';
+import { createUi } from '../../src/cli/run/ui.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
 

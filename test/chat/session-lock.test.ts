@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lockSession } from '../../src/chat/session-lock.ts';
-import { ownMark } from '../../src/lock/processes.ts';
+import { ownMark } from '../../src/files/lock/processes.ts';
 import { deadPid, markOf } from '../helpers/processes.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

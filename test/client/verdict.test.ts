@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { emptyResult } from '../../src/client/content.ts';
 import { judge } from '../../src/client/verdict.ts';
-import { hintOf } from '../../src/commands/flag-hints.ts';
+import { hintOf } from '../../src/cli/output/flag-hints.ts';
 
 const result = (more: object): ReturnType<typeof emptyResult> => ({ ...emptyResult('m'), complete: true, ...more });
 const call = { name: 'f', input: {} };

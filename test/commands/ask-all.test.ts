@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { askAll } from '../../src/commands/ask-all.ts';
-import type { ImageOutput } from '../../src/commands/image/output.ts';
-import type { Session } from '../../src/commands/session.ts';
+import { askAll } from '../../src/cli/run/ask-all.ts';
+import type { ImageOutput } from '../../src/cli/output/pictures.ts';
+import type { Session } from '../../src/cli/run/session.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 import { imageReply } from '../helpers/with-server.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { splitLine } from '../../src/completion/split-line.ts';
+import { splitLine } from '../../src/commands/completion/split-line.ts';
 import { run } from '../helpers/run.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tree } from '../../src/command-tree.ts';
+import { tree } from '../../src/cli/command-tree.ts';
 import { run } from '../helpers/run.ts';
 
 const commands = Object.entries(tree)

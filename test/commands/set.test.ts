@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applySettings, parseSetting } from '../../src/commands/flags/set.ts';
+import { applySettings, parseSetting } from '../../src/cli/flags/set.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createUpload } from '../../src/upload.ts';
 

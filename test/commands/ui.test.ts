@@ -1,7 +1,7 @@
 import { expect, test as plain } from 'vitest';
-import type { RootOptions } from '../../src/commands/context.ts';
-import { emptyReport } from '../../src/commands/document.ts';
-import { createUi } from '../../src/commands/ui.ts';
+import type { RootOptions } from '../../src/cli/run/context.ts';
+import { emptyReport } from '../../src/cli/output/document.ts';
+import { createUi } from '../../src/cli/run/ui.ts';
 import { Secret } from '../../src/settings/secret.ts';
 import { guardedOutput } from '../../src/terminal/guarded-output.ts';
 import type { Io } from '../../src/terminal/io.ts';

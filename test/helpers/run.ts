@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { usageError } from '../../src/errors.ts';
-import { runProgram } from '../../src/run.ts';
+import { runProgram } from '../../src/cli/run.ts';
 import type { Dialog } from '../../src/terminal/dialog.ts';
 import type { InputKind, Io, Output } from '../../src/terminal/io.ts';
 import { scratchFolder } from './scratch.ts';

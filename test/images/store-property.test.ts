@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/images/store.ts';
-import { divertBase64 } from '../../src/transport/json-scan.ts';
+import { divertBase64 } from '../../src/scan/json-scan.ts';
 import { anyText } from '../helpers/any-text.ts';
 
 type Value = { bytes: Uint8Array; form: 'base64' | 'base64url' | 'bare' | 'prefix' } | Value[] | string | number | null;

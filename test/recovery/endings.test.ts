@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Context } from '../../src/commands/context.ts';
-import { emptyReport } from '../../src/commands/document.ts';
-import { keepLost } from '../../src/commands/keep-reply.ts';
+import type { Context } from '../../src/cli/run/context.ts';
+import { emptyReport } from '../../src/cli/output/document.ts';
+import { keepLost } from '../../src/cli/run/keep-reply.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';
 
 const failure = new GatewayError('not-written', 'cannot write "cat.png": the disk is full');

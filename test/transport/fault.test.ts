@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { withFlags } from '../../src/commands/flag-hints.ts';
+import { withFlags } from '../../src/cli/output/flag-hints.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { faultOf, type Phase } from '../../src/transport/fault.ts';
 import { shell } from '../helpers/spawn.ts';

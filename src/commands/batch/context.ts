@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
-import type { Context } from '../context.ts';
-import { emptyReport } from '../document.ts';
-import type { Ui } from '../ui.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { emptyReport } from '../../cli/output/document.ts';
+import type { Ui } from '../../cli/run/ui.ts';
 
 /** A context for one job: its warnings and files are its own, it prints nothing and reads no stdin. */
 export interface JobContext {

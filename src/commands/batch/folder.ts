@@ -2,14 +2,14 @@ import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Lock, takeLock } from '../../batch/lock.ts';
 import { clearParts, lookInto } from '../../batch/own-folder.ts';
-import { cannotWrite } from '../../batch/synced-file.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
-import { readReason, writeReason } from '../../file-reason.ts';
-import { writeAnew } from '../../images/temp-file.ts';
-import type { LeaseTimes } from '../../lock/lease.ts';
-import { makeFolder } from '../../make-folder.ts';
-import type { Context } from '../context.ts';
+import { readReason, writeReason } from '../../files/file-reason.ts';
+import { writeAnew } from '../../files/temp-file.ts';
+import type { LeaseTimes } from '../../files/lock/lease.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import type { Context } from '../../cli/run/context.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage: none given, no folder, or no place to make one. */

@@ -4,18 +4,18 @@ import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { type Card, galleryCard, galleryFoot, galleryHead } from '../../batch/gallery-html.ts';
 import { countJobs, countOf } from '../../batch/summary.ts';
-import { cannotWrite } from '../../batch/synced-file.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { clearDeadParts, partNonce } from '../../cassettes/parts.ts';
-import { writeAnew } from '../../images/temp-file.ts';
+import { writeAnew } from '../../files/temp-file.ts';
 import { type Cards, findCards } from './gallery-cards.ts';
 import { readBatchFolder } from './read.ts';
 import { tellUnread } from './tell-unread.ts';
 import { type PictureFile, type Thumbnail, whyHidden } from './thumbnail.ts';
-import type { Action, Context } from '../context.ts';
-import { galleryFlags } from '../flags/batch.ts';
-import { addFlags } from '../flags/flag.ts';
-import { setExamples } from '../help.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { galleryFlags } from '../../cli/flags/batch.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { setExamples } from '../../cli/help/help.ts';
 
 /** `batch gallery <outdir>`: one page of all jobs, which shows the pictures beside it or holds small ones. */
 export function batchGalleryCommand(command: Command): Action {

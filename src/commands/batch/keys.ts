@@ -1,8 +1,8 @@
 import type { KeyRule, KeyTable } from '../../batch/job-values.ts';
 import type { JobCommand } from '../../batch/types.ts';
-import type { FlagTable } from '../flags/flag.ts';
-import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../flags/format.ts';
-import { bodyFlags, connectionFlags } from '../flags/shared.ts';
+import type { FlagTable } from '../../cli/flags/flag.ts';
+import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags } from '../../cli/flags/shared.ts';
 
 /** Flags whose file may stand in a job as JSON itself. */
 const json = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body']);

@@ -8,14 +8,14 @@ import { openIfThere, parseRecord } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from '../../batch/merge-check.ts';
 import { readLines } from '../../batch/read-lines.ts';
 import { parseResult } from '../../batch/reconcile.ts';
-import { SyncedFile } from '../../batch/synced-file.ts';
+import { SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
 import { codeOf } from '../../errors.ts';
-import { freeNumber } from '../../images/free-number.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { freeNumber } from '../../files/free-number.ts';
+import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { linesOf } from './lines.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../cli/run/context.ts';
 
 /** A shard's folder, read. */
 export interface Shard extends ShardFolder {

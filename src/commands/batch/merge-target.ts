@@ -2,14 +2,14 @@ import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promise
 import { join } from 'node:path';
 import { asideOf } from '../../batch/aside.ts';
 import { clearParts } from '../../batch/own-folder.ts';
-import { cannotWrite } from '../../batch/synced-file.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, type GatewayError, usageError } from '../../errors.ts';
-import { placeFile } from '../../images/place-file.ts';
-import { randomNonce } from '../../images/temp-file.ts';
-import { partName } from '../../part-name.ts';
+import { placeFile } from '../../files/place-file.ts';
+import { randomNonce } from '../../files/temp-file.ts';
+import { partName } from '../../files/part-name.ts';
 import { lockFolder, makeOrRefuse } from './folder.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../cli/run/context.ts';
 
 /** The folder that a merge fills, while it is locked. */
 export interface MergeTarget {

@@ -4,7 +4,7 @@ import { findHolder } from '../../batch/lock.ts';
 import { joinShards } from '../../batch/merge-check.ts';
 import { lookInto } from '../../batch/own-folder.ts';
 import { countJobs, countOf, describeCounts, summaryDocument } from '../../batch/summary.ts';
-import { cannotWrite } from '../../batch/synced-file.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { addUsage } from '../../batch/usage.ts';
 import { GatewayError, outcomes, usageError } from '../../errors.ts';
@@ -13,10 +13,10 @@ import { copyShards, type Merging, type Shard } from './merge-copy.ts';
 import { openMergeTarget } from './merge-target.ts';
 import { readBatchFolder } from './read.ts';
 import { tellArranged, tellUnread } from './tell-unread.ts';
-import type { Action, Context } from '../context.ts';
-import { mergeFlags } from '../flags/batch.ts';
-import { addFlags } from '../flags/flag.ts';
-import { setExamples } from '../help.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { mergeFlags } from '../../cli/flags/batch.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { setExamples } from '../../cli/help/help.ts';
 
 /** `batch merge <outdir…> -o <dir>`: the shards of one batch become one folder, as if one machine had run it. */
 export function batchMergeCommand(command: Command): Action {

@@ -14,7 +14,7 @@ export function nextStep({ failed, unknown, pending }: Counts, isSpent: boolean)
 /** Whoever pays again for what is unknown shall know that its reply may be there. */
 export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
-  const { isReplyKept } = await import('../kept-files.ts');
+  const { isReplyKept } = await import('../../cli/run/kept-files.ts');
   if (!(await isReplyKept(beganAt))) return undefined;
   return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
 }

@@ -15,15 +15,15 @@ import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Call, Flight } from './flight.ts';
 import type { PreparedJob } from './request.ts';
-import type { BuiltRequest } from '../built-request.ts';
-import type { Context } from '../context.ts';
-import { resultDocument } from '../document.ts';
-import { hintOf } from '../flag-hints.ts';
-import { type ImageOutput, planImages } from '../image/output.ts';
-import { keepReply } from '../keep-reply.ts';
-import { checkSchema } from '../schema.ts';
-import type { Session } from '../session.ts';
-import { settle } from '../settle.ts';
+import type { BuiltRequest } from '../../cli/request/built-request.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { resultDocument } from '../../cli/output/document.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
+import { type ImageOutput, planImages } from '../../cli/output/pictures.ts';
+import { keepReply } from '../../cli/run/keep-reply.ts';
+import { checkSchema } from '../../cli/input/schema.ts';
+import type { Session } from '../../cli/run/session.ts';
+import { settle } from '../../cli/run/settle.ts';
 
 /** What all jobs of a run are performed with. */
 export interface Performing {

@@ -1,8 +1,8 @@
 import type { Job } from '../../batch/types.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { BuiltRequest } from '../built-request.ts';
-import { chatRequest } from '../chat/request.ts';
-import { contentRequest } from '../content-input.ts';
+import type { BuiltRequest } from '../../cli/request/built-request.ts';
+import { chatRequest } from '../../cli/request/chat-request.ts';
+import { contentRequest } from '../../cli/request/content-input.ts';
 
 /** Keys whose values are the request itself: nothing is read for them. */
 const plainKeys = new Set([

@@ -9,9 +9,9 @@ import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { CheckedJob, RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../cli/run/context.ts';
 import { createReadyJobs, type ReadyJobs } from './ready-jobs.ts';
-import { type AuthForms, readTarget } from '../session.ts';
+import { type AuthForms, readTarget } from '../../cli/run/session.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
 export interface BatchPlan {

@@ -6,14 +6,14 @@ import type { JsonValue } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
 import { createJobContexts, type JobContext, type JobFolders } from './context.ts';
-import type { BuiltRequest } from '../built-request.ts';
-import { buildChatRequest } from '../chat/request.ts';
-import type { Context } from '../context.ts';
+import type { BuiltRequest } from '../../cli/request/built-request.ts';
+import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import type { Context } from '../../cli/run/context.ts';
 import { plainRequest, shapeOf } from './plain-request.ts';
-import { buildImageRequest } from '../image/request.ts';
-import { compileSchema, type SchemaCheck } from '../schema.ts';
-import { type ConnectionFlags, readSettings } from '../settings.ts';
-import { buildTextRequest } from '../text-request.ts';
+import { buildImageRequest } from '../../cli/request/image-request.ts';
+import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
+import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
+import { buildTextRequest } from '../../cli/request/text-request.ts';
 
 /** A job as the request that its command would send. */
 export interface CheckedJob extends Digest {

@@ -6,8 +6,8 @@ import { parseShard } from '../../batch/shard.ts';
 import { countOf } from '../../batch/summary.ts';
 import { isSpent } from '../../batch/usage.ts';
 import { GatewayError } from '../../errors.ts';
-import type { LeaseTimes } from '../../lock/lease.ts';
-import { growYoungHeapFast } from '../../terminal/v8-tuning.ts';
+import type { LeaseTimes } from '../../files/lock/lease.ts';
+import { growYoungHeapFast } from '../../v8-flags.ts';
 import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir, requireOwn } from './folder.ts';
 import { type BatchPlan, planBatch } from './plan.ts';
@@ -16,7 +16,7 @@ import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
 import { tellArranged, tellUnread } from './tell-unread.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../cli/run/context.ts';
 
 /** Checks all jobs, sends those that are due, and leaves a folder from which the same command goes on. */
 export async function runBatch(

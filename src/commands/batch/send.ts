@@ -12,17 +12,17 @@ import { createTurns } from '../../batch/turns.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles, type RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
-import { mostImages } from '../image/output.ts';
+import { mostImages } from '../../cli/output/pictures.ts';
 import { createDeadlines } from '../../client/deadline.ts';
-import { bootMark } from '../../lock/processes.ts';
+import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
 import { dueJobs, prepareDue } from './due.ts';
 import { createFlight } from './flight.ts';
 import { performJob, type Performing } from './perform.ts';
 import { startTally } from './tally.ts';
 import type { Batch, BatchHooks } from './types.ts';
-import type { Context } from '../context.ts';
-import { openSession, type Session } from '../session.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { openSession, type Session } from '../../cli/run/session.ts';
 
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;

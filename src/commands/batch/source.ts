@@ -8,9 +8,9 @@ import { spool } from '../../images/input.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { jobKeys } from './keys.ts';
-import type { Context } from '../context.ts';
-import { parseJson } from '../flags/values.ts';
-import { readObjectFlag, unreadable } from '../input-files.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { parseJson } from '../../cli/flags/values.ts';
+import { readObjectFlag, unreadable } from '../../cli/input/input-files.ts';
 
 /** A job file, open: it can be run through as often as needed, and holds no job in memory. */
 export interface JobSource {

@@ -1,4 +1,4 @@
-import { hintOf } from '../flag-hints.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { BatchGate } from '../../batch/gate.ts';
 import { keepFailure } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';

@@ -2,7 +2,7 @@ import type { Arranged } from '../../batch/arrange-results.ts';
 import { asideOf } from '../../batch/aside.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles } from '../../batch/types.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../cli/run/context.ts';
 
 const { results, journal } = batchFiles;
 

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { codeOf } from '../../errors.ts';
 import { shrink } from '../../images/preview-blocks.ts';
-import { readReason } from '../../file-reason.ts';
-import { decodePreview, tooManyPixels } from '../decode-preview.ts';
+import { readReason } from '../../files/file-reason.ts';
+import { decodePreview, tooManyPixels } from '../../cli/output/decode-preview.ts';
 
 const longestSide = 320;
 const quality = 80;

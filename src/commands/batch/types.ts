@@ -1,12 +1,12 @@
 import type { Lock } from '../../batch/lock.ts';
 import type { JournalState } from '../../batch/journal.ts';
 import type { JobRecord, Shard, Step } from '../../batch/types.ts';
-import type { LeaseTimes } from '../../lock/lease.ts';
+import type { LeaseTimes } from '../../files/lock/lease.ts';
 import type { BatchPlan } from './plan.ts';
 import type { RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
-import type { Context } from '../context.ts';
-import type { ConnectionFlags } from '../settings.ts';
+import type { Context } from '../../cli/run/context.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** Flags of `batch run`, as they were typed. */
 export type BatchFlags = ConnectionFlags & {

@@ -1,5 +1,5 @@
 import { slashCommands } from '../../chat/slash.ts';
-import { twoColumns, wrapText } from '../help-layout.ts';
+import { twoColumns, wrapText } from '../../cli/help/help-layout.ts';
 
 const more = [
   String.raw`A line that ends with \ goes on in the next; pasted lines are one prompt.`,

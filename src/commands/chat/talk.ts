@@ -4,17 +4,17 @@ import type { Settings } from '../../settings/settings.ts';
 import { formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { createStyle } from '../../terminal/style.ts';
-import type { AllChatFlags } from './flags.ts';
-import { buildChatRequest } from './request.ts';
+import type { AllChatFlags } from '../../cli/request/chat-flags.ts';
+import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import { keepInSession, type Resumed } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, storableTurn } from './turn.ts';
-import type { Context } from '../context.ts';
-import { withFlags } from '../flag-hints.ts';
-import { planImages } from '../image/output.ts';
-import { checkSchema } from '../schema.ts';
-import type { Session } from '../session.ts';
-import { settle } from '../settle.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { withFlags } from '../../cli/output/flag-hints.ts';
+import { planImages } from '../../cli/output/pictures.ts';
+import { checkSchema } from '../../cli/input/schema.ts';
+import type { Session } from '../../cli/run/session.ts';
+import { settle } from '../../cli/run/settle.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {

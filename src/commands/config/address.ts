@@ -1,7 +1,7 @@
-import { checkAddress } from '../../doctor/address.ts';
+import { checkAddress } from '../doctor/address.ts';
 import type { Config } from '../../settings/types.ts';
-import type { Context } from '../context.ts';
-import { hintOf } from '../flag-hints.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
 
 /** Warns at once of a base URL that the first request would refuse: plain http to another machine, a query, a password. */
 export async function warnOfAddress(config: Config, profile: string, { ui }: Context): Promise<void> {

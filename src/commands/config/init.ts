@@ -6,8 +6,8 @@ import type { Config, LoadedConfig } from '../../settings/types.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, openConfig, saveConfig } from './file.ts';
 import { withValue } from './keys.ts';
-import type { Action, Context } from '../context.ts';
-import { setExamples } from '../help.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { setExamples } from '../../cli/help/help.ts';
 import { shellWord } from '../../shell-word.ts';
 
 interface Question {

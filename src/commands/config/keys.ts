@@ -5,7 +5,7 @@ import { closest } from '../../settings/closest.ts';
 import { isCredentialName } from '../../settings/header-form.ts';
 import { checkConfig, requireProfileName } from '../../settings/schema.ts';
 import { authForms, type Config, type LoadedConfig } from '../../settings/types.ts';
-import { quote } from '../flags/values.ts';
+import { quote } from '../../cli/flags/values.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** A key of a profile, dotted, and how its value is typed. */

@@ -6,8 +6,8 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { configDocument, openConfig } from './file.ts';
 import { configKeys, requireKey, settingCommand } from './keys.ts';
 import { type SettingRow, settingRows } from './survey.ts';
-import type { Action, Context } from '../context.ts';
-import { setExamples, setNotes } from '../help.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
 
 /** `config path`: where the file is, or would be. */
 export function configPathCommand(command: Command): Action {

@@ -5,10 +5,10 @@ import { namesIn, requireProfileName } from '../../settings/schema.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
 import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
-import type { Action, Context } from '../context.ts';
-import { quote } from '../flags/values.ts';
-import { setExamples, setNotes } from '../help.ts';
-import { readTextFlag } from '../input-files.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { quote } from '../../cli/flags/values.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
+import { readTextFlag } from '../../cli/input/input-files.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */

@@ -1,16 +1,16 @@
 import { contentPost, readContent } from '../../client/content.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Post } from '../../client/target.ts';
-import type { Check } from '../../doctor/types.ts';
+import type { Check } from './types.ts';
 import { GatewayError } from '../../errors.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../cli/run/context.ts';
 import { failedCheck, type Surveyed } from './settings.ts';
-import { openSession, type Session } from '../session.ts';
-import type { ConnectionFlags } from '../settings.ts';
+import { openSession, type Session } from '../../cli/run/session.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** What a live examination needs. */
 export interface Live {

@@ -1,5 +1,5 @@
 import manifest from '../../../package.json' with { type: 'json' };
-import type { Check } from '../../doctor/types.ts';
+import type { Check } from './types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
@@ -10,10 +10,10 @@ import type { LoadedConfig, Use } from '../../settings/types.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { version } from '../../version.ts';
 import { type SettingRow, settingRows } from '../config/survey.ts';
-import type { Context } from '../context.ts';
-import { hintOf } from '../flag-hints.ts';
-import { readUserFile } from '../input-files.ts';
-import type { ConnectionFlags } from '../settings.ts';
+import type { Context } from '../../cli/run/context.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
+import { readUserFile } from '../../cli/input/input-files.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** The settings as far as they could be read. */
 export interface Surveyed {

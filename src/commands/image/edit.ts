@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
-import type { Action } from '../context.ts';
-import { addFlags } from '../flags/flag.ts';
-import { contentFlags, editFlags, imageFlags } from '../flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
-import { setExamples } from '../help.ts';
-import { type ImageFlags, runImage } from '../image.ts';
+import type { Action } from '../../cli/run/context.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { contentFlags, editFlags, imageFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { type ImageFlags, runImage } from './image.ts';
 
 /** `image edit [prompt…] -i <image>`: content format, images and an instruction in, image files out. */
 export function imageEditCommand(command: Command): Action {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { Action } from '../context.ts';
-import { addFlags } from '../flags/flag.ts';
-import { contentFlags, imageFlags } from '../flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
-import { setExamples } from '../help.ts';
-import { type ImageFlags, runImage } from '../image.ts';
+import type { Action } from '../../cli/run/context.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { contentFlags, imageFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { type ImageFlags, runImage } from './image.ts';
 
 /** `image gen [prompt…]`: content format, prompt in, image files out. */
 export function imageGenCommand(command: Command): Action {

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
-import { checkCassetteFlags, openReplaying } from '../cassettes.ts';
+import { checkCassetteFlags, openReplaying } from '../../cli/run/cassettes.ts';
 import { replayedModels } from './models.ts';
 import { openUpstream, type Source, type SourceFlags, type SourcePlace } from './upstream.ts';
 

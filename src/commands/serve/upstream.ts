@@ -12,10 +12,10 @@ import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { KeySource, Use } from '../../settings/types.ts';
-import { type CassetteFlags, type Exchanges, openRecording } from '../cassettes.ts';
-import type { Context } from '../context.ts';
+import { type CassetteFlags, type Exchanges, openRecording } from '../../cli/run/cassettes.ts';
+import type { Context } from '../../cli/run/context.ts';
 import { keepModels, modelVariables } from './models.ts';
-import { readSessionKey, credentialsOf, transportOptions } from '../session.ts';
+import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
 
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends CassetteFlags {

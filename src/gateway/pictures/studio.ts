@@ -2,7 +2,7 @@ import type { MadePicture } from '../content/answer.ts';
 import type { ContentRequest } from '../content/request.ts';
 import { badValue } from '../fields/violation.ts';
 import type { Media } from '../models/task.ts';
-import { decodeImage, type Decoded } from './decode.ts';
+import { decodeImage, type Decoded } from '../../images/decode.ts';
 import { drawOver } from './draw-over.ts';
 import { cropEdit, readInstruction } from './instruction.ts';
 import type { Picture } from './picture.ts';

@@ -1,0 +1,141 @@
+import type { Command } from 'commander';
+import type { Configure } from './run/context.ts';
+
+/** The program as it is for such words, to look at and not to run. */
+type OpenProgram = (words: readonly string[]) => Promise<Command>;
+
+interface Entry {
+  summary: string;
+  /** Runs where the group's words name no other; its flags are always known. */
+  isDefault?: true;
+  /** For machines alone: in no help. */
+  hidden?: true;
+  /** Runs only for the command that is asked for: nobody pays for the flags and imports of another. */
+  load?: (openProgram: OpenProgram) => Promise<Configure>;
+  commands?: Tree;
+}
+
+/** Commands by their names. */
+export type Tree = Readonly<Record<string, Entry>>;
+
+/** All commands. */
+export const tree: Tree = {
+  text: { summary: 'text in, text out', load: async () => (await import('../commands/text/text.ts')).textCommand },
+  image: {
+    summary: 'make and edit images',
+    commands: {
+      gen: {
+        summary: 'prompt in, image files out',
+        load: async () => (await import('../commands/image/gen.ts')).imageGenCommand,
+      },
+      edit: {
+        summary: 'images and an instruction in, image files out',
+        load: async () => (await import('../commands/image/edit.ts')).imageEditCommand,
+      },
+    },
+  },
+  chat: {
+    summary: 'messages in, the answer streamed as it comes',
+    load: async () => (await import('../commands/chat/chat.ts')).chatCommand,
+  },
+  sessions: {
+    summary: 'the conversations that chat kept',
+    commands: {
+      list: {
+        summary: 'name, last change, messages and first prompt of each',
+        load: async () => (await import('../commands/sessions/sessions.ts')).sessionsListCommand,
+      },
+      show: {
+        summary: 'print a conversation to read',
+        load: async () => (await import('../commands/sessions/sessions-show.ts')).sessionsShowCommand,
+      },
+      export: {
+        summary: 'print a conversation as Markdown',
+        load: async () => (await import('../commands/sessions/sessions-show.ts')).sessionsExportCommand,
+      },
+      rm: {
+        summary: 'remove conversations',
+        load: async () => (await import('../commands/sessions/sessions.ts')).sessionsRemoveCommand,
+      },
+    },
+  },
+  recover: {
+    summary: 'write out a paid reply that could not be written before',
+    load: async () => (await import('../commands/recover.ts')).recoverCommand,
+  },
+  serve: {
+    summary: 'the local gateway: both formats on loopback, offline',
+    load: async () => (await import('../commands/serve/serve.ts')).serveCommand,
+  },
+  config: {
+    summary: 'read and write settings',
+    commands: {
+      init: {
+        summary: 'ask for a profile and write it',
+        load: async () => (await import('../commands/config/init.ts')).configInitCommand,
+      },
+      path: {
+        summary: 'print where the config file is',
+        load: async () => (await import('../commands/config/read.ts')).configPathCommand,
+      },
+      list: {
+        summary: 'print every setting with its origin, keys redacted',
+        load: async () => (await import('../commands/config/read.ts')).configListCommand,
+      },
+      get: {
+        summary: 'print one setting',
+        load: async () => (await import('../commands/config/read.ts')).configGetCommand,
+      },
+      set: {
+        summary: 'write one setting; - reads it from stdin or asks',
+        load: async () => (await import('../commands/config/write.ts')).configSetCommand,
+      },
+      unset: {
+        summary: 'remove one setting',
+        load: async () => (await import('../commands/config/write.ts')).configUnsetCommand,
+      },
+      use: {
+        summary: 'choose the profile in use',
+        load: async () => (await import('../commands/config/write.ts')).configUseCommand,
+      },
+    },
+  },
+  batch: {
+    summary: 'many requests from a file: parallel, resumable, each paid for once',
+    commands: {
+      run: {
+        summary: 'run the jobs of a file (the default)',
+        isDefault: true,
+        load: async () => (await import('../commands/batch/batch.ts')).batchRunCommand,
+      },
+      status: {
+        summary: 'tell where a batch stands',
+        load: async () => (await import('../commands/batch/status.ts')).batchStatusCommand,
+      },
+      merge: {
+        summary: 'join the folders of all shards',
+        load: async () => (await import('../commands/batch/merge.ts')).batchMergeCommand,
+      },
+      gallery: {
+        summary: 'write a page with all pictures and texts',
+        load: async () => (await import('../commands/batch/gallery.ts')).batchGalleryCommand,
+      },
+    },
+  },
+  doctor: {
+    summary: 'check the set-up and say how to mend it',
+    load: async () => (await import('../commands/doctor/doctor.ts')).doctorCommand,
+  },
+  completion: {
+    summary: 'print a completion script for a shell',
+    load: async () => (await import('../commands/completion/completion.ts')).completionCommand,
+  },
+  __complete: {
+    summary: 'what can stand at the cursor',
+    hidden: true,
+    load: async (openProgram) => {
+      const { completeCommand } = await import('../commands/completion/completion.ts');
+      return (command) => completeCommand(command, openProgram);
+    },
+  },
+};

@@ -1,0 +1,121 @@
+import { usageError } from '../../errors.ts';
+import type { JsonValue } from '../../json.ts';
+import { type Body, type BodyValue, isUpload } from '../../upload.ts';
+import { quote } from './values.ts';
+import { shellWord } from '../../shell-word.ts';
+
+/** One `--set path=value`: where, and what. `[]` in the path appends. */
+export interface Setting {
+  path: readonly string[];
+  value: JsonValue;
+}
+
+const append = '[]';
+const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Reads `a.b.0=value`: the path splits on dots (`\.` is a dot), the value is JSON if it parses, else a string. */
+export function parseSetting(word: string): Setting {
+  const at = word.indexOf('=');
+  if (at <= 0) {
+    throw usageError(`--set takes path=value, not ${quote(word)}`, 'for example: --set generationConfig.seed=7');
+  }
+  const path = splitPath(word.slice(0, at));
+  const bad = path.find((step) => step === '' || forbidden.has(step));
+  if (bad !== undefined)
+    throw usageError(`--set: a path cannot hold ${quote(bad)}`, 'a step is a name, a number or []');
+  const bracketed = path.find((step) => step !== append && /[[\]]/.test(step));
+  if (bracketed !== undefined) throw bracketError(path, bracketed);
+  return { path, value: jsonOrText(word.slice(at + 1)) };
+}
+
+/** `a[0].b` as other tools write it: here every step stands behind a dot. */
+function bracketError(path: readonly string[], step: string): Error {
+  const dotted = path
+    .join('.')
+    .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
+    .replaceAll('../../commands', '.');
+  return usageError(
+    `--set: brackets are no step: ${quote(step)}`,
+    `every step stands behind a dot: --set ${shellWord(dotted)}=…`,
+  );
+}
+
+/** Lays settings over a body, in order: objects merge, all else replaces. */
+export function applySettings(body: Body, settings: readonly Setting[], refused: readonly string[]): Body {
+  return settings.reduce((before, { path, value }) => {
+    const first = path[0] ?? '';
+    if (refused.includes(first)) throw usageError(`--set cannot change ${first}`, refusalHint(first));
+    return place(before, path, value) as Body;
+  }, body);
+}
+
+function refusalHint(name: string): string {
+  return name === 'stream' ? 'use the flag: --no-stream' : `use the flag: --${name}`;
+}
+
+function splitPath(text: string): string[] {
+  const steps: string[] = [];
+  let step = '';
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '\\' && text[i + 1] === '.') step += text[++i];
+    else if (text[i] !== '.') step += text[i];
+    else {
+      steps.push(step);
+      step = '';
+    }
+  }
+  steps.push(step);
+  const last = steps.at(-1) ?? '';
+  const appends = last.length > append.length && last.endsWith(append);
+  return appends ? [...steps.slice(0, -1), last.slice(0, -append.length), append] : steps;
+}
+
+function jsonOrText(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+function place(at: BodyValue | undefined, path: readonly string[], value: JsonValue): BodyValue {
+  const [step, ...rest] = path;
+  if (step === undefined) return merge(at, value);
+  if (step === append || (Array.isArray(at) && /^\d{1,6}$/.test(step))) return placeInList(at, step, rest, value);
+  const object = asObject(at);
+  return { ...object, [step]: place(own(object, step), rest, value) };
+}
+
+function placeInList(at: BodyValue | undefined, step: string, rest: readonly string[], value: JsonValue): BodyValue {
+  const list = Array.isArray(at) ? [...at] : [];
+  const index = step === append ? list.length : Number(step);
+  if (index > list.length) {
+    throw usageError(
+      `--set: the list has ${list.length} items, so ${index} is past its end`,
+      'append with: --set path[]=value',
+    );
+  }
+  list[index] = place(list[index], rest, value);
+  return list;
+}
+
+function merge(at: BodyValue | undefined, value: JsonValue): BodyValue {
+  if (!isPlain(value)) return value;
+  const merged: Body = { ...asObject(at) };
+  for (const [key, item] of Object.entries(value)) {
+    if (!forbidden.has(key)) merged[key] = merge(own(merged, key), item as JsonValue);
+  }
+  return merged;
+}
+
+function own(object: Body, key: string): BodyValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+function asObject(at: BodyValue | undefined): Body {
+  return isPlain(at) ? at : {};
+}
+
+function isPlain(value: BodyValue | undefined): value is Body {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isUpload(value);
+}

@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { codeOf, type GatewayError, usageError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
+import { lookAt, shellWord } from '../../shell-word.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { decodeText } from '../../terminal/decode-text.ts';
+import type { Context } from '../run/context.ts';
+import { parseJson, quote } from '../flags/values.ts';
+
+/** Largest text that is read whole from stdin or a file flag, in bytes. */
+const mostBytes = 64 * 1024 * 1024;
+
+/** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
+export async function readTextFlag(flag: string, path: string, context: Context): Promise<string> {
+  const bytes = path === '-' ? await readStdin(flag, context) : await readUserFile(flag, path, context.io.cwd);
+  return decodeText(bytes, `${flag}: ${path === '-' ? 'stdin' : quote(path)}`);
+}
+
+/** The bytes of a file that the user named. */
+export async function readUserFile(flag: string, path: string, cwd: string): Promise<Uint8Array> {
+  try {
+    return await readFile(resolve(cwd, path));
+  } catch (error) {
+    throw unreadable(flag, path, error);
+  }
+}
+
+/** The error for a file that cannot be read, in the same words everywhere. */
+export function unreadable(flag: string, path: string, error: unknown): Error {
+  if (isUrl(path)) return urlForFile(flag, path);
+  const code = codeOf(error) ?? '';
+  if (/^\s*[[{]/.test(path) && (code === 'ENOENT' || code === 'ENAMETOOLONG')) {
+    const json = path.length > 60 ? "'…'" : shellWord(path);
+    return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
+  }
+  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAtReal(path, error), error);
+}
+
+/** Whether a path is none, but the address of something that would have to be fetched. */
+export function isUrl(path: string): boolean {
+  return /^(https?|ftp|s3|gs):\/\//i.test(path);
+}
+
+/** The error for a URL where a file is needed. */
+export function urlForFile(flag: string, url: string): GatewayError {
+  const hint = /^(https?|ftp):/i.test(url) ? `fetch it first: curl -fsSLO ${shellWord(url)}` : 'fetch it first';
+  return usageError(`${flag} takes a file, and ${quote(url)} is a URL`, hint);
+}
+
+/** What to type to see a file's rights: with the path that the system was asked for, where the error tells it. */
+function lookAtReal(path: string, error: unknown): string {
+  const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
+  return lookAt(real, codeOf(error));
+}
+
+async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin.claim(flag)) {
+    bytes += chunk.byteLength;
+    if (bytes > mostBytes) throw usageError(`${flag} -: stdin holds more than 64 MiB`, 'send less, or use --attach');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A file's path, or, in the jobs of a batch, the JSON itself. */
+export type FileOrJson = string | JsonObject | JsonValue[];
+
+/** JSON of any kind behind a file flag. */
+export async function readJsonFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonValue> {
+  if (typeof path !== 'string') return path;
+  return parseJson(`${flag} ${path}`, (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, ''));
+}
+
+/** A JSON object behind a file flag. */
+export async function readObjectFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonObject> {
+  const value = await readJsonFlag(flag, path, context);
+  if (isObject(value)) return value;
+  throw usageError(`${nameOf(flag, path)}: a JSON object is needed`, 'it begins with { and ends with }');
+}
+
+/** A JSON array behind a file flag; an object that holds it under `key` will do too. */
+export async function readListFlag(
+  flag: string,
+  path: FileOrJson,
+  { key, context }: { key: string; context: Context },
+): Promise<JsonValue[]> {
+  const value = await readJsonFlag(flag, path, context);
+  const list = isObject(value) && Array.isArray(value[key]) ? value[key] : value;
+  if (Array.isArray(list)) return list;
+  throw usageError(`${nameOf(flag, path)}: a JSON array is needed`, 'it begins with [ and ends with ]');
+}
+
+function nameOf(flag: string, path: FileOrJson): string {
+  return typeof path === 'string' ? `${flag} ${path}` : flag;
+}

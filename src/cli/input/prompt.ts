@@ -1,0 +1,104 @@
+import { usageError } from '../../errors.ts';
+import { readStdinText, shouldReadStdin } from '../../terminal/stdin-text.ts';
+import type { Context } from '../run/context.ts';
+import { readTextFlag } from './input-files.ts';
+import { type ImageInputFlags, refuseStrayImages } from './stray-images.ts';
+
+/** The flags and words that a prompt can come from. */
+export interface PromptFlags extends ImageInputFlags {
+  prompt?: string;
+  promptFile?: string;
+  stdinTimeout?: number;
+}
+
+/** How a command takes its prompt. */
+export interface PromptRules {
+  /** `text`, for the hint. */
+  command: string;
+  /** text and chat read stdin beside a prompt; image commands only where `-` says so. */
+  readsStdin: boolean;
+  /** `--no-stdin`, or the same from the environment. */
+  noStdin: boolean;
+  /** Whether the request can do without a prompt: its body or its turns hold one. */
+  optional: boolean;
+}
+
+/**
+ * The prompt of a command: words (the lone word `-` is stdin), `-p` or `--prompt-file` (exactly one), then stdin, by the rules of design.md section 1.
+ * Throws GatewayError usage where there is none.
+ */
+export async function readPrompt(
+  words: readonly string[],
+  flags: PromptFlags,
+  context: Context,
+  rules: PromptRules,
+): Promise<string | undefined> {
+  const given = await givenPrompt(words, flags, context);
+  if (given?.trim() === '') throw missingPrompt(rules, context, true);
+  const input = rules.readsStdin ? await readBeside(given, flags, context, rules) : undefined;
+  const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
+  if (parts.length > 0) return parts.join('\n\n');
+  if (!rules.optional) throw missingPrompt(rules, context, input !== undefined && input !== '');
+  return undefined;
+}
+
+async function givenPrompt(
+  words: readonly string[],
+  flags: PromptFlags,
+  context: Context,
+): Promise<string | undefined> {
+  // Before all else: beside --prompt a stray picture would be told as a second prompt.
+  await refuseStrayImages(words, flags, context.io.cwd);
+  const { prompt, promptFile } = flags;
+  const ways = [
+    words.length > 0 && 'words',
+    prompt !== undefined && '--prompt',
+    promptFile !== undefined && '--prompt-file',
+  ];
+  const used = ways.filter((way) => way !== false);
+  if (used.length > 1)
+    throw usageError(`the prompt is given twice: ${used.join(' and ')}`, `keep one of them: ${used[0]}`);
+  if (promptFile !== undefined)
+    return (await readTextFlag('--prompt-file', promptFile, context)).replace(/^\uFEFF/, '');
+  if (words.length === 1 && words[0] === '-')
+    return (await readTextFlag('the prompt', '-', context)).replace(/^\uFEFF/, '');
+  return words.length > 0 ? words.join(' ') : prompt;
+}
+
+async function readBeside(
+  given: string | undefined,
+  flags: PromptFlags,
+  context: Context,
+  rules: PromptRules,
+): Promise<string | undefined> {
+  const { io, stdin, ui } = context;
+  if (stdin.claimedBy !== undefined) return undefined;
+  if (
+    !shouldReadStdin({ kind: io.stdin.kind, hasPrompt: given !== undefined || rules.optional, noStdin: rules.noStdin })
+  )
+    return undefined;
+  const text = await readStdinText(stdin.claim('the prompt', { quiet: true }), {
+    timeoutMs: flags.stdinTimeout ?? 60_000,
+    note: (line) => void ui.note(line),
+    signal: context.signal,
+  });
+  if (given !== undefined && text.trim() !== '' && io.stderr.isTTY)
+    await ui.note(`+ ${sizeOf(Buffer.byteLength(text))} from stdin`);
+  return text;
+}
+
+/** `1.2 kB` */
+export function sizeOf(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+function missingPrompt({ command, readsStdin }: PromptRules, { io, stdin }: Context, empty: boolean): Error {
+  const ignored = !empty && !readsStdin && stdin.claimedBy === undefined && /^(pipe|file)$/.test(io.stdin.kind);
+  return usageError(
+    empty ? 'the prompt is empty' : 'there is no prompt',
+    ignored
+      ? `to take it from stdin: gateway-cli ${command} --prompt-file -`
+      : `for example: gateway-cli ${command} ${command === 'image edit' ? '-i photo.jpg "make it gray"' : '"a lighthouse at dusk"'}`,
+  );
+}

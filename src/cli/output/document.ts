@@ -1,0 +1,112 @@
+import type { Result, ResultImage } from '../../client/result.ts';
+import type { GatewayError } from '../../errors.ts';
+import { outcomes } from '../../errors.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import type { StoredBlob } from '../../files/stored-blob.ts';
+import { hintOf } from './flag-hints.ts';
+
+/** A picture that is on disk (or went to stdout: path `-`). */
+export interface WrittenImage {
+  path: string;
+  mimeType: string;
+  width?: number | undefined;
+  height?: number | undefined;
+  bytes: number;
+  sha256: string;
+  candidate: number;
+}
+
+/** What of a paid reply could not be written where it was wanted; the end of the run keeps it (faults.md 2c). */
+export interface Lost {
+  failure?: GatewayError | undefined;
+  images: ResultImage[];
+  /** The text was to be printed, and was not. */
+  text: boolean;
+  /** The body of `--raw`. */
+  body?: Pick<StoredBlob, 'content'> | undefined;
+}
+
+/** What a command has found out so far. It is filled while the command runs, so that a failure tells as much as a success. */
+export interface Report {
+  /** `image gen` */
+  command: string;
+  result?: Result | undefined;
+  images: WrittenImage[];
+  /** What led to the answer, where tools were run for it. */
+  turns?: object[] | undefined;
+  warnings: string[];
+  /** Requests sent so far. */
+  attempts: number;
+  /** A document of another schema, where the command has one of its own (a dry run, a list of sessions). */
+  own?: object | undefined;
+  /** The command printed its document itself, before its end. */
+  printed?: true;
+  /** Of a program that the command ran in its place. */
+  exitCode?: number;
+  lost: Lost;
+  /** The recovery file in which the reply stands already. */
+  kept?: string | undefined;
+}
+
+/** A report with nothing in it. */
+export function emptyReport(command: string): Report {
+  return { command, images: [], warnings: [], attempts: 0, lost: { images: [], text: false } };
+}
+
+/** How a run ended, and what keeps its secrets out of the document. */
+export interface DocumentEnd {
+  error: GatewayError | undefined;
+  durationMs: number;
+  redaction: Redaction;
+}
+
+/** The one JSON document of design.md section 2; absent keys are unknown. */
+export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
+  const { result } = report;
+  const document = redaction.clean({
+    schema: 'gateway-cli/result@1',
+    command: report.command,
+    ok: error === undefined,
+    complete: result?.complete === true && error?.class !== 'incomplete',
+    exitCode: error?.exitCode ?? outcomes.ok.code,
+    model: result?.model,
+    modelVersion: result?.modelVersion,
+    responseId: result?.responseId,
+    role: result?.role,
+    text: result?.text,
+    candidates: result?.candidates,
+    images: noImages,
+    toolCalls: result?.toolCalls ?? [],
+    turns: report.turns,
+    stopReason: result?.stopReason,
+    stopSequence: result?.stopSequence,
+    promptFeedback: result?.promptFeedback,
+    usage: result?.usage,
+    warnings: report.warnings.map((warning) => redaction.redact(warning)),
+    attempts: report.attempts,
+    durationMs: Math.round(durationMs),
+    error: error && errorDocument(error, report.attempts > 0, redaction),
+  });
+  // Where a picture stands is so, whatever its name is like.
+  return { ...document, images: report.images };
+}
+
+/** Keeps the place of the images in the document. */
+const noImages: readonly WrittenImage[] = [];
+
+/** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */
+function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): object {
+  const hint = hintOf(error);
+  const { status, requestId, retryable, retryAfterMs, sent } = error.details;
+  return {
+    class: error.class,
+    message: redact(error.message),
+    hint: hint && redact(hint),
+    status,
+    requestId,
+    retryable: retryable ?? false,
+    retryAfterMs,
+    sent: sent ?? (requested ? 'unknown' : 'no'),
+    billed: requested || error.billed !== 'unknown' ? error.billed : 'no',
+  };
+}

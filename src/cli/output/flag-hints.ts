@@ -1,0 +1,47 @@
+import type { GatewayError, Reason } from '../../errors.ts';
+import { flagOfField } from '../flags/flag-of-field.ts';
+
+type Value = GatewayError['details']['value'];
+
+/** What to type, for the reasons of layers that know no flags. */
+const hints: Record<Reason, (value: Value) => string> = {
+  address: () => 'check --base-url and --model; --raw prints the reply as it came',
+  auth: (form) => `check the key (GATEWAY_API_KEY), or send it in the other form: ${authFlags(form)}`,
+  authorities: () => 'name a PEM file: --cacert <file>',
+  'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
+  field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
+  images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
+  insecure: () => 'use https://, or say --allow-http if the way there is safe',
+  'max-tokens': () => 'allow more with --max-tokens <n>',
+  model: () => 'check --model: the gateway does not offer it',
+  'no-such-path': () => 'check --model and --base-url',
+  refused: () => 'add --dry-run to see the request that it refuses',
+  retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
+  'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
+  safety: () => 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
+  timeout: (minutes) => `give it more time: --timeout ${minutes}m`,
+  unchecked: () => 'unset it; to trust a certificate, use --cacert <file>',
+  untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',
+};
+
+function authFlags(form: Value): string {
+  return form === undefined ? '--auth bearer or --auth api-key' : `--auth ${form}`;
+}
+
+function fieldAdvice(name: string): string {
+  const flag = flagOfField(name);
+  return flag === undefined ? 'leave out what sends it' : `change ${flag}, or leave it out`;
+}
+
+/** The same failure; where it has a reason, the last line of its hint names the flag. */
+export function withFlags(error: GatewayError): GatewayError {
+  const { reason, value, hint = '' } = error.details;
+  if (reason === undefined) return error;
+  const lines = [...hint.split('\n').slice(0, -1), hints[reason](value)];
+  return error.but({ hint: lines.join('\n'), reason: undefined, value: undefined });
+}
+
+/** What to type next after a failure. */
+export function hintOf(error: GatewayError): string | undefined {
+  return withFlags(error).details.hint;
+}

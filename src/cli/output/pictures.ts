@@ -1,0 +1,228 @@
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import type { EndOf } from '../../client/deadline.ts';
+import type { ResultImage } from '../../client/result.ts';
+import { GatewayError } from '../../errors.ts';
+import { extensionFor } from '../../images/extension.ts';
+import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
+import { checkOutput } from '../../images/output-check.ts';
+import { publish } from '../../images/publish.ts';
+import { writeSidecar } from '../../images/sidecar.ts';
+import { imageFacts } from '../../images/sniff.ts';
+import { createFileStore } from '../../images/store.ts';
+import type { BlobStore } from '../../images/types.ts';
+import type { JsonObject } from '../../json.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Context } from '../run/context.ts';
+import type { WrittenImage } from './document.ts';
+import { showPreview } from './preview.ts';
+import { misfitError, misfitOf } from './misfit.ts';
+import { type ReplyFacts, sidecarFacts } from './sidecar-facts.ts';
+import { checkStdout, writeToStdout } from './to-stdout.ts';
+
+/** Flags that say where pictures go, as they were typed. */
+export interface ImageOutputFlags {
+  output?: string | undefined;
+  force?: boolean | undefined;
+  sidecar?: boolean | undefined;
+  preview?: boolean | undefined;
+  strict?: boolean | undefined;
+  aspect?: string | undefined;
+  size?: string | undefined;
+  dryRun?: boolean | undefined;
+  maxImages?: number | undefined;
+}
+
+/** What the output is planned from. */
+export interface ImagePlan extends ImageOutputFlags {
+  prompt: string | undefined;
+  model: string;
+  /** Pictures that are asked for. */
+  count?: number | undefined;
+  /** The payload is a text: paths are told on stderr, and stdout takes no image. */
+  besideText?: boolean | undefined;
+  /** What a sidecar says beside the facts of its picture. */
+  provenance?: JsonObject | undefined;
+}
+
+/** Where the pictures of a command go. */
+export interface ImageOutput {
+  /** A store for one reply; its temporary files are gone at the end of the run. Tells when its folder takes no more. */
+  openStore(onFallback?: () => void): BlobStore;
+  /**
+   * Publishes the pictures of one reply, prints their paths, and tells what is odd about them. What is not written, as there
+   * are too many or for the end that `endOf` tells or throws, is kept for the recovery file.
+   */
+  save(images: readonly ResultImage[], reply: ReplyFacts, endOf: EndOf): Promise<void>;
+  /** Pictures of one reply that are written at most. */
+  readonly most: number;
+  /** With `--strict`, what did not fit. */
+  readonly misfit: GatewayError | undefined;
+}
+
+/** Checks the output before anything is paid for (design.md section 1). Throws GatewayError usage. */
+export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  const toStdout = wanted.output === '-';
+  if (toStdout) checkStdout(wanted, context.io);
+  const { cwd } = context.io;
+  const name = toStdout ? undefined : wanted.output;
+  const plan = planOutput(name, {
+    isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
+    count: wanted.count ?? 1,
+    prompt: wanted.prompt ?? '',
+    model: wanted.model,
+    date: localDate(new Date(context.io.now())),
+  });
+  // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
+  if (!toStdout && !(wanted.besideText && name === undefined))
+    await checkOutput(plan, {
+      cwd,
+      force: wanted.force === true,
+      sidecar: wanted.sidecar,
+      dryRun: wanted.dryRun,
+    });
+  const most = wanted.maxImages ?? mostImages;
+  const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
+  return {
+    openStore(onFallback) {
+      const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
+      const store = createFileStore({ folder, fallback: tmpdir(), onFallback });
+      context.atEnd(() => store.discard());
+      return store;
+    },
+    async save(images, reply, endOf) {
+      for (const [index, image] of images.entries()) {
+        const rest = images.slice(index);
+        const end = index < most ? askEnd(endOf, rest, context) : tooMany(images.length, most);
+        if (end) return keepRest(rest, end, context);
+        await saveOrKeep(image, reply, saving);
+      }
+    },
+    most,
+    get misfit() {
+      return wanted.strict ? misfitError(saving.misfits) : undefined;
+    },
+  };
+}
+
+/** Pictures of one reply that are written, unless the user wants more. */
+export const mostImages = 256;
+
+function tooMany(found: number, most: number): GatewayError {
+  return new GatewayError('incomplete', `the reply has ${found} images; ${most} are written`, {
+    hint: `next time, write more of them: --max-images ${found}`,
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function keepRest(images: readonly ResultImage[], end: GatewayError, { report: { lost } }: Context): void {
+  lost.failure ??= end;
+  lost.images.push(...images);
+}
+
+/** A signal ends the command, and what was paid for is kept all the same. */
+function askEnd(endOf: EndOf, rest: readonly ResultImage[], context: Context): GatewayError | undefined {
+  try {
+    return endOf();
+  } catch (reason) {
+    const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
+    keepRest(rest, end, context);
+    throw reason;
+  }
+}
+
+/** `--dry-run` with `-o`: what a real run would refuse is refused, and no folder is made. Throws GatewayError usage. */
+export async function checkShownOutput(wanted: ImagePlan, context: Context): Promise<void> {
+  if (wanted.dryRun && wanted.output !== undefined) await planImages(wanted, context);
+}
+
+interface Saving {
+  plan: OutputPlan;
+  wanted: ImagePlan;
+  context: Context;
+  toStdout: boolean;
+  saved: number;
+  misfits: string[];
+}
+
+/** `2026-11-20`, by the clock on the user's wall. */
+function localDate(now: Date): string {
+  const [month, day] = [now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${now.getFullYear()}-${month}-${day}`;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
+/** A picture that cannot be written is kept for the recovery file, and the others are still saved (faults.md 2c). */
+async function saveOrKeep(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { lost, images } = saving.context.report;
+  const written = images.length;
+  try {
+    await saveOne(image, reply, saving);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
+    lost.failure ??= error;
+    if (images.length === written) lost.images.push(image);
+    return;
+  }
+  // With hundreds of pictures these would be what fills the memory.
+  image.blob.head = new Uint8Array();
+}
+
+async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { context, wanted, plan } = saving;
+  const { blob, candidate, declaredType } = image;
+  const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
+  const { width, height } = await imageFacts(blob.head);
+  if (warning) await context.ui.warn(warning);
+  const index = saving.saved++;
+  const isFirst = index === 0;
+  const options = { cwd: context.io.cwd, force: wanted.force === true };
+  const path =
+    saving.toStdout && isFirst
+      ? await writeToStdout(blob, context.io)
+      : await publish(
+          blob,
+          candidateNames(plan, { index, extension, id: context.ui.clean(reply.responseId ?? '') }),
+          options,
+        );
+  const written: WrittenImage = { path, mimeType, width, height, bytes: blob.bytes, sha256: blob.sha256, candidate };
+  context.report.images.push(written);
+  await warnOfName(path, extension, saving);
+  const misfit = misfitOf(written, wanted);
+  if (misfit !== undefined) saving.misfits.push(misfit);
+  if (misfit !== undefined && !wanted.strict) await context.ui.warn(misfit);
+  if (wanted.sidecar && path !== '-') {
+    const facts = sidecarFacts(written, reply, wanted);
+    await writeSidecar(path, { ...context.ui.clean(facts), image: facts.image }, options);
+  }
+  if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
+  await tellPath(path, saving);
+}
+
+/** `-o` was given, and the reply held only text. */
+export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
+  if (output === undefined || report.images.length > 0) return;
+  await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
+}
+
+async function tellPath(path: string, { context, toStdout, wanted }: Saving): Promise<void> {
+  if (toStdout || context.root.json) return;
+  if (wanted.besideText) await context.ui.note(`image saved: ${path}`);
+  else await context.io.stdout.write(`${path}\n`);
+}
+
+async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {
+  if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
+  const { output, extension: asked } = plan;
+  if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
+    await context.ui.warn(`${output} holds ${extension} data, so it is ${path}`);
+  }
+}

@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { messageOf } from '../../errors.ts';
+import { halfBlocks } from '../../images/preview-blocks.ts';
+import { hasTrueColor, previewForm } from '../../images/preview-form.ts';
+import { iterm2Image, kittyPixels, kittyPng } from '../../images/preview-protocols.ts';
+import type { Context } from '../run/context.ts';
+import { decodePreview, tooManyPixels } from './decode-preview.ts';
+import type { WrittenImage } from './document.ts';
+
+/** Larger pictures are not shown: a look at them would cost more than making them. */
+const mostBytes = 64 * 1024 * 1024;
+const mostColumns = 80;
+const mostRows = 40;
+
+/**
+ * Shows a written picture on the terminal behind stderr (design.md 1: image gen); nothing where stderr is none. That it
+ * cannot be shown is a note: the picture is on disk.
+ */
+export async function showPreview(image: WrittenImage, path: string, { io, ui, root }: Context): Promise<void> {
+  if (!io.stderr.isTTY || root.quiet || image.bytes > mostBytes) return;
+  const form = previewForm(root.color === false ? { ...io.env, NO_COLOR: '1' } : io.env);
+  if (form === 'none') return;
+  try {
+    const { width = 0, height = 0 } = image;
+    const refused = tooManyPixels({ width, height });
+    if (refused) return await ui.note(`no preview: ${refused}`);
+    const bytes = await readFile(path);
+    const columns = Math.max(1, Math.min(mostColumns, io.stderr.columns - 1));
+    if (form === 'iterm2') return await ui.show(iterm2Image(bytes, columns));
+    if (form === 'kitty' && image.mimeType === 'image/png') return await ui.show(kittyPng(bytes, columns));
+    const pixels = await decodePreview(bytes, image.mimeType);
+    if ('hidden' in pixels) return await ui.note(`no preview: ${pixels.hidden}`);
+    const blocks = { columns, rows: mostRows, trueColor: hasTrueColor(io.env) };
+    await ui.show(form === 'kitty' ? kittyPixels(pixels, columns) : halfBlocks(pixels, blocks));
+  } catch (error) {
+    await ui.note(`no preview: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,63 @@
+import { tmpdir } from 'node:os';
+import type { Post } from '../../client/target.ts';
+import { usageError } from '../../errors.ts';
+import { BlockWriter } from '../../files/block-writer.ts';
+import { randomNonce } from '../../files/temp-file.ts';
+import { createCiByteGuard, isReadByCi } from '../../terminal/ci-commands.ts';
+import type { Context } from '../run/context.ts';
+import type { Session } from '../run/session.ts';
+
+/** Flags that mean nothing where the reply is only handed on. */
+interface RawFlags {
+  raw?: boolean | undefined;
+  count?: number | undefined;
+  output?: string | undefined;
+  sidecar?: boolean | undefined;
+  preview?: boolean | undefined;
+  strict?: boolean | undefined;
+}
+
+/** Throws GatewayError usage for what `--raw` would silently leave undone. */
+export function checkRaw(flags: RawFlags): void {
+  if (!flags.raw) return;
+  if ((flags.count ?? 1) > 1)
+    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
+  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
+  if (idle === undefined) return;
+  const flag = idle === 'output' ? '-o' : `--${idle}`;
+  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
+}
+
+/**
+ * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's
+ * runner reads along, the body cannot give it commands.
+ */
+export async function sendRaw(session: Session, post: Post, context: Context): Promise<void> {
+  const { stdout, env } = context.io;
+  const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
+  const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
+  if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: the terminal obeys what stands in the reply');
+  let failedBody: Uint8Array | undefined;
+  try {
+    const { reply } = await session.send(post, { onFailedBody: (body) => (failedBody = body) });
+    // Of an attempt before it.
+    failedBody = undefined;
+    if (stdout.isFile) await writeAndKeep(reply.body, context);
+    else for await (const chunk of reply.body) await print(chunk);
+  } finally {
+    if (failedBody !== undefined) await print(failedBody);
+  }
+}
+
+/** The disk behind a file may be full: a copy goes along, and is thrown away when all was written (faults.md 2c). */
+async function writeAndKeep(body: AsyncIterable<Uint8Array>, { io, report, atEnd }: Context): Promise<void> {
+  const copy = new BlockWriter({ folder: tmpdir(), nonce: randomNonce });
+  atEnd(() => copy.discard());
+  for await (const chunk of body) {
+    await copy.write(chunk);
+    await io.stdout.write(chunk);
+  }
+  await copy.end();
+  if (io.stdout.failure === undefined || copy.path === undefined) return;
+  report.lost.body = { content: { file: copy.path } };
+}

@@ -1,0 +1,56 @@
+import type { GatewayError } from '../../errors.ts';
+import { redactHeaders } from '../../settings/redact.ts';
+import type { HttpReply, HttpRequest } from '../../transport/types.ts';
+import type { RetryNotice } from '../../transport/retry-types.ts';
+import type { Usage } from '../../formats/content/types.ts';
+import { timeText } from '../../time-text.ts';
+import type { Context } from '../run/context.ts';
+
+/** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
+export function tellRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
+  if (!context.ui.isVerbose) return;
+  void context.ui.detail(`> POST ${request.url.href} (${request.body.bytes} bytes)`);
+  tellHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
+}
+
+/** The reply's head, for `--verbose`. */
+export function tellReply(reply: HttpReply, context: Context): void {
+  if (!context.ui.isVerbose) return;
+  void context.ui.detail(`< HTTP ${reply.status}`);
+  tellHeaders('<', redactHeaders(reply.headers, context.ui.redact), context);
+}
+
+function tellHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui }: Context): void {
+  for (const [name, value] of Object.entries(shown)) void ui.detail(`${mark} ${name}: ${value}`);
+}
+
+/** One line a retry: what failed, whether it may be paid for twice, and how long the wait is. */
+export function tellRetry({ error, waitMs, attempt, retries }: RetryNotice, { ui }: Context): void {
+  const billed = error.billed === 'unknown' ? '; it may have been billed' : '';
+  void ui.note(`${whatFailed(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`);
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  408: 'the gateway timed out',
+  429: 'rate limited',
+  500: 'the gateway failed',
+  502: 'the gateway failed',
+  503: 'the gateway is not available',
+  504: 'the gateway timed out',
+  529: 'the gateway is overloaded',
+};
+
+/** `rate limited (429): slow down`: a status that has a word needs neither its class nor its name beside it. */
+function whatFailed({ message, details }: GatewayError): string {
+  const words = statusWords[details.status ?? 0];
+  if (words === undefined) return message;
+  const said = /^the gateway answered \d+(?: \([^)]*\))?(: .*)?$/s.exec(message)?.[1] ?? '';
+  return `${words} (${details.status})${said.replace(/\.$/, '')}`;
+}
+
+/** Token counts, for `--verbose`. */
+export async function tellUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
+  if (!ui.isVerbose) return;
+  const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
+  if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);
+}

@@ -1,0 +1,36 @@
+import type { SessionMessage } from '../../chat/message.ts';
+import type { Post } from '../../client/target.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Attached } from '../input/attachments.ts';
+import type { Context } from '../run/context.ts';
+import { compileSchema, type SchemaCheck } from '../input/schema.ts';
+
+/** What a request is built with beside its words and flags. */
+export interface Building {
+  context: Context;
+  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens'>;
+  /** Replaced where many requests share a schema. */
+  compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
+  /** What was said in a session before. */
+  earlier?: readonly SessionMessage[] | undefined;
+}
+
+/** A request that is ready to be shown or sent, and what its answer is held against. */
+export interface BuiltRequest {
+  post: Post;
+  model: string;
+  prompt: string | undefined;
+  /** The `--schema` that the answer must fit. */
+  check: SchemaCheck | undefined;
+  /** Input pictures. */
+  inputs: readonly Attached[];
+}
+
+/** Compiles what stands behind `--schema`, if anything does. Throws GatewayError usage. */
+export async function schemaCheck(
+  schema: JsonValue | undefined,
+  { compile = compileSchema }: Building,
+): Promise<SchemaCheck | undefined> {
+  return schema === undefined ? undefined : compile(schema);
+}

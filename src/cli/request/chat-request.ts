@@ -1,0 +1,63 @@
+import { lastSystem, type SessionMessage, wireMessage } from '../../chat/message.ts';
+import { withOpenCalls } from '../../chat/tool-results.ts';
+import { messagesPost } from '../../client/messages.ts';
+import { usageError } from '../../errors.ts';
+import type { Body } from '../../upload.ts';
+import { readDocuments, readImages } from '../input/attachments.ts';
+import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
+import { type ChatFlags, type ChatParts, chatBody } from '../../commands/chat/input.ts';
+import { readBodyFiles } from './content-input.ts';
+import { type FileOrJson, readListFlag } from '../input/input-files.ts';
+import { type PromptFlags, readPrompt } from '../input/prompt.ts';
+
+/** Flags that shape a request of `chat`, as they were typed. */
+export type ChatRequestFlags = ChatFlags & PromptFlags & { image?: string[]; attach?: string[]; messages?: FileOrJson };
+
+/** The request of `chat`. Throws GatewayError usage. */
+export async function buildChatRequest(
+  words: readonly string[],
+  flags: ChatRequestFlags,
+  building: Building,
+): Promise<BuiltRequest> {
+  const { context, settings } = building;
+  const read = await readBodyFiles(flags, context);
+  const check = await schemaCheck(read.schema, building);
+  const { earlier } = building;
+  if (earlier && read.body?.['messages'] !== undefined) throw twice('--body');
+  if (earlier && flags.messages !== undefined) throw twice('--messages');
+  const messages =
+    flags.messages === undefined
+      ? earlier?.map(wireMessage)
+      : await readListFlag('--messages', flags.messages, { key: 'messages', context });
+  const inputs = await readImages(flags.image ?? [], context);
+  const inline = [...inputs, ...(await readDocuments(flags.attach ?? [], context))];
+  const optional = !earlier && (read.body !== undefined || flags.messages !== undefined);
+  const rules = { command: 'chat', readsStdin: true, optional, noStdin: settings.noStdin.value };
+  const prompt = await readPrompt(words, flags, context, rules);
+  const system = read.system ?? (earlier && lastSystem(earlier));
+  const request = chatRequest(flags, { ...read, system, messages, inline, prompt }, settings);
+  answerOpenCalls(request.post.body, earlier);
+  return { ...request, check, inputs };
+}
+
+/** The same of what was read. */
+export function chatRequest(
+  flags: ChatRequestFlags,
+  parts: Omit<ChatParts, 'model' | 'maxTokens'>,
+  { model: { value: model }, maxTokens }: Building['settings'],
+): BuiltRequest {
+  const body = chatBody(flags, { ...parts, model, maxTokens: maxTokens?.value });
+  return { post: messagesPost(body), model, prompt: parts.prompt, check: undefined, inputs: [] };
+}
+
+/** A session that ended with calls which nobody answered can still go on. */
+function answerOpenCalls(body: Body, earlier: readonly SessionMessage[] | undefined): void {
+  const { messages } = body;
+  const last = Array.isArray(messages) ? (messages.at(-1) as Body | undefined) : undefined;
+  const content = last?.['content'];
+  if (earlier && last && content !== undefined) last['content'] = withOpenCalls(content, earlier.at(-1));
+}
+
+function twice(flag: string): Error {
+  return usageError(`${flag} and the session both hold earlier turns`, 'keep one of them');
+}

@@ -1,0 +1,25 @@
+import { readAttachments } from '../input/attachments.ts';
+import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
+import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
+import { type PromptFlags, readPrompt } from '../input/prompt.ts';
+
+/** Flags that shape a request of `text`, as they were typed. */
+export type TextRequestFlags = ContentFlags & PromptFlags & { attach?: string[] };
+
+/** The request of `text`. Throws GatewayError usage. */
+export async function buildTextRequest(
+  words: readonly string[],
+  flags: TextRequestFlags,
+  building: Building,
+): Promise<BuiltRequest> {
+  const { context, settings } = building;
+  const files = await readBodyFiles(flags, context);
+  const { contents, toolConfig } = await readContentFiles(flags, context);
+  const read = { ...files, contents, toolConfig };
+  const check = await schemaCheck(read.schema, building);
+  const inline = await readAttachments(flags.attach ?? [], context);
+  const optional = read.body !== undefined || read.contents !== undefined;
+  const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value };
+  const prompt = await readPrompt(words, flags, context, rules);
+  return { ...contentRequest('text', flags, { ...read, prompt, inline }, settings), check };
+}

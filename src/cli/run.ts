@@ -1,0 +1,207 @@
+import { CommanderError } from 'commander';
+import { buildProgram, type Hooks } from './cli.ts';
+import { tree } from './command-tree.ts';
+import { commandOf, helpAsFlag } from './run/argv.ts';
+import type { Context, RootOptions } from './run/context.ts';
+import { emptyReport, type Report, resultDocument } from './output/document.ts';
+import { withFlags } from './output/flag-hints.ts';
+import { formatHelp } from './help/help.ts';
+import { createStdin } from './input/stdin.ts';
+import { createUi, noSecrets } from './run/ui.ts';
+import { isShown, shownDocument, throwParsed } from './run/usage-error.ts';
+import { type ErrorClass, GatewayError, messageOf, outcomes } from '../errors.ts';
+import { escapeForTerminal } from '../terminal/escape.ts';
+import { formatError } from '../terminal/error-text.ts';
+import { githubErrorLine } from '../terminal/github.ts';
+import { guardedOutput } from '../terminal/guarded-output.ts';
+import type { Io } from '../terminal/io.ts';
+import { jsonLine } from '../terminal/json-line.ts';
+import { lastingOutput } from '../terminal/lasting-output.ts';
+import { createStyle } from '../terminal/style.ts';
+import type { Command } from 'commander';
+
+/** How a run may be ended from outside. */
+export interface Ending {
+  signal: AbortSignal;
+  /** How long the work may take to end in order after the signal; a command that has more to finish raises it. */
+  patience: { ms: number };
+  /** Something that nobody waited for has failed: a bug, whatever the run says. */
+  bug?: { value: unknown } | undefined;
+}
+
+/** How a run ended. */
+export interface Ended {
+  exitCode: number;
+  error: GatewayError | undefined;
+}
+
+/** What is known of a run while it goes on; a failure at any moment can be told with it. */
+interface Run {
+  report: Report;
+  root: RootOptions;
+  redaction: typeof noSecrets;
+}
+
+/** Runs the program once: everything that is printed, printed; nothing of the process touched. Never throws. */
+export async function runProgram(argv: readonly string[], bare: Io, ending: Ending): Promise<Ended> {
+  const { stdout, stderr, env } = bare;
+  const io = { ...bare, stdout: guardedOutput(stdout, env), stderr: guardedOutput(stderr, env) };
+  const started = io.elapsed();
+  const run: Run = {
+    report: emptyReport(commandOf(argv, tree)),
+    root: rootBeforeParsing(argv),
+    redaction: noSecrets,
+  };
+  const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
+  let error = thrown === undefined ? undefined : asFailure(thrown.value);
+  if (run.root.json && !run.report.printed) {
+    const durationMs = io.elapsed() - started;
+    const unprinted = await attempt(() => printDocument(run, { error, durationMs, io }));
+    if (unprinted) error ??= await documentLost(asFailure(unprinted.value), run, io);
+  }
+  if (error) await attempt(() => printError(error as GatewayError, run, io));
+  return { exitCode: error?.exitCode ?? run.report.exitCode ?? outcomes.ok.code, error };
+}
+
+async function attempt(body: () => Promise<void>): Promise<{ value: unknown } | undefined> {
+  try {
+    await body();
+    return undefined;
+  } catch (value) {
+    return { value };
+  }
+}
+
+async function parseAndAct(
+  argv: readonly string[],
+  { io, ending, run }: { io: Io; ending: Ending; run: Run },
+): Promise<void> {
+  const written = { out: '', err: '' };
+  const hooks: Hooks = {
+    get columns() {
+      return io.stdout.columns;
+    },
+    out: (text) => void (written.out += text),
+    err: (text) => void (written.err += text),
+    act: (action, command) => {
+      run.root = rootOptions(command);
+      run.report = emptyReport(nameOf(command));
+      const ui = createUi(io, run.root, run.report);
+      run.redaction = ui;
+      const { signal, patience } = ending;
+      const lasting = { ...io, stdout: lastingOutput(io.stdout, signal) };
+      const context = {
+        io: lasting,
+        signal,
+        patience,
+        root: run.root,
+        ui,
+        stdin: createStdin(io, { note: (text) => void ui.note(text) }),
+        report: run.report,
+      };
+      return withCleanups(async (atEnd) => {
+        const thrown = await attempt(() => action({ ...context, atEnd }, command.args, command.opts()));
+        await endWriting(thrown, { ...context, atEnd });
+      });
+    },
+  };
+  const words = helpAsFlag(argv, tree);
+  const program = await buildProgram(words, hooks);
+  if (argv.length === 0) written.out = formatHelp(program, { full: false, width: hooks.columns });
+  const thrown =
+    argv.length === 0 ? undefined : await attempt(async () => void (await program.parseAsync(words, { from: 'user' })));
+  if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
+    run.report.own = shownDocument(thrown.value, written.out);
+    written.out = '';
+  }
+  if (written.out !== '') await io.stdout.write(written.out);
+  if (written.err !== '') await io.stderr.write(written.err);
+  if (thrown) await throwParsed(thrown.value, words, tree);
+}
+
+/** Throws how the action ended. What of a paid reply could not be written is kept first, while its files are there. */
+async function endWriting(thrown: { value: unknown } | undefined, context: Context): Promise<void> {
+  const { io, report } = context;
+  const failure = report.lost.failure ?? io.stdout.failure;
+  if (failure !== undefined) {
+    const { keepLost } = await import('./run/keep-reply.ts');
+    await keepLost(failure, thrown, context);
+  }
+  if (thrown) throw thrown.value;
+}
+
+/** The JSON document was the output, and the disk behind stdout is full. */
+async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
+  if (failure.class !== 'not-written') return failure;
+  const { keepReply } = await import('./run/keep-reply.ts');
+  report.lost.text = true;
+  return keepReply(failure, { report, io, redaction });
+}
+
+type Cleanup = () => Promise<void>;
+
+/** Runs the work, then what it registered, the last first; a cleanup that fails never hides how the work ended. */
+async function withCleanups(work: (atEnd: (cleanup: Cleanup) => void) => Promise<void>): Promise<void> {
+  const cleanups: Cleanup[] = [];
+  try {
+    await work((cleanup) => void cleanups.unshift(cleanup));
+  } finally {
+    for (const cleanup of cleanups) await attempt(cleanup);
+  }
+}
+
+function nameOf(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
+  return names.join(' ');
+}
+
+/** Root flags may stand before or behind the command's name, and between the words of a group. */
+function rootOptions(command: Command): RootOptions {
+  const found: RootOptions[] = [];
+  for (let at: Command | null = command; at; at = at.parent) found.unshift(at.opts<RootOptions>());
+  const merged = Object.assign({}, ...found) as RootOptions;
+  return { ...merged, color: found.every((options) => options.color !== false) };
+}
+
+/** The root flags that a mistake in argv is told by: then nothing is parsed. */
+function rootBeforeParsing(argv: readonly string[]): RootOptions {
+  const end = argv.indexOf('--');
+  const words = new Set(argv.slice(0, end < 0 ? undefined : end));
+  return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
+}
+
+/** Anything that is no GatewayError is a bug of ours: exit 1. */
+function asFailure(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return withFlags(error);
+  const bug = new GatewayError('internal', messageOf(error), {
+    hint: 'this is a bug; run it again with --debug and report it',
+    cause: error,
+  });
+  if (error instanceof Error && error.stack !== undefined) bug.stack = error.stack;
+  return bug;
+}
+
+async function printDocument(
+  run: Run,
+  { error, durationMs, io }: { error: GatewayError | undefined; durationMs: number; io: Io },
+): Promise<void> {
+  if (error?.class === 'closed') return;
+  const document = run.report.own ?? resultDocument(run.report, { error, durationMs, redaction: run.redaction });
+  await io.stdout.write(jsonLine(document));
+}
+
+/** A person who pressed Ctrl-C knows, and the shell tells of a death by signal; nobody reads behind a closed pipe. */
+const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hangup']);
+
+async function printError(error: GatewayError, run: Run, io: Io): Promise<void> {
+  if (silent.has(error.class)) return;
+  const { redact } = run.redaction;
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: run.root.color });
+  await io.stderr.write(`${formatError(error, redact, await style.failure(error.class))}\n`);
+  if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
+  if (io.env['GITHUB_ACTIONS'] !== 'true') return;
+  const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);
+  // As bytes: this one is meant for the runner.
+  await io.stderr.write(Buffer.from(`${line}\n`));
+}

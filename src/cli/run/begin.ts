@@ -1,0 +1,50 @@
+import type { Post } from '../../client/target.ts';
+import { usageError } from '../../errors.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { Context } from './context.ts';
+import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
+import { sendRaw } from '../output/raw.ts';
+import { openSession, readTarget, type Session } from './session.ts';
+import type { ConnectionFlags } from './settings.ts';
+import { showRequest, type StdoutFlags } from '../output/show-request.ts';
+
+interface Beginning {
+  flags: ConnectionFlags & StdoutFlags;
+  context: Context;
+  settings: Settings;
+  /** A session keeps the answer, whoever reads stdout. */
+  isKept?: boolean;
+}
+
+/** What a command needs to send its request and to publish the pictures of the reply. */
+interface Begun {
+  images: ImageOutput;
+  session: Session;
+}
+
+/**
+ * Between a command's request and its sending: the output is checked, then the key read and the connections opened.
+ * Undefined where nothing is left to do: the request was shown (`--dry-run`, `--curl`), or its reply handed on (`--raw`).
+ */
+export async function begin(
+  post: Post,
+  plan: ImagePlan,
+  { flags, context, settings, isKept = false }: Beginning,
+): Promise<Begun | undefined> {
+  const target = await readTarget(settings, context);
+  await checkShownOutput(plan, context);
+  if (await showRequest(post, target, { flags, context, settings })) return undefined;
+  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
+  const images = await planImages(plan, context);
+  const session = await openSession(settings, flags, context);
+  context.atEnd(() => session.close());
+  if (!flags.raw) return { images, session };
+  await sendRaw(session, post, context);
+  return undefined;
+}
+
+/** Throws GatewayError usage where the answer would be paid for and lost. */
+function requireStdout({ io }: Context): void {
+  if (io.stdout.isClosed)
+    throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import type { KeptReply } from '../../recovery/types.ts';
+import { leaveTempFiles, writeRecovery } from '../../recovery/write-recovery.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import { userFolders } from '../../settings/folders.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Io } from '../../terminal/io.ts';
+import type { Context } from './context.ts';
+import { hintOf } from '../output/flag-hints.ts';
+import { type Report, resultDocument } from '../output/document.ts';
+
+/** What a reply is kept from. */
+interface Keeping {
+  report: Report;
+  io: Io;
+  redaction: Redaction;
+}
+
+/**
+ * Keeps a paid reply that could not be written, in one recovery file, and says in the error's hint how to write it out
+ * (design.md section 4, code 12). Where no file can be written either, the hint names what is left.
+ */
+export async function keepReply(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
+  if (!hasReply(keeping.report)) return failure;
+  const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
+  const told = [hint, hintOf(failure)].filter((line) => line !== undefined).join('\n');
+  return failure.but({ hint: told, reason: undefined, value: undefined, sent: 'yes' });
+}
+
+/**
+ * Keeps what an action could not write, and throws what that means (exit 12). Returns where the action ended in a way that
+ * counts for more: by a signal, with its reader gone, or by a bug.
+ */
+export async function keepLost(
+  failure: GatewayError,
+  thrown: { value: unknown } | undefined,
+  { io, report, ui }: Context,
+): Promise<void> {
+  report.lost.text = io.stdout.failure !== undefined && !report.command.startsWith('image');
+  const told = await keepReply(failure, { report, io, redaction: ui });
+  if (thrown === undefined || !outranks(thrown.value)) throw told;
+  if (report.kept !== undefined) await ui.warn(recoverHint(report.kept));
+}
+
+function outranks(thrown: unknown): boolean {
+  return !(thrown instanceof GatewayError) || endings.has(thrown.class);
+}
+
+const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed', 'internal']);
+
+function hasReply({ kept, result, attempts, lost }: Report): boolean {
+  return (
+    kept !== undefined || lost.body !== undefined || lost.images.length > 0 || (result !== undefined && attempts > 0)
+  );
+}
+
+async function keep({ report, io, redaction }: Keeping): Promise<string> {
+  if (report.kept !== undefined) return recoverHint(report.kept);
+  if (isOnDisk(report))
+    return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
+  const reply = keptReply({ report, io, redaction });
+  const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
+  try {
+    report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
+    return recoverHint(report.kept);
+  } catch (error) {
+    const left = await leaveTempFiles(reply, id);
+    if (left.length === 0) throw error;
+    return `no recovery file could be written (${writeReason(error)}); the bytes are in: ${left.join(' ')}`;
+  }
+}
+
+/** Only the lines that name the pictures could not be printed. */
+function isOnDisk({ lost, images }: Report): boolean {
+  return !lost.text && lost.images.length === 0 && lost.body === undefined && images.some(({ path }) => path !== '-');
+}
+
+function recoverHint(path: string): string {
+  return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}`;
+}
+
+function keptReply({ report, io, redaction }: Keeping): KeptReply {
+  const { lost } = report;
+  return {
+    savedAt: new Date(io.now()).toISOString(),
+    command: report.command,
+    printsText: lost.text,
+    document: resultDocument(report, { error: undefined, durationMs: 0, redaction }),
+    images: lost.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
+    body: lost.body,
+  };
+}
+
+/** The user's state folder, then the one for temporary files (faults.md 2c). */
+export async function recoveryFolders(): Promise<string[]> {
+  const state = await userFolders().then(
+    (folders) => [join(folders.state, 'recovered')],
+    () => [],
+  );
+  return [...state, tmpdir()];
+}

@@ -1,0 +1,133 @@
+import type { Command, CommanderError } from 'commander';
+import { type GatewayError, usageError } from '../../errors.ts';
+import { flagOfField } from '../flags/flag-of-field.ts';
+import { commandBehind, type Names, typedNames, wordsOf } from './argv.ts';
+import { settingFor } from '../flags/fields-without-flags.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
+import { firstExample, namesOf } from '../help/help.ts';
+import { keyInArgv } from './settings.ts';
+import { explainUnknownCommand } from './unknown-command.ts';
+
+/** What was typed, and where commander found the mistake. */
+export interface Typed {
+  argv: readonly string[];
+  names: Names;
+  command: Command | undefined;
+}
+
+/**
+ * What a mistake in argv means, in our words. The message never repeats what stands behind `=` of an unknown flag, nor the
+ * rest of a short one: it may be a key.
+ */
+export function explainMistake(error: CommanderError, typed: Typed): GatewayError {
+  const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1]?.replace(/^one of /, '');
+  switch (error.code) {
+    case 'commander.help':
+      return usageError('a command is missing', 'choose one from the list above');
+    case 'commander.unknownOption':
+      return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, typed);
+    case 'commander.unknownCommand':
+      return explainUnknownCommand(typed, suggestion);
+    case 'commander.missingArgument':
+      return usageError(first, missingHint(typed), error);
+    case 'commander.optionMissingArgument':
+      return usageError(first.replace(' argument missing', ' needs a value'), helpHint(typed), error);
+    default:
+      return usageError(first, helpHint(typed), error);
+  }
+}
+
+function explainFlag(word: string, suggestion: string | undefined, typed: Typed): GatewayError {
+  const { argv, names } = typed;
+  const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
+  if (flag === '--api-key') return keyInArgv();
+  const behind = isRequestFlag(flag) ? commandBehind(flag, argv, names) : undefined;
+  if (behind !== undefined)
+    return usageError(`unknown flag ${flag} before the command`, `put it behind: gateway-cli ${behind} ${flag}`);
+  if (!hasCommand(typed)) {
+    if (argv[0]?.startsWith('-') === false) return explainUnknownCommand(typed, undefined);
+    if (isRequestFlag(flag))
+      return usageError(`unknown flag ${flag} before the command`, `a command comes first: gateway-cli text ${flag}`);
+  }
+  return explainSwitch(word, typed) ?? explainDashes(word, typed) ?? explainUnknownFlag(flag, suggestion, typed);
+}
+
+function isRequestFlag(flag: string): boolean {
+  const tables = [connectionFlags, bodyFlags, outputFlags];
+  return tables.some((table) => Object.values(table).some(({ flags }) => flags.split(/[ ,]+/).includes(flag)));
+}
+
+function hasCommand({ argv, names }: Typed): boolean {
+  return typedNames(wordsOf(argv), names).length > 0;
+}
+
+/** `--json=1` */
+function explainSwitch(word: string, { command }: Typed): GatewayError | undefined {
+  const [, name = ''] = /^(--[a-z_-]+)=/i.exec(word) ?? [];
+  const known = command?.options.find(({ long }) => long === name);
+  const isSwitch = name === '--help' || (known && !known.required && !known.optional);
+  return isSwitch ? usageError(`${name} takes no value`, `write ${name}, or leave it out`) : undefined;
+}
+
+/** A prompt that begins with a dash: `- item one`, or `-hello`, of which commander takes the `-h` for a flag. */
+function explainDashes(word: string, typed: Typed): GatewayError | undefined {
+  const taken = `an argument that begins with '-' is taken for a flag`;
+  if (word.startsWith('--')) return undefined;
+  if (word.includes(' ')) return usageError(taken, `put -- in front of it: ${nameOf(typed)} -- '- item one'`);
+  if (!word.startsWith('-h') || word.length < 3) return undefined;
+  const lines = [takesPrompt(typed) && behindDashes(word, typed), `for the help: ${nameOf(typed)} --help`];
+  return usageError(taken, lines.filter((line) => line !== false).join('\n'));
+}
+
+function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: Typed): GatewayError {
+  const message = `unknown flag ${flag}`;
+  const known = knownFlag(flag, typed);
+  if (known !== undefined) return usageError(message, `did you mean: ${known}`);
+  if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag))
+    return usageError(message, 'a key is set by GATEWAY_API_KEY or --api-key-file <path>');
+  const setting = settingOf(flag, typed);
+  if (setting !== undefined) return usageError(message, `the field has no flag of its own: ${setting}`);
+  if (suggestion !== undefined) return usageError(message, `did you mean: ${suggestion}`);
+  const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
+  return usageError(message, isCluster ? `${behindDashes(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
+}
+
+/** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens is meant, and no key. */
+const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
+
+/** The flag of this command for a field that was typed by its name on the wire: `--maxTokens`, `--stop-sequences`. */
+function knownFlag(flag: string, { command }: Typed): string | undefined {
+  const limit = /total/i.test(flag) ? '--max-tokens-total' : '--max-tokens';
+  const meant = tokenLimit.test(flag) ? limit : flagOfField(flag.replaceAll('-', ''));
+  return command?.options.some(({ long }) => long === meant) ? meant : undefined;
+}
+
+function settingOf(flag: string, { argv, names, command }: Typed): string | undefined {
+  const behind = command?.parent ? namesOf(command).replace('gateway-cli ', '') : commandBehind(flag, argv, names);
+  return behind === undefined ? undefined : settingFor(flag, behind);
+}
+
+function takesPrompt({ command }: Typed): boolean {
+  return command?.options.some(({ long }) => long === '--prompt') === true;
+}
+
+/** Of the word as it was typed only the beginning: the rest may be a key. */
+function behindDashes(word: string, typed: Typed): string {
+  const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
+  return `a prompt that begins so goes behind --: ${nameOf(typed)} -- '${whole.slice(0, 2)}…'`;
+}
+
+function missingHint(typed: Typed): string {
+  const example = typed.command && firstExample(typed.command);
+  return example === undefined ? helpHint(typed) : `for example: ${example}\n${helpHint(typed)}`;
+}
+
+function helpHint(typed: Typed): string {
+  return `see: ${nameOf(typed)} --help`;
+}
+
+/** `gateway-cli config get`, as it was typed: without the word of a group's default. */
+function nameOf({ argv, names }: Typed): string {
+  return ['gateway-cli', ...typedNames(wordsOf(argv), names)].join(' ');
+}

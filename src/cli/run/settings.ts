@@ -1,0 +1,79 @@
+import { type GatewayError, usageError } from '../../errors.ts';
+import { readConfig } from '../../settings/file.ts';
+import { configPath } from '../../settings/folders.ts';
+import { readHeaderFlags } from '../../settings/headers.ts';
+import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
+import type { Settings, SettingsInput } from '../../settings/settings.ts';
+import type { Use } from '../../settings/types.ts';
+import type { Context } from './context.ts';
+import { checkCassetteFlags, noModelToReplay } from './cassettes.ts';
+import { readUserFile } from '../input/input-files.ts';
+
+/** The flags of `connectionFlags`, as they were typed. */
+export interface ConnectionFlags {
+  model?: string;
+  baseUrl?: string;
+  apiKeyFile?: string;
+  apiKey?: string | true;
+  auth?: string;
+  header?: string[];
+  headerNames?: string;
+  cacert?: string;
+  clientCert?: string;
+  clientKey?: string;
+  allowHttp?: true;
+  timeout?: string;
+  retries?: number;
+  retryMaxTime?: number;
+  retrySafeOnly?: true;
+  offline?: true;
+  record?: string;
+  replay?: string;
+  replaySpeed?: number;
+}
+
+/** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
+export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
+  if (apiKey !== undefined) throw keyInArgv();
+}
+
+/** What `--api-key` means wherever it stands. */
+export function keyInArgv(): GatewayError {
+  return usageError(
+    '--api-key would show the key to every user of this machine',
+    'set GATEWAY_API_KEY, or use --api-key-file <path>',
+  );
+}
+
+/** Settings for one use: flag > environment > profile > default (design.md section 3). Throws GatewayError usage or auth. */
+export async function readSettings(
+  flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined },
+  context: Context,
+  use: Use,
+): Promise<Settings> {
+  refuseKeyInArgv(flags);
+  checkCassetteFlags(flags);
+  const { io, root, ui } = context;
+  const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
+  const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  const input: SettingsInput = {
+    use,
+    env: io.env,
+    config,
+    flags: {
+      ...flags,
+      noStdin: flags.stdin === false,
+      replay: flags.replay !== undefined,
+      profile: root.profile,
+      headers: await readHeaderFlags(flags.header ?? [], readText),
+    },
+  };
+  if (flags.replay !== undefined && !surveySettings(input).model)
+    throw await noModelToReplay(flags.replay, context, use);
+  const settings = resolveSettings(input);
+  const { key } = settings;
+  // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
+  if (key.kind === 'file' && key.path === '-' && flags.replay === undefined) context.stdin.reserve('--api-key-file');
+  for (const warning of settings.warnings) await ui.warn(warning);
+  return settings;
+}

@@ -1,0 +1,27 @@
+import type { Answer } from '../../client/content.ts';
+import type { Result } from '../../client/result.ts';
+import { doubtOf, judge, type Wanted } from '../../client/verdict.ts';
+import type { Context } from './context.ts';
+import { hintOf } from '../output/flag-hints.ts';
+import { tellUsage } from '../output/tell.ts';
+
+/**
+ * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in
+ * the report by then.
+ */
+export async function settle({ result, error }: Answer, wanted: Wanted, context: Context): Promise<void> {
+  await tellUsage(result.usage, context);
+  for (const warning of result.warnings) await context.ui.warn(warning);
+  if (error) throw error;
+  const verdict = judge(result, wanted);
+  if (verdict) throw verdict;
+  const doubt = doubtOf(result);
+  if (doubt) await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
+  await noteToolCalls(result, context);
+}
+
+/** Tool calls alone leave stdout empty; the reader is told why (design.md section 1). */
+async function noteToolCalls({ text, toolCalls, images }: Result, { root, ui }: Context): Promise<void> {
+  if (root.json || text !== '' || images.length > 0 || toolCalls.length === 0) return;
+  await ui.note(`the model calls ${toolCalls.map((call) => call.name).join(', ')}; --json shows the input`);
+}

@@ -1,0 +1,73 @@
+import { createRedaction, type Redaction } from '../../settings/redact.ts';
+import type { Secret } from '../../settings/secret.ts';
+import { type Progress, startProgress } from '../../terminal/progress.ts';
+import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
+import type { Io } from '../../terminal/io.ts';
+import { createStyle } from '../../terminal/style.ts';
+import type { RootOptions } from './context.ts';
+import type { Report } from '../output/document.ts';
+
+/** What people see beside the payload: all of it on stderr. */
+export interface Ui extends Redaction {
+  /** A line about what happens; silent with `--quiet`. */
+  note(text: string): Promise<void>;
+  /** Something that the user should know of; also in the JSON document. */
+  warn(text: string): Promise<void>;
+  /** Lines for `--verbose`. */
+  detail(text: string): Promise<void>;
+  /** These are redacted from here on: keys are known only after the settings are read. */
+  hide(secrets: readonly Secret[]): void;
+  /** A spinner, on terminals only. `timed` is false where the text tells the time itself. */
+  progress(text: string, options?: { timed?: boolean }): Progress;
+  /** What the model thinks aloud, with `--thinking`. */
+  think(text: string): Promise<void>;
+  /** Something drawn: written as it is, escape sequences and all. */
+  show(drawing: string): Promise<void>;
+  readonly isVerbose: boolean;
+}
+
+/** Of a run that knows no secrets yet. */
+export const noSecrets: Redaction = createRedaction([]);
+
+/** Builds the Ui of one command. */
+export function createUi(io: Io, root: RootOptions, report: Report): Ui {
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
+  let redaction = noSecrets;
+  const redact = (text: string) => redaction.redact(text);
+  let running: Progress | undefined;
+  const line = async (text: string) => {
+    running?.clear();
+    await io.stderr.write(`${text}\n`);
+  };
+  return {
+    isVerbose: root.verbose === true,
+    async note(text) {
+      if (!root.quiet) await line(escapeLine(redact(text)));
+    },
+    async warn(text) {
+      report.warnings.push(redact(text));
+      if (!root.quiet) await line(await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`));
+    },
+    async detail(text) {
+      if (root.verbose) await line(escapeLine(redact(text)));
+    },
+    hide(secrets) {
+      redaction = createRedaction(secrets);
+    },
+    redact,
+    clean: (value) => redaction.clean(value),
+    async think(text) {
+      running?.stop();
+      await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));
+    },
+    async show(drawing) {
+      running?.stop();
+      await io.stderr.write(Buffer.from(drawing));
+    },
+    progress(text, { timed } = {}) {
+      const quiet = root.quiet === true || root.verbose === true;
+      running = startProgress({ io, text, quiet, color: root.color, timed });
+      return running;
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import type { SessionFile } from '../../chat/session-file.ts';
+import type { Body } from '../../upload.ts';
+import { begin } from '../../cli/run/begin.ts';
+import type { AllChatFlags } from '../../cli/request/chat-flags.ts';
+import { endLine } from './print.ts';
+import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import { resumeSession } from './session.ts';
+import { openTools } from './tools.ts';
+import { askTurn, storableTurn, type Turned } from './turn.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { chatFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { warnOfNoImage } from '../../cli/output/pictures.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
+import { checkRaw } from '../../cli/output/raw.ts';
+import { checkSchema } from '../../cli/input/schema.ts';
+import { readSettings } from '../../cli/run/settings.ts';
+import { settle } from '../../cli/run/settle.ts';
+import { checkStdoutOwner } from '../../cli/output/show-request.ts';
+
+/** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
+export function chatCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
+  setExamples(command, [
+    'gateway-cli chat                                  # a conversation, on a terminal',
+    'git diff | gateway-cli chat "write a commit message"',
+    'gateway-cli chat -i diagram.png "what is missing here?"',
+    'gateway-cli chat --session trip "three days in Rome"',
+    'gateway-cli chat --session trip "and with children?"',
+    'gateway-cli chat --tools tools.json --tool-exec \'get_weather=./weather.sh\' "weather in Rome?"',
+  ]);
+  addFlags(command, 'Flags', chatFlags);
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Output', outputFlags);
+  return (context, words, flags) => runChat(words, flags as AllChatFlags, context);
+}
+
+async function runChat(words: readonly string[], flags: AllChatFlags, context: Context): Promise<void> {
+  checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
+  checkRaw(flags);
+  const settings = await readSettings(flags, context, 'chat');
+  const resumed = await resumeSession(flags, context);
+  if (isInteractive(words, flags, context)) {
+    const { runInteractive } = await import('./interactive.ts');
+    return runInteractive(flags, { context, settings, resumed });
+  }
+  const earlier = resumed?.earlier;
+  const { post, model, prompt, check } = await buildChatRequest(words, flags, { context, settings, earlier });
+  const tools = await openTools(flags, post.body, { context });
+  const { output, force, dryRun, maxImages } = flags;
+  const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
+  const isKept = resumed?.file !== undefined;
+  const begun = await begin(post, plan, { flags, context, settings, isKept });
+  if (!begun) return;
+
+  const { images, session } = begun;
+  const timeoutMs = settings.timeoutMs.value;
+  const { signal } = context;
+  const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
+  const wanted = { images: 0, requireComplete: flags.requireComplete === true };
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
+  await settle(turned.answer, wanted, context);
+  await warnOfNoImage(flags, context);
+  if (check) checkSchema(check, turned.answer.result.text);
+  if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
+}
+
+/** A turn that ended well goes into the session; what failed or was cut does not. */
+async function keepTurn(
+  turned: Turned,
+  { file, body, context }: { file: SessionFile; body: Body; context: Context },
+): Promise<void> {
+  const at = new Date(context.io.now()).toISOString();
+  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at, redaction: context.ui });
+  if (turn) await file.append(turn);
+  else await context.ui.warn('the answer holds nothing that a session can keep');
+}
+
+/** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
+function isInteractive(words: readonly string[], flags: AllChatFlags, { io, root }: Context): boolean {
+  if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
+  const { prompt, promptFile, messages, body, raw, jsonl, dryRun, curl } = flags;
+  const given = [prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, root.json];
+  if (words.length > 0 || given.some((value) => value !== undefined)) return false;
+  const readers = [
+    flags.systemFile,
+    flags.tools,
+    flags.schema,
+    flags.apiKeyFile,
+    ...(flags.image ?? []),
+    ...(flags.attach ?? []),
+  ];
+  return !readers.includes('-');
+}

@@ -1,0 +1,80 @@
+import { Argument, type Command } from 'commander';
+import { complete, type Completion, type Sources } from './complete.ts';
+import { scripts, type Shell, shells } from './scripts.ts';
+import { splitLine } from './split-line.ts';
+import { usageError } from '../../errors.ts';
+import { listSessions, sessionsFolder } from '../../chat/session-folder.ts';
+import { readConfig } from '../../settings/file.ts';
+import { configPath } from '../../settings/folders.ts';
+import { modelVariables } from '../../settings/pick-values.ts';
+import type { Config } from '../../settings/types.ts';
+import { configKeys, valuesOfKey } from '../config/keys.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { quote } from '../../cli/flags/values.ts';
+import { setExamples } from '../../cli/help/help.ts';
+
+/** `completion <shell>`: prints the script that a shell loads. */
+export function completionCommand(command: Command): Action {
+  const argument = new Argument('<shell>', shells.join(', '));
+  argument.argChoices = [...shells];
+  command.addArgument(argument).usage('<bash|zsh|fish|powershell> [flags]');
+  setExamples(command, [
+    'eval "$(gateway-cli completion bash)"          # in ~/.bashrc',
+    'source <(gateway-cli completion zsh)           # in ~/.zshrc, behind compinit',
+    'gateway-cli completion fish | source           # in ~/.config/fish/config.fish',
+    'gateway-cli completion powershell | Out-String | Invoke-Expression',
+  ]);
+  return async ({ io, root, report }, [name = '']) => {
+    const shell = shells.find((known) => known === name);
+    if (shell === undefined)
+      throw usageError(`there is no completion for ${quote(name)}`, `shells are ${shells.join(', ')}`);
+    if (root.json) report.own = { schema: 'gateway-cli/completion@1', ok: true, shell, script: scripts[shell] };
+    else await io.stdout.write(scripts[shell]);
+  };
+}
+
+/** `__complete <shell> …`: what the scripts ask at every TAB. The program itself is the source, so nothing goes stale. */
+export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
+  command.argument('[words...]');
+  return async (context, [shell = '', ...rest]) => {
+    const takesLine = shell === 'bash' || shell === 'powershell';
+    const line = takesLine ? splitLine(rest[0] ?? '').slice(1) : rest;
+    const found = await complete(await openTree(line), line, sourcesOf(context));
+    await context.io.stdout.write(lines(found, { shell: shell as Shell, current: line.at(-1) ?? '' }));
+  };
+}
+
+/** bash replaces only what stands behind the last `=` or `:` of a word, zsh what stands behind `--flag=`. */
+function lines({ candidates, rest }: Completion, { shell, current }: { shell: Shell; current: string }): string {
+  const flag = /^--[^=]*=/.exec(current)?.[0] ?? '';
+  const cuts = { bash: /^.*[=:]/.exec(current)?.[0] ?? '', zsh: flag, fish: '', powershell: '' };
+  const cut = (cuts[shell] ?? '').length;
+  const rows = candidates.map(({ value, text }) => (text === '' ? value.slice(cut) : `${value.slice(cut)}\t${text}`));
+  return [...rows, `:${rest}`].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
+}
+
+/** A broken config or a missing home is no reason to complete nothing else. */
+function orNone(read: () => Promise<string[]>): Promise<string[]> {
+  return read().catch(() => []);
+}
+
+function sourcesOf({ io }: Context): Sources {
+  const config = async (): Promise<Config> => (await readConfig(await configPath({ env: io.env, cwd: io.cwd }))).config;
+  return {
+    models: (words) => orNone(async () => modelsOf(await config().catch(() => undefined), words, io.env)),
+    profiles: () => orNone(async () => Object.keys((await config()).profiles)),
+    sessions: () => orNone(async () => (await listSessions(await sessionsFolder())).map(({ name }) => name)),
+    keys: () => configKeys,
+    valuesOf: valuesOfKey,
+  };
+}
+
+/** Models of the profile and the environment; offline the local ones. */
+function modelsOf(config: Config | undefined, words: readonly string[], env: Context['io']['env']): string[] {
+  if (words.includes('--offline')) return ['local-text', 'local-chat', 'local-image', 'local-edit'];
+  const at = words.indexOf('--profile');
+  const name = (at < 0 ? undefined : words[at + 1]) ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
+  const models = Object.values(config?.profiles[name]?.models ?? {});
+  const all = [...Object.values(modelVariables).flatMap((names) => names.map((variable) => env[variable])), ...models];
+  return [...new Set(all.filter((model) => model !== undefined && model !== ''))] as string[];
+}

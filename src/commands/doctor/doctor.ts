@@ -1,0 +1,155 @@
+import type { Command } from 'commander';
+import { checkAddress } from './address.ts';
+import type { Check } from './types.ts';
+import { GatewayError, outcomes } from '../../errors.ts';
+import type { Secret } from '../../settings/secret.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import { createStyle, type Style } from '../../terminal/style.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import type { Live } from './live.ts';
+import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './settings.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { connectionFlags } from '../../cli/flags/shared.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
+import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
+import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
+
+const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
+
+/** Of the connection's flags those that decide whether a request would come through. */
+const wayFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
+
+interface Flags extends ConnectionFlags {
+  live?: true;
+}
+
+/** `doctor`: looks at everything between this shell and the gateway, and says how to mend what is not right. */
+export function doctorCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, [
+    'gateway-cli doctor',
+    'gateway-cli doctor --live      # sends three requests of a few tokens, which may be billed',
+    'gateway-cli doctor --json | jq -r \'.checks[] | select(.state == "failed") | .fix\'',
+  ]);
+  setNotes(command, ['Exit 0 when nothing failed, else the code of the first failure. Keys are never shown.']);
+  addFlags(command, 'Flags', {
+    live: { flags: '--live', text: 'send the smallest request of each format; may be billed' },
+  });
+  addFlags(command, 'Connection', wayFlags);
+  return (context, _words, flags) => runDoctor(flags as Flags, context);
+}
+
+async function runDoctor(flags: Flags, context: Context): Promise<void> {
+  refuseKeyInArgv(flags);
+  const { io, root, report } = context;
+  const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
+  const checks: Check[] = [];
+  const settings: Surveyed['rows'] = [];
+  for await (const check of examine(flags, context, settings)) {
+    const { text, fix } = check;
+    const shown = {
+      ...check,
+      text: context.ui.redact(text),
+      ...(fix !== undefined && { fix: context.ui.redact(fix) }),
+    };
+    checks.push(shown);
+    if (!root.json) await io.stdout.write(await lineOf(shown, style));
+  }
+  const failed = checks.filter(({ state }) => state === 'failed');
+  const first = failed[0];
+  const exitCode = first ? outcomes[first.class ?? 'internal'].code : 0;
+  report.own = { schema: 'gateway-cli/doctor@1', ok: first === undefined, exitCode, checks, settings };
+  if (first === undefined) return;
+  const count = failed.length === 1 ? 'one check' : `${failed.length} checks`;
+  throw new GatewayError(first.class ?? 'internal', `${count} failed: ${failed.map(({ name }) => name).join(', ')}`, {
+    hint: first.fix,
+    sent: 'no',
+  });
+}
+
+/** In the order in which a request would meet them; what cannot be known after a failure is left out. */
+async function* examine(flags: Flags, context: Context, settings: Surveyed['rows']): AsyncGenerator<Check> {
+  yield checkRuntime();
+  const { check, config } = await checkConfigFile(context);
+  yield check;
+  if (config === undefined) return;
+  let surveyed: Surveyed;
+  try {
+    surveyed = await survey(flags, config, context);
+  } catch (error) {
+    return yield failedCheck('settings', error);
+  }
+  settings.push(...surveyed.rows);
+  for (const { key, value, from } of surveyed.rows)
+    yield { name: 'setting', state: 'ok', text: `${key} = ${value} (${from})` };
+  yield* examineGateway(surveyed, flags, context);
+}
+
+async function* examineGateway(surveyed: Surveyed, flags: Flags, context: Context): AsyncGenerator<Check> {
+  const { offline } = surveyed.of('text');
+  if (offline.value) {
+    yield checkModels(surveyed);
+    yield { name: 'gateway', state: 'ok', text: `offline (${offline.from}): the local gateway answers` };
+    if (flags.live) yield* examineLive({ surveyed, key: undefined, flags, context });
+    return;
+  }
+  const { url, check } = addressOf(surveyed);
+  yield check;
+  const found = await readKeyCheck(surveyed, context);
+  yield found.check;
+  yield checkModels(surveyed);
+  if (url === undefined || !(yield* examineWay(url, flags, context))) return;
+  if (flags.live && found.key) yield* examineLive({ surveyed, key: found.key, flags, context });
+}
+
+async function* examineLive(live: Live): AsyncGenerator<Check> {
+  const { examineLive: examine } = await import('./live.ts');
+  yield* examine(live);
+}
+
+async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key: Secret | undefined; check: Check }> {
+  const { key: source, headers } = surveyed.of('text');
+  try {
+    const key = await readSessionKey(source, context);
+    context.ui.hide(credentialsOf({ headers }, key).map(({ secret }) => secret));
+    return { key, check: { name: 'key', state: 'ok', text: `there is one (${'from' in source ? source.from : ''})` } };
+  } catch (error) {
+    return { key: undefined, check: failedCheck('key', error) };
+  }
+}
+
+function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
+  const { baseUrl, allowHttp } = surveyed.of('text');
+  if (baseUrl) return checkAddress(baseUrl, { allowHttp: allowHttp.value, fixOf: hintOf });
+  const fix = 'gateway-cli config init, or GATEWAY_BASE_URL; to try without a gateway: gateway-cli doctor --offline';
+  return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
+}
+
+/** The network up to the gateway. Whether a request could go out. */
+async function* examineWay(baseUrl: URL, flags: Flags, context: Context): AsyncGenerator<Check, boolean> {
+  const { examineNetwork } = await import('./network.ts');
+  const { signal, io } = context;
+  const transport = await transportOptions(flags, context);
+  let reached = true;
+  const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
+  for await (const check of examineNetwork(way)) {
+    if (check.state === 'failed') reached = false;
+    yield check;
+  }
+  return reached;
+}
+
+const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped: 'skipped ' } as const;
+
+/** `ok      dns        …`, and the way to mend it on a line of its own. */
+async function lineOf({ name, state, text, fix }: Check, style: Style): Promise<string> {
+  const dress = { ok: style.success, warning: style.warning, failed: style.failure, skipped: style.faint }[state];
+  const line = `${await dress(marks[state])}${name.padEnd(18)}${escapeLine(text)}\n`;
+  return fix === undefined
+    ? line
+    : `${line}${fix
+        .split('\n')
+        .map((part) => `${' '.repeat(26)}${escapeLine(part)}\n`)
+        .join('')}`;
+}

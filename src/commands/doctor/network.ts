@@ -1,0 +1,184 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { codeOf, GatewayError } from '../../errors.ts';
+import { faultWords } from '../../transport/fault-words.ts';
+import { faultOf } from '../../transport/fault.ts';
+import { proxyFor } from '../../transport/proxy.ts';
+import { openTrust } from '../../transport/trust.ts';
+import { openTunnel } from '../../transport/tunnel.ts';
+import type { TransportOptions } from '../../transport/types.ts';
+import { isLoopback } from '../../transport/url.ts';
+import { checkCertificate } from './certificate.ts';
+import { askHead } from './head.ts';
+import type { Check } from './types.ts';
+
+/** What the way to a gateway is examined with. */
+export interface NetworkOptions {
+  baseUrl: URL;
+  transport: TransportOptions;
+  signal: AbortSignal;
+  /** Wall clock, ms since 1970. */
+  now: () => number;
+  /** Monotonic clock in ms. */
+  elapsed: () => number;
+  /** What to type after a failure. */
+  fixOf: (error: GatewayError) => string | undefined;
+  /** Longest wait of one step in ms. */
+  timeoutMs?: number;
+}
+
+const defaultTimeoutMs = 10_000;
+
+/** Goes the way of a request step by step, without a key: proxy, DNS, TCP, TLS, HTTP. The first failure ends it. */
+export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check> {
+  const { baseUrl, transport, fixOf } = options;
+  const proxy = attemptProxy(options);
+  yield proxy.check;
+  if (proxy.check.state === 'failed') return;
+  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
+  const way: Way = { options, timeoutMs, proxy: proxy.url, next: proxy.url ?? baseUrl, socket: undefined };
+  const trust = await openTrust(transport).catch((error: unknown) => error);
+  if (trust instanceof Error) return yield failure('tls', trust, { host: baseUrl.host, fixOf });
+  const steps: [string, () => Promise<Check>][] = [
+    ['dns', () => resolveName(way)],
+    ['tcp', () => connectTo(way)],
+    ...(baseUrl.protocol === 'https:'
+      ? [['tls', () => shakeHands(way, trust as Trust)] as [string, () => Promise<Check>]]
+      : []),
+  ];
+  try {
+    for (const [name, step] of steps) {
+      const check = await step().catch((error: unknown) => {
+        options.signal.throwIfAborted();
+        return failure(name, isAbort(error) ? new Error(`no answer within ${timeoutMs / 1000} s`) : error, {
+          host: way.next.host,
+          fixOf,
+        });
+      });
+      yield check;
+      if (check.state === 'failed') return;
+    }
+    if (way.socket) yield* askHead(way.socket, { ...options, timeoutMs });
+  } finally {
+    way.socket?.destroy();
+  }
+}
+
+type Trust = Awaited<ReturnType<typeof openTrust>>;
+
+/** How far the examination got. */
+interface Way {
+  options: NetworkOptions;
+  timeoutMs: number;
+  proxy: URL | undefined;
+  /** Who is connected to: the proxy, or the gateway itself. */
+  next: URL;
+  socket: Socket | TLSSocket | undefined;
+}
+
+function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { url: URL | undefined; check: Check } {
+  try {
+    const proxy = proxyFor(baseUrl, transport.env);
+    const text = proxy === undefined ? 'none' : `${proxy.url.protocol}//${proxy.url.host} (${proxy.variable})`;
+    return { url: proxy?.url, check: { name: 'proxy', state: 'ok', text } };
+  } catch (error) {
+    return { url: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
+  }
+}
+
+async function resolveName({ next, options }: Way): Promise<Check> {
+  const host = bare(next.hostname);
+  if (isIP(host) !== 0) return { name: 'dns', state: 'ok', text: `${host} is an address` };
+  const started = options.elapsed();
+  const found = await lookup(host, { all: true });
+  const addresses = found.map(({ address }) => address).join(', ');
+  return { name: 'dns', state: 'ok', text: `${host} is ${addresses} (${ms(options.elapsed() - started)})` };
+}
+
+async function connectTo(way: Way): Promise<Check> {
+  const { next, proxy, options, timeoutMs } = way;
+  const started = options.elapsed();
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
+  const port = portOf(next);
+  if (proxy === undefined) {
+    const socket = connect({
+      host: bare(next.hostname),
+      port,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: 2000,
+    });
+    socket.on('error', () => undefined);
+    way.socket = socket;
+    await once(socket, 'connect', { signal });
+  } else {
+    const { hostname, protocol, host } = options.baseUrl;
+    const target = { hostname: bare(hostname), host, protocol, port: String(portOf(options.baseUrl)) };
+    way.socket = await openTunnel({ proxy, target, timeoutMs, track: (socket) => (way.socket = socket) });
+  }
+  way.socket.on('error', () => undefined);
+  const through = proxy === undefined ? '' : `, and through it to ${options.baseUrl.host}`;
+  return {
+    name: 'tcp',
+    state: 'ok',
+    text: `connected to ${bare(next.hostname)}:${port}${through} (${ms(options.elapsed() - started)})`,
+  };
+}
+
+/** Shakes hands with whoever it is: a certificate that is not trusted shall be shown too. Nothing is sent then. */
+async function shakeHands(way: Way, secureContext: Trust): Promise<Check> {
+  const { options, socket, timeoutMs } = way;
+  const host = bare(options.baseUrl.hostname);
+  if (options.transport.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' && !isLoopback(options.baseUrl)) return unchecked;
+  way.next = options.baseUrl;
+  const secure = connectTls({
+    ...(socket && { socket }),
+    ...(secureContext && { secureContext }),
+    ...(isIP(host) === 0 && { servername: host }),
+    host,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: false,
+  });
+  secure.on('error', () => undefined);
+  way.socket = secure;
+  await once(secure, 'secureConnect', { signal: AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]) });
+  return checkCertificate(secure, { host, now: options.now() });
+}
+
+const unchecked: Check = {
+  name: 'tls',
+  state: 'failed',
+  class: 'usage',
+  text: 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
+  fix: 'unset NODE_TLS_REJECT_UNAUTHORIZED; to trust a certificate: --cacert <file>',
+};
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+function failure(
+  name: string,
+  cause: unknown,
+  { host, fixOf }: { host: string; fixOf: NetworkOptions['fixOf'] },
+): Check {
+  const error = faultOf(cause, 'connecting', host);
+  const fix = codeOf(cause) === 'ENOTFOUND' ? nameFix : fixOf(error);
+  const text = cause instanceof GatewayError ? cause.message : faultWords(cause, host);
+  return { name, state: 'failed', class: error.class, text, fix };
+}
+
+const nameFix = 'check the name: gateway-cli config get baseUrl; a VPN or a proxy (HTTPS_PROXY) may be needed';
+
+function portOf(url: URL): number {
+  return Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+}
+
+function bare(host: string): string {
+  return host.startsWith('[') ? host.slice(1, -1) : host;
+}
+
+function ms(duration: number): string {
+  return `${Math.round(duration)} ms`;
+}

@@ -1,0 +1,78 @@
+import { describePost, type Post } from '../../client/target.ts';
+import type { JsonObject } from '../../json.ts';
+import { version } from '../../version.ts';
+import { askAll } from '../../cli/run/ask-all.ts';
+import type { Attached } from '../../cli/input/attachments.ts';
+import { begin } from '../../cli/run/begin.ts';
+import type { Context } from '../../cli/run/context.ts';
+import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
+import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
+import { mergeAnswers, resultOf } from '../../cli/output/merge-answers.ts';
+import { checkRaw } from '../../cli/output/raw.ts';
+import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
+import { settle } from '../../cli/run/settle.ts';
+import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
+import { keepYoungHeapSmall } from '../../v8-flags.ts';
+
+/** Flags of `image gen` and `image edit`, as they were typed. */
+export type ImageFlags = ConnectionFlags &
+  ImageRequestFlags &
+  StdoutFlags &
+  ImageOutputFlags & {
+    count?: number;
+    requireComplete?: true;
+  };
+
+interface ImageCommand {
+  context: Context;
+  use: 'image' | 'edit';
+  command: string;
+}
+
+/** Both image commands: the request is built, shown or checked against the disk, sent, and its pictures published. */
+export async function runImage(
+  words: readonly string[],
+  flags: ImageFlags,
+  { context, use, command }: ImageCommand,
+): Promise<void> {
+  checkStdoutOwner(flags, context.root.json === true);
+  checkRaw(flags);
+  const count = flags.count ?? 1;
+  const settings = await readSettings(flags, context, use);
+  const { post, model, prompt, inputs } = await buildImageRequest(words, flags, { context, settings, command });
+  const preview = settings.preview.value;
+  const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
+  const begun = await begin(post, plan, { flags, context, settings });
+  if (!begun) {
+    if (count > 1)
+      await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
+    return;
+  }
+
+  const { images, session } = begun;
+  const progress = context.ui.progress(waitingFor(0, count));
+  keepYoungHeapSmall();
+  const onAnswer = (answered: number): void => progress.update(waitingFor(answered, count));
+  const { candidates } = flags;
+  const asking = { session, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
+  const { outcomes, thrown } = await askAll(asking).finally(() => progress.stop());
+  context.report.result = resultOf(outcomes);
+  if (thrown) throw thrown.value;
+  const answer = mergeAnswers(outcomes);
+  await settle(
+    answer,
+    { images: count * (flags.candidates ?? 1), requireComplete: flags.requireComplete === true },
+    context,
+  );
+  if (images.misfit) throw images.misfit;
+}
+
+function waitingFor(answered: number, count: number): string {
+  return count > 1 ? `waiting · ${answered} of ${count}` : 'waiting';
+}
+
+/** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */
+function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
+  const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
+  return { tool: `gateway-cli ${version}`, request: describePost(post), inputs: hashes };
+}

@@ -1,0 +1,147 @@
+import type { Command } from 'commander';
+import { createApp } from '../../gateway/app.ts';
+import { everyCommand } from '../../gateway/faults/fault.ts';
+import { faultRows } from '../../gateway/faults/table.ts';
+import { inUrl, listen } from '../../gateway/listen.ts';
+import { createKey } from '../../gateway/offline.ts';
+import type { ServedHeaderNames } from '../../gateway/types.ts';
+import { usageError } from '../../errors.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { serveFlags } from '../../cli/flags/serve.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
+import { readTextFlag } from '../../cli/input/input-files.ts';
+import { runServed } from './run.ts';
+import { openSource } from './source.ts';
+import { announce, logLine } from './tell.ts';
+import type { SourceFlags } from './upstream.ts';
+import { keepHeapSmall } from '../../v8-flags.ts';
+
+/** Flags of `serve`, as they were typed. */
+interface ServeFlags extends SourceFlags {
+  port?: number;
+  host?: string;
+  allowHost?: string[];
+  apiKeyFile?: string;
+  headerNames?: string;
+  specOnly?: true;
+  pace?: number;
+  faultDelay?: number;
+}
+
+const defaultPort = 8787;
+/** Replies that are under way get so long after Ctrl-C. */
+const drainMs = 5000;
+
+/** `serve [-- command…]`: the local gateway, by itself or around a command. */
+export function serveCommand(command: Command): Action {
+  command.argument('[command...]', 'a command that is run against the gateway').usage('[flags] [-- command…]');
+  setExamples(command, [
+    'gateway-cli serve -- npm test',
+    'gateway-cli serve --port 0                  # prints an export line to paste into another shell',
+    'gateway-cli serve --upstream work --record cassettes -- npm test   # the real gateway, kept',
+    'gateway-cli serve --replay cassettes -- npm test                   # the same again, without a key',
+    'gateway-cli text -m fault-503-twice "hi"           # against it: how does my script take two 503?',
+  ]);
+  setNotes(command, [
+    'Models: local-text, local-chat, local-image, local-edit, and these faults on demand:',
+    faultTable(),
+  ]);
+  addFlags(command, 'Flags', serveFlags);
+  return (context, words, flags) => runServe(words, flags as ServeFlags, context);
+}
+
+function faultTable(): [string, string][] {
+  return faultRows.map(({ name, description, commands, exitCode, flags }) => {
+    const whose = commands.length === everyCommand.length ? '' : ` of ${commands.join(', ')}`;
+    const how = flags === undefined ? '' : ` with ${flags}`;
+    return [name, `${description} (exit ${exitCode}${whose}${how})`];
+  });
+}
+
+async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
+  const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
+  checkOfflineFlags(flags);
+  keepHeapSmall();
+  const served = parseServedNames(flags.headerNames);
+  const source = await openSource(flags, { context, localKey: key, served });
+  if (source) context.atEnd(() => source.close());
+  const host = flags.host ?? '127.0.0.1';
+  const headerNames = {
+    apiKey: served.apiKey ?? source?.headerNames.apiKey,
+    version: served.version ?? source?.headerNames.version,
+  };
+  const app = createApp({
+    key,
+    headerNames,
+    specOnly: flags.specOnly,
+    everyPath: source !== undefined,
+    pace: flags.pace,
+    faultDelay: flags.faultDelay,
+    hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
+    log: (entry) => void context.ui.note(logLine(entry)),
+    answer: source?.answer,
+    elapsed: context.io.elapsed,
+  });
+  const port = flags.port ?? (words.length > 0 ? 0 : defaultPort);
+  const gateway = await listen(app, { port, host });
+  context.atEnd(() => gateway.close(drainMs));
+  context.patience.ms = drainMs + 1000;
+  if (!gateway.isLoopback) await warnOfNetwork(gateway.url, flags, context);
+  const models = source?.models ?? { GATEWAY_MODEL: 'local-text', GATEWAY_IMAGE_MODEL: 'local-image' };
+  const variables = {
+    GATEWAY_BASE_URL: gateway.localUrl,
+    GATEWAY_API_KEY: key,
+    ...nameVariable(headerNames, flags),
+    ...models,
+  };
+  if (words.length > 0) return runServed(words, { variables, context });
+  await announce(gateway, variables, { context, name: source?.name });
+  await untilAborted(context.signal);
+}
+
+async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }: Context): Promise<void> {
+  await ui.warn(`${url} is open to other machines: keys, prompts and replies travel there unencrypted`);
+  if (allowHost.length > 0) return;
+  await ui.warn('other machines are refused until --allow-host names the host that they call, such as devbox.lan');
+}
+
+/** Tells commands the names that are taken here, where a profile of theirs may say others and those are refused. */
+function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: ServeFlags): Record<string, string> {
+  if (apiKey === undefined && version === undefined && !specOnly) return {};
+  return { GATEWAY_HEADER_NAMES: `${apiKey ?? 'x-vendor-a-api-key'},${version ?? 'vendor-b-version'}` };
+}
+
+/** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */
+function checkOfflineFlags({ upstream, replay, pace, faultDelay }: ServeFlags): void {
+  const other = upstream === undefined ? replay && '--replay' : '--upstream';
+  const flag = pace === undefined ? faultDelay !== undefined && '--fault-delay' : '--pace';
+  if (!other || !flag) return;
+  throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);
+}
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await new Promise((resume) => signal.addEventListener('abort', resume, { once: true }));
+  throw signal.reason;
+}
+
+async function readServedKey(path: string, context: Context): Promise<string> {
+  const key = (await readTextFlag('--api-key-file', path, context)).trim();
+  if (/^[\x21-\x7e]{8,}$/.test(key)) return key;
+  throw usageError(
+    `--api-key-file '${path}': a key is one word of at least 8 plain characters`,
+    'make one: openssl rand -hex 24',
+  );
+}
+
+function parseServedNames(text: string | undefined): ServedHeaderNames {
+  if (text === undefined) return {};
+  const [apiKey, version, more] = text.split(',').map((name) => name.trim().toLowerCase());
+  if (more !== undefined || [apiKey, version].some((name) => name !== undefined && !/^[a-z0-9-]*$/.test(name))) {
+    throw usageError(
+      `--header-names takes two header names, not '${text}'`,
+      'for example: --header-names x-goog-api-key,anthropic-version',
+    );
+  }
+  return { apiKey: apiKey || undefined, version: version || undefined };
+}

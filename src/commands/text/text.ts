@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { type Answer, readContent } from '../../client/content.ts';
+import { endOf } from '../../client/deadline.ts';
+import { begin } from '../../cli/run/begin.ts';
+import type { Action, Context } from '../../cli/run/context.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { contentFlags, fileFlags, textFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { warnOfNoImage } from '../../cli/output/pictures.ts';
+import { startPayload } from '../../cli/output/payload.ts';
+import { checkRaw } from '../../cli/output/raw.ts';
+import { checkSchema } from '../../cli/input/schema.ts';
+import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
+import { settle } from '../../cli/run/settle.ts';
+import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
+import { buildTextRequest, type TextRequestFlags } from '../../cli/request/text-request.ts';
+
+type Flags = ConnectionFlags &
+  TextRequestFlags &
+  Omit<StdoutFlags, 'output'> & {
+    output?: string;
+    force?: true;
+    maxImages?: number;
+    requireComplete?: true;
+    stdin?: boolean;
+  };
+
+/** `text [prompt…]`: content format, text in, text out. */
+export function textCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
+  setExamples(command, [
+    'gateway-cli text "three names for a lighthouse cat"',
+    'gateway-cli text "summarise" < report.txt',
+    'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
+    'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
+  ]);
+  addFlags(command, 'Flags', { ...textFlags, ...fileFlags, ...contentFlags });
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Output', outputFlags);
+  return (context, words, flags) => runText(words, flags as Flags, context);
+}
+
+async function runText(words: readonly string[], flags: Flags, context: Context): Promise<void> {
+  checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
+  checkRaw(flags);
+  const settings = await readSettings(flags, context, 'text');
+  const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings });
+  const { output, force, dryRun, maxImages, candidates } = flags;
+  const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
+  const begun = await begin(post, plan, { flags, context, settings });
+  if (!begun) return;
+
+  const { images, session } = begun;
+  const store = await images.openStore();
+  const progress = context.ui.progress('waiting');
+  context.atEnd(async () => progress.stop());
+  const { reply, deadline } = await session.send(post);
+  const end = () => endOf(deadline);
+  const answer = await readContent(reply, { store, model, endOf: end, candidates, mostImages: images.most });
+  progress.stop();
+  context.report.result = answer.result;
+  await printText(answer, context);
+  await images.save(answer.result.images, answer.result, end);
+  await settle(answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  await warnOfNoImage(flags, context);
+  if (check) checkSchema(check, answer.result.text);
+}
+
+/** Candidate 0's text; several candidates are separated by a line `---`. */
+export async function printText({ result }: Pick<Answer, 'result'>, { io, root }: Context): Promise<void> {
+  if (root.json) return;
+  const payload = startPayload(io);
+  const texts = result.candidates.map((candidate) => candidate.text).filter((text) => text !== '');
+  for (const [index, text] of texts.entries()) {
+    if (index > 0) {
+      await payload.end();
+      await io.stdout.write('---\n');
+    }
+    await payload.write(text);
+  }
+  await payload.end();
+}

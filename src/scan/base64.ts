@@ -1,0 +1,177 @@
+import { GatewayError } from '../errors.ts';
+import { blockSize, giveBlock, takeBlock } from '../files/block-pool.ts';
+
+/** Decodes Base64 that arrives in pieces. */
+export interface Base64Decoder {
+  /** Decodes the next piece of ASCII text. The result is valid until the next call. Throws GatewayError bad-reply. */
+  feed(text: Uint8Array): Uint8Array;
+  /** The last bytes. Throws GatewayError bad-reply when the text was cut or wrongly padded. */
+  end(): Uint8Array;
+  /** Gives the memory back in which results stood: none of them is read any more. */
+  release(): void;
+}
+
+/**
+ * A strict decoder for what gateways send (wire.md 6 #7, #8, #10; faults.md 2b): either alphabet, even mixed; padding
+ * or none; white space; a stray `data:…;base64,` in front. Anything else is an error, which Node's own decoder would skip.
+ */
+export function createBase64Decoder(): Base64Decoder {
+  return new Decoder();
+}
+
+const skipped = 0xfe;
+const padding = 0xfd;
+const invalid = 0xff;
+const kinds = new Uint8Array(256).fill(invalid);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_') kinds[char.charCodeAt(0)] = 0;
+for (const char of ' \t\r\n') kinds[char.charCodeAt(0)] = skipped;
+kinds['='.charCodeAt(0)] = padding;
+
+const longestPrefix = 512;
+/** Characters that are decoded at once: bounds the strings and buffers in use. */
+const stepSize = 64 * 1024;
+
+class Decoder implements Base64Decoder {
+  /** The beginning of the text while it may still be a data-URL prefix. */
+  #head: Uint8Array | undefined = new Uint8Array();
+  /** Up to three characters that wait for the rest of their group. */
+  #carry = '';
+  #padding = 0;
+  #out: Buffer = Buffer.alloc(0);
+  #size = 0;
+
+  feed(text: Uint8Array): Uint8Array {
+    this.#size = 0;
+    const rest = this.#head ? this.#withoutPrefix(this.#head, text) : text;
+    this.#reserve(rest.length);
+    for (let at = 0; at < rest.length; at += stepSize) this.#decode(rest.subarray(at, at + stepSize));
+    return this.#out.subarray(0, this.#size);
+  }
+
+  end(): Uint8Array {
+    this.#size = 0;
+    this.#reserve(longestPrefix);
+    if (this.#head) {
+      const head = this.#head;
+      this.#head = undefined;
+      if (isPrefix(head)) throw malformed('it is a data URL without data');
+      this.#decode(head);
+    }
+    const rest = this.#carry.length;
+    if (rest === 1) throw malformed('it is cut in the middle of a group');
+    if (this.#padding > 0 && rest + this.#padding !== 4) throw malformed('its padding is wrong');
+    this.#write(this.#carry);
+    this.#carry = '';
+    return this.#out.subarray(0, this.#size);
+  }
+
+  release(): void {
+    if (this.#out.length === blockSize) giveBlock(this.#out);
+    this.#out = Buffer.alloc(0);
+  }
+
+  #reserve(characters: number): void {
+    const needed = Math.ceil(((characters + 4) * 3) / 4);
+    if (this.#out.length >= needed) return;
+    this.release();
+    this.#out = needed <= blockSize ? takeBlock() : Buffer.allocUnsafeSlow(needed);
+  }
+
+  /** What follows a data-URL prefix, or everything; nothing while that is open. */
+  #withoutPrefix(held: Uint8Array, text: Uint8Array): Uint8Array {
+    const head = trimStart(held.length > 0 ? Buffer.concat([held, text]) : text);
+    if (head.length === 0) return head;
+    if (!mayBePrefix(head)) {
+      this.#head = undefined;
+      return head;
+    }
+    const comma = head.subarray(0, longestPrefix).indexOf(0x2c);
+    if (comma < 0) {
+      if (head.length >= longestPrefix) throw malformed('it begins like a data URL but is none');
+      this.#head = new Uint8Array(head);
+      return new Uint8Array();
+    }
+    if (!latin1(head, 0, comma).toLowerCase().endsWith(';base64')) throw malformed('it is a data URL without Base64');
+    this.#head = undefined;
+    return head.subarray(comma + 1);
+  }
+
+  #decode(block: Uint8Array): void {
+    if (this.#padding > 0 || !this.#decodeClean(block)) this.#decodeSlowly(block);
+  }
+
+  /** Lets Node decode whole groups. It skips what is not Base64, so the length tells whether all of it was. */
+  #decodeClean(block: Uint8Array): boolean {
+    const lead = this.#carry === '' ? 0 : Math.min(4 - this.#carry.length, block.length);
+    if (lead > 0) {
+      const group = this.#carry + latin1(block, 0, lead);
+      if (group.length < 4 || !isClean(block.subarray(0, lead))) return false;
+      this.#write(group);
+      this.#carry = '';
+    }
+    const rest = block.subarray(lead);
+    const whole = rest.length - (rest.length % 4);
+    const before = this.#size;
+    const tail = rest.subarray(whole);
+    if (isClean(tail)) {
+      this.#write(latin1(rest, 0, whole));
+      if (this.#size - before === (whole / 4) * 3) {
+        this.#carry = latin1(tail, 0, tail.length);
+        return true;
+      }
+    }
+    this.#size = before;
+    this.#decodeSlowly(rest);
+    return true;
+  }
+
+  /** Looks at every character: for blocks with white space, padding or anything that does not belong. */
+  #decodeSlowly(block: Uint8Array): void {
+    const clean = Buffer.allocUnsafe(block.length);
+    let size = 0;
+    for (const byte of block) {
+      const kind = kinds[byte];
+      if (kind === skipped) continue;
+      if (kind === padding && this.#padding < 2) this.#padding++;
+      else if (kind !== 0) throw malformed(`it holds the byte 0x${byte.toString(16).padStart(2, '0')}`);
+      else if (this.#padding > 0) throw malformed('it goes on behind its padding');
+      else clean[size++] = byte;
+    }
+    const text = this.#carry + latin1(clean, 0, size);
+    const whole = text.length - (text.length % 4);
+    this.#write(text.slice(0, whole));
+    this.#carry = text.slice(whole);
+  }
+
+  #write(text: string): void {
+    this.#size += this.#out.write(text, this.#size, 'base64');
+  }
+}
+
+function latin1(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', start, end);
+}
+
+function isClean(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => kinds[byte] === 0);
+}
+
+function trimStart(bytes: Uint8Array): Uint8Array {
+  const start = bytes.findIndex((byte) => kinds[byte] !== skipped);
+  return start < 0 ? new Uint8Array() : bytes.subarray(start);
+}
+
+function mayBePrefix(head: Uint8Array): boolean {
+  return 'data:'.startsWith(latin1(head, 0, Math.min(5, head.length)).toLowerCase());
+}
+
+function isPrefix(head: Uint8Array): boolean {
+  return head.length >= 5 && mayBePrefix(head);
+}
+
+function malformed(reason: string): GatewayError {
+  return new GatewayError('bad-reply', `an image of the reply is not valid Base64: ${reason}`, {
+    sent: 'yes',
+    retryable: false,
+  });
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { withFlags } from '../../../src/cli/output/flag-hints.ts';
+import type { GatewayError } from '../../../src/errors.ts';
+import { examineNetwork, type NetworkOptions } from '../../../src/commands/doctor/network.ts';
+import type { Check } from '../../../src/commands/doctor/types.ts';
+import { type ScriptedServer, startScriptedServer } from '../../helpers/scripted-server.ts';
+import { authority, elsewherePair, serverPair } from '../../transport/certificates.ts';
+
+const dayMs = 86_400_000;
+const fixOf = (error: GatewayError) => withFlags(error).details.hint;
+
+async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Promise<Check[]> {
+  const checks: Check[] = [];
+  const options = {
+    baseUrl: new URL(baseUrl),
+    transport: { env: {} },
+    signal: new AbortController().signal,
+    now: () => Date.now(),
+    elapsed: () => performance.now(),
+    fixOf,
+    timeoutMs: 5000,
+  };
+  for await (const check of examineNetwork({ ...options, ...more })) checks.push(check);
+  return checks;
+}
+
+async function serve(options?: Parameters<typeof startScriptedServer>[0]): Promise<ScriptedServer> {
+  const server = await startScriptedServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A proxy that joins every CONNECT to one port. */
+async function startProxy(to: number): Promise<{ url: string; asked: (string | undefined)[] }> {
+  const asked: (string | undefined)[] = [];
+  const proxy = createServer().on('connect', ({ url }, client) => {
+    asked.push(url);
+    const upstream = connect(to, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 joined\r\n\r\n');
+      upstream.pipe(client).pipe(upstream);
+    });
+    for (const socket of [client, upstream]) socket.on('error', () => undefined);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  return { url: `http://u:hidden@127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked };
+}
+
+const replied = { status: 404, headers: { date: new Date().toUTCString(), connection: 'close' } };
+
+test('names the proxy and the variable that it comes from', async () => {
+  const options = {
+    baseUrl: new URL('https://gateway.test'),
+    signal: new AbortController().signal,
+    elapsed: () => 0,
+    now: () => 0,
+    fixOf,
+  };
+  const transport = { env: { all_proxy: 'http://u:hidden@127.0.0.1:1' } };
+  const first = await examineNetwork({ ...options, transport }).next();
+  expect(first.value).toMatchObject({ name: 'proxy', state: 'ok', text: 'http://127.0.0.1:1 (ALL_PROXY)' });
+});
+
+test('goes through a proxy to TLS and HTTP', async () => {
+  const server = await serve({ tls: serverPair });
+  server.reply(replied);
+  const proxy = await startProxy(server.port);
+  const transport = { env: { HTTPS_PROXY: proxy.url }, ca: authority };
+  const checks = await examine('https://gateway.test/prefix', { transport });
+  expect(proxy.asked).toEqual(['gateway.test:443']);
+  expect(checks.map(({ name, state }) => `${name} ${state}`)).toEqual([
+    'proxy ok',
+    'dns ok',
+    'tcp ok',
+    'tls ok',
+    'http ok',
+    'clock ok',
+  ]);
+  expect(checks[2]?.text).toContain('and through it to gateway.test');
+  expect(JSON.stringify(checks)).not.toContain('hidden');
+  const other = await examine('https://nobody.example', { transport });
+  expect(other.at(-1)?.text).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
+  expect(other.at(-1)?.fix).toContain('the certificate is for another host');
+  const plain = await serve();
+  plain.reply(replied);
+  const plainProxy = await startProxy(plain.port);
+  const through = await examine('http://gateway.test/prefix', { transport: { env: { HTTP_PROXY: plainProxy.url } } });
+  expect(through.map(({ name, state }) => `${name} ${state}`)).toEqual([
+    'proxy ok',
+    'dns ok',
+    'tcp ok',
+    'http ok',
+    'clock ok',
+  ]);
+  expect(plain.requests[0]).toMatchObject({ method: 'HEAD', path: '/prefix', headers: { host: 'gateway.test' } });
+});
+
+test('warns of a certificate that ends soon, and tells its chain', async () => {
+  const server = await serve({ tls: { ...serverPair, cert: serverPair.cert + authority } });
+  server.always(replied);
+  const url = `https://localhost:${server.port}`;
+  const transport = { env: {}, ca: authority };
+  const [, , , tls] = await examine(url, { transport });
+  expect(tls).toMatchObject({ name: 'tls', state: 'ok' });
+  const ends = Date.parse(/valid until (\S+)/.exec(tls?.text ?? '')?.[1] ?? '');
+  const [, , , soon] = await examine(url, { transport, now: () => ends - 3 * dayMs });
+  expect(soon).toMatchObject({ state: 'warning', fix: 'tell the people who run localhost' });
+  expect(soon?.text).toMatch(/: in [23] days$/);
+});
+
+test('a certificate of nobody is a failure with its fix', async () => {
+  const server = await serve({ tls: elsewherePair });
+  const checks = await examine(`https://localhost:${server.port}`);
+  expect(checks.at(-1)).toMatchObject({ name: 'tls', state: 'failed', class: 'not-sent' });
+  expect(checks.at(-1)?.fix).toMatch(/--cacert|another host/);
+});
+
+test('http:// behind https:// is told at the handshake', async () => {
+  const server = await serve();
+  server.always({ raw: ['HTTP/1.1 400 Bad Request\r\n\r\n'], early: true });
+  const last = (await examine(`https://127.0.0.1:${server.port}`, { timeoutMs: 300 })).at(-1);
+  expect(last).toMatchObject({ name: 'tls', state: 'failed', class: 'not-sent' });
+});
+
+test('a port that never answers is given up, at the handshake a failure, at HTTP a warning', async () => {
+  const silent = createTcpServer((socket) => void socket.on('error', () => undefined).resume());
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const tls = await examine(`https://127.0.0.1:${port}`, { timeoutMs: 700 });
+  expect(tls.at(-1)).toMatchObject({ name: 'tls', state: 'failed' });
+  expect(tls.at(-1)?.text).toContain('no answer within 0.7 s');
+  const http = await examine(`http://127.0.0.1:${port}`, { timeoutMs: 700 });
+  expect(http.at(-1)).toMatchObject({ name: 'http', state: 'warning' });
+});
+
+test('certificate checks that are turned off are a failure, but not towards this machine', async () => {
+  const server = await serve({ tls: serverPair });
+  server.always(replied);
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const own = await examine(`https://localhost:${server.port}`, { transport: { env, ca: authority } });
+  expect(own.map(({ state }) => state)).not.toContain('failed');
+  const proxy = await startProxy(server.port);
+  const transport = { env: { ...env, HTTPS_PROXY: proxy.url }, ca: authority };
+  expect((await examine('https://gateway.test', { transport })).at(-1)).toMatchObject({ name: 'tls', class: 'usage' });
+});
+
+test('a signal ends the examination with its own reason', async () => {
+  const abort = new AbortController();
+  const silent = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    abort.abort(new Error('enough'));
+  });
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  await expect(examine(`https://127.0.0.1:${port}`, { signal: abort.signal })).rejects.toThrow('enough');
+});

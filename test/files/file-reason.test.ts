@@ -1,0 +1,34 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { readReason, writeReason } from '../../src/files/file-reason.ts';
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+test.each([
+  ['a folder', '/', 'it is a folder'],
+  ['a file that is not there', '/no/such/file', 'there is no such file'],
+  ['a file below a file', '/etc/passwd/x', 'a part of the path is no folder'],
+  ['a name that is too long', `/${'x'.repeat(300)}`, 'the name is too long'],
+])('%s that cannot be read is told in words', (_, path, words) => {
+  expect(readReason(thrownBy(() => readFileSync(path)))).toBe(words);
+});
+
+test.each([
+  ['a folder that is not there', '/no/such/file', 'the folder is not there'],
+  ['a full disk', '/dev/full', 'the disk is full'],
+])('%s that cannot be written is told in words', (_, path, words) => {
+  expect(writeReason(thrownBy(() => writeFileSync(path, 'x')))).toBe(words);
+});
+
+test('an error that is in no table keeps the words of the system without its call and path', () => {
+  const error = Object.assign(new Error("EIO: i/o error, read '/x'"), { code: 'EIO' });
+  expect(readReason(error)).toBe('i/o error (EIO)');
+  expect(readReason(new Error('not so'))).toBe('not so');
+});

@@ -1,0 +1,71 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { isRunning, ownMark, type ProcessMark } from '../../../src/files/lock/processes.ts';
+import { bundle } from '../../helpers/bundle.ts';
+import { canUnshare, markOf, unshare } from '../../helpers/processes.ts';
+
+const isLinux = existsSync('/proc/self/stat');
+
+test('this process runs, and so does one of another user', () => {
+  expect(isRunning(ownMark())).toBe(true);
+  expect(isRunning(markOf(1))).toBe(true);
+});
+
+test('one whose number is free again does not run', async () => {
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  expect(isRunning(markOf(child.pid as number))).toBe(false);
+});
+
+test('of another machine nothing is known', () => {
+  expect(isRunning({ ...ownMark(), host: 'elsewhere' })).toBeUndefined();
+});
+
+test.skipIf(!canUnshare).for([
+  ['with a /proc of its own', unshare, true],
+  ['with the /proc of this one', ['unshare', '-pf'], false],
+] as const)('across PID namespaces nothing is known: of one %s', async ([, [command, ...argv], hasFacts]) => {
+  const script = `const { isRunning, ownMark } = await import(process.argv[1]);
+    const outer = JSON.parse(process.argv[2]);
+    console.log(JSON.stringify({ own: ownMark(), ownRuns: isRunning(ownMark()), outerRuns: isRunning(outer) ?? null }));`;
+  const path = await bundle('src/lock/processes.ts');
+  const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
+  const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
+  expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });
+  // With the numbers of an outer /proc nobody can tell when a process began.
+  expect(inner.own.started !== undefined).toBe(hasFacts);
+  expect(isRunning(inner.own)).toBeUndefined();
+});
+
+test.skipIf(!isLinux)('of a mark that names no PID namespace nothing is known', () => {
+  expect(isRunning({ ...ownMark(), namespace: undefined })).toBeUndefined();
+});
+
+test.skipIf(!isLinux)('a number that was given away stands for nobody', () => {
+  expect(isRunning({ ...ownMark(), started: 'another boot/1' })).toBe(false);
+});
+
+test.skipIf(!isLinux)('one that is dead and not yet buried does not run', async () => {
+  // The inner `cat` ends with the fourth stream; the outer one takes the shell's place and never asks for it.
+  const child = spawn('sh', ['-c', 'cat <&3 & echo $!; exec cat'], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
+  const [stdin, stdout, , held] = child.stdio as unknown as [Writable, Readable, null, Writable];
+  try {
+    const pid = Number(await nextText(stdout));
+    stdin.write('the shell has gone\n');
+    await nextText(stdout);
+    expect(isRunning(markOf(pid))).toBe(true);
+    held.end();
+    await expect.poll(() => isRunning(markOf(pid)), { timeout: 50_000 }).toBe(false);
+    expect(process.kill(pid, 0)).toBe(true);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+async function nextText(stream: Readable): Promise<string> {
+  const [chunk] = (await once(stream, 'data')) as [Buffer];
+  return chunk.toString();
+}

@@ -1,0 +1,33 @@
+import { divertBase64 } from '../../src/scan/json-scan.ts';
+import type { ScannerOptions } from '../../src/scan/types.ts';
+
+export interface Diverted {
+  json: string;
+  strings: string[];
+}
+
+/** Runs a body through the scanner; every diverted string is collected, `@0`, `@1` … stand in their place. */
+export async function divert(
+  chunks: readonly (string | Uint8Array)[],
+  options: ScannerOptions = {},
+): Promise<Diverted> {
+  const strings: string[] = [];
+  const diversion = {
+    open() {
+      const index = strings.push('') - 1;
+      const write = (bytes: Uint8Array): void => {
+        strings[index] += Buffer.from(bytes).toString('latin1');
+      };
+      return { sink: { write, end: () => {} }, placeholder: `@${index}` };
+    },
+  };
+  const parts: Uint8Array[] = [];
+  for await (const part of divertBase64(iterate(chunks), diversion, { threshold: 8, ...options })) {
+    parts.push(Uint8Array.from(part));
+  }
+  return { json: Buffer.concat(parts).toString(), strings };
+}
+
+async function* iterate(chunks: readonly (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield Buffer.from(chunk);
+}

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
 import { wordsOf } from './run/argv.ts';
-import type { Action } from './run/context.ts';
+import type { Action } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp, setExamples, setNotes } from './help/help.ts';

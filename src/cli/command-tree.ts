@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Configure } from './run/context.ts';
+import type { Configure } from './context.ts';
 
 /** The program as it is for such words, to look at and not to run. */
 type OpenProgram = (words: readonly string[]) => Promise<Command>;

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { createMemoryStore } from '../images/store.ts';
-import type { StoredBlob } from '../files/stored-blob.ts';
+import type { StoredBlob } from '../files/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
 import { createWatch, type EndOf } from './deadline.ts';

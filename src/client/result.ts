@@ -1,5 +1,5 @@
 import type { Usage } from '../formats/content/types.ts';
-import type { StoredBlob } from '../files/stored-blob.ts';
+import type { StoredBlob } from '../files/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './message-types.ts';
 

@@ -6,7 +6,7 @@ import type { Result, ResultCandidate } from '../client/result.ts';
 import { usageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { readRecovery } from '../recovery/read-recovery.ts';
-import type { Action, Context } from '../cli/run/context.ts';
+import type { Action, Context } from '../cli/context.ts';
 import { addFlags } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { setExamples } from '../cli/help/help.ts';

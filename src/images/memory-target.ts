@@ -1,4 +1,4 @@
-import type { StoredBlob } from '../files/stored-blob.ts';
+import type { StoredBlob } from '../files/types.ts';
 
 /** Where the decoded bytes of one blob go. */
 export interface Target {

@@ -5,7 +5,7 @@ import { freeNumber } from '../files/free-number.ts';
 import type { CandidateNames } from './naming.ts';
 import { newFileMode, placeFile, type Placing } from '../files/place-file.ts';
 import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from '../files/temp-file.ts';
-import type { StoredBlob } from '../files/stored-blob.ts';
+import type { StoredBlob } from '../files/types.ts';
 
 /** How a picture is published. */
 export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {

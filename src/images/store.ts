@@ -5,7 +5,7 @@ import { createBase64Decoder } from '../scan/base64.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { createMemoryTarget, type Target } from './memory-target.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
-import type { StoredBlob } from '../files/stored-blob.ts';
+import type { StoredBlob } from '../files/types.ts';
 import type { BlobStore } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */

@@ -1,5 +1,5 @@
 import type { Base64Diversion } from '../transport/types.ts';
-import type { StoredBlob } from '../files/stored-blob.ts';
+import type { StoredBlob } from '../files/types.ts';
 
 /** Takes the images of one reply, on disk or in memory. */
 export interface BlobStore extends Base64Diversion {

@@ -2,7 +2,7 @@
 // started by tests.
 import process from 'node:process';
 import { runBatch } from '../../src/commands/batch/run.ts';
-import type { Context } from '../../src/cli/run/context.ts';
+import type { Context } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/document.ts';
 import { createStdin } from '../../src/cli/input/stdin.ts';
 import { createUi } from '../../src/cli/run/ui.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { openMergeTarget } from '../../src/commands/batch/merge-target.ts';
-import type { Context } from '../../src/cli/run/context.ts';
+import type { Context } from '../../src/cli/context.ts';
 import { imageReply } from '../helpers/with-server.ts';
 import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 

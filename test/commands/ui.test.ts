@@ -1,5 +1,5 @@
 import { expect, test as plain } from 'vitest';
-import type { RootOptions } from '../../src/cli/run/context.ts';
+import type { RootOptions } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/document.ts';
 import { createUi } from '../../src/cli/run/ui.ts';
 import { Secret } from '../../src/settings/secret.ts';

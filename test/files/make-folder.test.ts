@@ -10,7 +10,7 @@ test('makes what is missing above it, with its mode', async () => {
   await makeFolder(path, 0o700);
   await makeFolder(path, 0o700);
   expect(statSync(path).mode & 0o777).toBe(0o700);
-  expect(statSync(join(path, '../../..')).mode & 0o777).toBe(0o700);
+  expect(statSync(join(path, '../..')).mode & 0o777).toBe(0o700);
 });
 
 test('many at once make it together', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Context } from '../../src/cli/run/context.ts';
+import type { Context } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/document.ts';
 import { keepLost } from '../../src/cli/run/keep-reply.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';

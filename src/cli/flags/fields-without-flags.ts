@@ -42,8 +42,8 @@ export function settingFor(flag: string, command: string): string | undefined {
   const typed = plain(flag);
   const fields = command === 'chat' ? messagesFields : /^(text|image)/.test(command) ? contentFields : [];
   const field =
-    fields.find((path) => plain(path.split('../../commands').at(-1) ?? '') === typed) ??
-    fields.find((path) => typed.length > 7 && plain(path.split('../../commands').slice(-2).join('')).startsWith(typed));
+    fields.find((path) => plain(path.split('.').at(-1) ?? '') === typed) ??
+    fields.find((path) => typed.length > 7 && plain(path.split('.').slice(-2).join('')).startsWith(typed));
   if (field === undefined) return undefined;
   const before = field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : '';
   return `${before}--set ${field}=…`;

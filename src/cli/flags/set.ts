@@ -33,7 +33,7 @@ function bracketError(path: readonly string[], step: string): Error {
   const dotted = path
     .join('.')
     .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
-    .replaceAll('../../commands', '.');
+    .replaceAll('..', '.');
   return usageError(
     `--set: brackets are no step: ${quote(step)}`,
     `every step stands behind a dot: --set ${shellWord(dotted)}=…`,

@@ -7,7 +7,7 @@ import { readInputImage, spool } from '../../images/input.ts';
 import { sniffType } from '../../images/sniff.ts';
 import { decodeText } from '../../terminal/decode-text.ts';
 import { createUpload, type Upload } from '../../upload.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 import { quote } from '../flags/values.ts';
 import { isUrl, unreadable, urlForFile } from './input-files.ts';
 import { sizeOf } from './prompt.ts';

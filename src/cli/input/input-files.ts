@@ -5,7 +5,7 @@ import { readReason } from '../../files/file-reason.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { decodeText } from '../../terminal/decode-text.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/values.ts';
 
 /** Largest text that is read whole from stdin or a file flag, in bytes. */

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { readStdinText, shouldReadStdin } from '../../terminal/stdin-text.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 import { readTextFlag } from './input-files.ts';
 import { type ImageInputFlags, refuseStrayImages } from './stray-images.ts';
 

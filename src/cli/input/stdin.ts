@@ -1,19 +1,7 @@
 import { usageError } from '../../errors.ts';
+import type { Stdin } from '../context.ts';
 import type { Io } from '../../terminal/io.ts';
 import { type After, afterOnClock } from '../../terminal/timers.ts';
-
-/** Standard input with its one consumer (design.md section 1). */
-export interface Stdin {
-  /**
-   * The bytes, for the one flag that asks first; a second `-` is exit 2. Says that it waits: on a terminal at once, else
-   * after 2 s of silence. A reader that tells it itself asks to be `quiet`.
-   */
-  claim(by: string, options?: { quiet: boolean }): AsyncIterable<Uint8Array>;
-  /** Keeps stdin for a flag that reads it later, or, where nothing is sent, never. */
-  reserve(by: string): void;
-  /** Which flag reads it, if any. */
-  readonly claimedBy: string | undefined;
-}
 
 /** Who is told that stdin is waited for, and by which clock. */
 export interface StdinNotes {

@@ -11,7 +11,7 @@ export function tooManyPixels({ width, height }: { width: number; height: number
 
 /** The picture's pixels, by the decoder of the local gateway, which is guarded against hostile files; or why there are none. */
 export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
-  const { decodeWithin } = await import('../../images/decode.ts');
+  const { decodeWithin } = await import('../../images/pixels/decode.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
   if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };
   if ('tooLarge' in decoded) return { hidden: tooManyPixels(decoded.tooLarge) ?? '' };

@@ -1,52 +1,8 @@
-import type { Result, ResultImage } from '../../client/result.ts';
 import type { GatewayError } from '../../errors.ts';
 import { outcomes } from '../../errors.ts';
 import type { Redaction } from '../../settings/redact.ts';
-import type { StoredBlob } from '../../files/stored-blob.ts';
+import type { Report, WrittenImage } from '../context.ts';
 import { hintOf } from './flag-hints.ts';
-
-/** A picture that is on disk (or went to stdout: path `-`). */
-export interface WrittenImage {
-  path: string;
-  mimeType: string;
-  width?: number | undefined;
-  height?: number | undefined;
-  bytes: number;
-  sha256: string;
-  candidate: number;
-}
-
-/** What of a paid reply could not be written where it was wanted; the end of the run keeps it (faults.md 2c). */
-export interface Lost {
-  failure?: GatewayError | undefined;
-  images: ResultImage[];
-  /** The text was to be printed, and was not. */
-  text: boolean;
-  /** The body of `--raw`. */
-  body?: Pick<StoredBlob, 'content'> | undefined;
-}
-
-/** What a command has found out so far. It is filled while the command runs, so that a failure tells as much as a success. */
-export interface Report {
-  /** `image gen` */
-  command: string;
-  result?: Result | undefined;
-  images: WrittenImage[];
-  /** What led to the answer, where tools were run for it. */
-  turns?: object[] | undefined;
-  warnings: string[];
-  /** Requests sent so far. */
-  attempts: number;
-  /** A document of another schema, where the command has one of its own (a dry run, a list of sessions). */
-  own?: object | undefined;
-  /** The command printed its document itself, before its end. */
-  printed?: true;
-  /** Of a program that the command ran in its place. */
-  exitCode?: number;
-  lost: Lost;
-  /** The recovery file in which the reply stands already. */
-  kept?: string | undefined;
-}
 
 /** A report with nothing in it. */
 export function emptyReport(command: string): Report {

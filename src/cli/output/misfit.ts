@@ -1,6 +1,6 @@
+import type { WrittenImage } from '../context.ts';
 import { GatewayError } from '../../errors.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
-import type { WrittenImage } from './document.ts';
 
 /** In what a picture has not the asked shape: a warning, with `--strict` an error (wire.md 6 #42). Undefined where it fits. */
 export function misfitOf(

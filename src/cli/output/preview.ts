@@ -3,9 +3,8 @@ import { messageOf } from '../../errors.ts';
 import { halfBlocks } from '../../images/preview-blocks.ts';
 import { hasTrueColor, previewForm } from '../../images/preview-form.ts';
 import { iterm2Image, kittyPixels, kittyPng } from '../../images/preview-protocols.ts';
-import type { Context } from '../run/context.ts';
+import type { Context, WrittenImage } from '../context.ts';
 import { decodePreview, tooManyPixels } from './decode-preview.ts';
-import type { WrittenImage } from './document.ts';
 
 /** Larger pictures are not shown: a look at them would cost more than making them. */
 const mostBytes = 64 * 1024 * 1024;

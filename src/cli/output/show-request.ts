@@ -4,7 +4,7 @@ import { hiddenHeaderNames } from '../../settings/headers.ts';
 import { redactHeaders } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { KeySource } from '../../settings/types.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 import { curlCommand } from './curl.ts';
 
 /** Flags of which one at most owns stdout (design.md section 1). */

@@ -1,5 +1,5 @@
+import type { WrittenImage } from '../context.ts';
 import type { JsonObject } from '../../json.ts';
-import type { WrittenImage } from './document.ts';
 
 /** What is known of the reply that pictures came with. */
 export interface ReplyFacts {

@@ -4,7 +4,7 @@ import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { timeText } from '../../time-text.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
 export function tellRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {

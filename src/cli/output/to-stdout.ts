@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { usageError } from '../../errors.ts';
-import type { StoredBlob } from '../../files/stored-blob.ts';
+import type { StoredBlob } from '../../files/types.ts';
 import type { Io } from '../../terminal/io.ts';
 
 /** What would go to stdout, or beside it. */

@@ -3,7 +3,7 @@ import type { Post } from '../../client/target.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Attached } from '../input/attachments.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 import { compileSchema, type SchemaCheck } from '../input/schema.ts';
 
 /** What a request is built with beside its words and flags. */

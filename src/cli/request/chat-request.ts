@@ -5,7 +5,7 @@ import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';
 import { readDocuments, readImages } from '../input/attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
-import { type ChatFlags, type ChatParts, chatBody } from '../../commands/chat/input.ts';
+import { type ChatFlags, type ChatParts, chatBody } from './chat-body.ts';
 import { readBodyFiles } from './content-input.ts';
 import { type FileOrJson, readListFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';

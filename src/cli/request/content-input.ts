@@ -5,7 +5,7 @@ import type { ContentInput, InlineInput } from '../../formats/content/types.ts';
 import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';
 import type { Building, BuiltRequest } from './built-request.ts';
-import type { Context } from '../run/context.ts';
+import type { Context } from '../context.ts';
 import { type FileOrJson, readListFlag, readObjectFlag, readJsonFlag, readTextFlag } from '../input/input-files.ts';
 
 /** Flags that shape the body in both formats, as they were typed. */

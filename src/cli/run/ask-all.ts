@@ -1,9 +1,9 @@
+import type { Lost } from '../context.ts';
 import pLimit from 'p-limit';
 import { type EndOf, endOf } from '../../client/deadline.ts';
 import { type Answer, readContent } from '../../client/content.ts';
 import type { Post } from '../../client/target.ts';
 import { type ErrorClass, GatewayError, messageOf } from '../../errors.ts';
-import type { Lost } from '../output/document.ts';
 import type { ImageOutput } from '../output/pictures.ts';
 import type { Session } from './session.ts';
 

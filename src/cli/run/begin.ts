@@ -1,9 +1,9 @@
 import type { Post } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
-import { sendRaw } from '../output/raw.ts';
+import { sendRaw } from './raw.ts';
 import { openSession, readTarget, type Session } from './session.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { showRequest, type StdoutFlags } from '../output/show-request.ts';

@@ -5,7 +5,7 @@ import { modelVariables } from '../../settings/pick-values.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../context.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './session.ts';
 

@@ -9,9 +9,9 @@ import type { Redaction } from '../../settings/redact.ts';
 import { userFolders } from '../../settings/folders.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
-import type { Context } from './context.ts';
+import type { Context, Report } from '../context.ts';
 import { hintOf } from '../output/flag-hints.ts';
-import { type Report, resultDocument } from '../output/document.ts';
+import { resultDocument } from '../output/document.ts';
 
 /** What a reply is kept from. */
 interface Keeping {

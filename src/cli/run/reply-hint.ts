@@ -1,5 +1,5 @@
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import type { Action, Context } from './context.ts';
+import type { Action, Context } from '../context.ts';
 import { withFlags } from '../output/flag-hints.ts';
 
 /** What to type after a reply that broke, where those who read it had no word on it. */

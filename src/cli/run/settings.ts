@@ -5,7 +5,7 @@ import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../context.ts';
 import { checkCassetteFlags, noModelToReplay } from './cassettes.ts';
 import { readUserFile } from '../input/input-files.ts';
 

@@ -1,7 +1,7 @@
 import type { Answer } from '../../client/content.ts';
 import type { Result } from '../../client/result.ts';
 import { doubtOf, judge, type Wanted } from '../../client/verdict.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../context.ts';
 import { hintOf } from '../output/flag-hints.ts';
 import { tellUsage } from '../output/tell.ts';
 

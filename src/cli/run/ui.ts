@@ -1,30 +1,9 @@
 import { createRedaction, type Redaction } from '../../settings/redact.ts';
-import type { Secret } from '../../settings/secret.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle } from '../../terminal/style.ts';
-import type { RootOptions } from './context.ts';
-import type { Report } from '../output/document.ts';
-
-/** What people see beside the payload: all of it on stderr. */
-export interface Ui extends Redaction {
-  /** A line about what happens; silent with `--quiet`. */
-  note(text: string): Promise<void>;
-  /** Something that the user should know of; also in the JSON document. */
-  warn(text: string): Promise<void>;
-  /** Lines for `--verbose`. */
-  detail(text: string): Promise<void>;
-  /** These are redacted from here on: keys are known only after the settings are read. */
-  hide(secrets: readonly Secret[]): void;
-  /** A spinner, on terminals only. `timed` is false where the text tells the time itself. */
-  progress(text: string, options?: { timed?: boolean }): Progress;
-  /** What the model thinks aloud, with `--thinking`. */
-  think(text: string): Promise<void>;
-  /** Something drawn: written as it is, escape sequences and all. */
-  show(drawing: string): Promise<void>;
-  readonly isVerbose: boolean;
-}
+import type { Report, RootOptions, Ui } from '../context.ts';
 
 /** Of a run that knows no secrets yet. */
 export const noSecrets: Redaction = createRedaction([]);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { runBatch } from './run.ts';
 import type { BatchFlags } from './types.ts';
 import { addFlags } from '../../cli/flags/flag.ts';

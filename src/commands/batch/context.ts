@@ -1,7 +1,6 @@
 import { usageError } from '../../errors.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context, Ui } from '../../cli/context.ts';
 import { emptyReport } from '../../cli/output/document.ts';
-import type { Ui } from '../../cli/run/ui.ts';
 
 /** A context for one job: its warnings and files are its own, it prints nothing and reads no stdin. */
 export interface JobContext {

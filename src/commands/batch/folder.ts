@@ -9,7 +9,7 @@ import { readReason, writeReason } from '../../files/file-reason.ts';
 import { writeAnew } from '../../files/temp-file.ts';
 import type { LeaseTimes } from '../../files/lock/lease.ts';
 import { makeFolder } from '../../files/make-folder.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** The absolute path of `-o`. Throws GatewayError usage: none given, no folder, or no place to make one. */

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Range } from '../../batch/aside.ts';
+import type { Range } from '../../files/aside.ts';
 import { keyOf } from '../../batch/digest.ts';
 import type { Card, CardPicture } from '../../batch/gallery-html.ts';
 import { type JournalState, openIfThere, parseRecord } from '../../batch/journal.ts';

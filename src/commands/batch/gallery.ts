@@ -12,7 +12,7 @@ import { type Cards, findCards } from './gallery-cards.ts';
 import { readBatchFolder } from './read.ts';
 import { tellUnread } from './tell-unread.ts';
 import { type PictureFile, type Thumbnail, whyHidden } from './thumbnail.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { galleryFlags } from '../../cli/flags/batch.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';

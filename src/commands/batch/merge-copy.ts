@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { type Arranged, arrangeResults } from '../../batch/arrange-results.ts';
-import { asideOf, keepAside, type Range } from '../../batch/aside.ts';
+import { asideOf, keepAside, type Range } from '../../files/aside.ts';
 import { keyOf } from '../../batch/digest.ts';
 import { openIfThere, parseRecord } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from '../../batch/merge-check.ts';
@@ -15,7 +15,7 @@ import { freeNumber } from '../../files/free-number.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { linesOf } from './lines.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** A shard's folder, read. */
 export interface Shard extends ShardFolder {

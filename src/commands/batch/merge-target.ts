@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asideOf } from '../../batch/aside.ts';
+import { asideOf } from '../../files/aside.ts';
 import { clearParts } from '../../batch/own-folder.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
@@ -9,7 +9,7 @@ import { placeFile } from '../../files/place-file.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { partName } from '../../files/part-name.ts';
 import { lockFolder, makeOrRefuse } from './folder.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** The folder that a merge fills, while it is locked. */
 export interface MergeTarget {

@@ -13,7 +13,7 @@ import { copyShards, type Merging, type Shard } from './merge-copy.ts';
 import { openMergeTarget } from './merge-target.ts';
 import { readBatchFolder } from './read.ts';
 import { tellArranged, tellUnread } from './tell-unread.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { mergeFlags } from '../../cli/flags/batch.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';

@@ -16,7 +16,7 @@ import type { HttpReply } from '../../transport/types.ts';
 import type { Call, Flight } from './flight.ts';
 import type { PreparedJob } from './request.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, planImages } from '../../cli/output/pictures.ts';

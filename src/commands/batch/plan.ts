@@ -9,7 +9,7 @@ import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { CheckedJob, RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { createReadyJobs, type ReadyJobs } from './ready-jobs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/session.ts';
 

@@ -1,6 +1,6 @@
 import { progressText, type ProgressFacts } from '../../batch/progress-text.ts';
 import { isAnimated } from '../../terminal/progress.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** What people see of a running batch: a live line on a terminal, else a line every ten seconds. */
 export interface BatchProgress {

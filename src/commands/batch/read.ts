@@ -5,7 +5,7 @@ import { type JournalState, readJournal } from '../../batch/journal.ts';
 import type { JobRecord } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
 export async function readBatchFolder(

@@ -8,7 +8,7 @@ import type { Use } from '../../settings/types.ts';
 import { createJobContexts, type JobContext, type JobFolders } from './context.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { plainRequest, shapeOf } from './plain-request.ts';
 import { buildImageRequest } from '../../cli/request/image-request.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';

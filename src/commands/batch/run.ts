@@ -7,7 +7,6 @@ import { countOf } from '../../batch/summary.ts';
 import { isSpent } from '../../batch/usage.ts';
 import { GatewayError } from '../../errors.ts';
 import type { LeaseTimes } from '../../files/lock/lease.ts';
-import { growYoungHeapFast } from '../../v8-flags.ts';
 import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir, requireOwn } from './folder.ts';
 import { type BatchPlan, planBatch } from './plan.ts';
@@ -16,7 +15,7 @@ import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
 import { tellArranged, tellUnread } from './tell-unread.ts';
 import type { Batch, BatchFlags, BatchHooks } from './types.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** Checks all jobs, sends those that are due, and leaves a folder from which the same command goes on. */
 export async function runBatch(
@@ -47,7 +46,6 @@ export async function runBatch(
     retryUnknown: flags.retryUnknown === true,
     acceptChanges: flags.acceptChanges === true,
   };
-  growYoungHeapFast();
   const checking = context.ui.progress('checking the jobs');
   const plan = await planBatch({ source, builder, state, shard, resume, context }).finally(() => checking.stop());
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };

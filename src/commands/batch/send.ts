@@ -21,7 +21,7 @@ import { createFlight } from './flight.ts';
 import { performJob, type Performing } from './perform.ts';
 import { startTally } from './tally.ts';
 import type { Batch, BatchHooks } from './types.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { openSession, type Session } from '../../cli/run/session.ts';
 
 /** Jobs under way go on for so long after a signal. */

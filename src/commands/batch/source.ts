@@ -8,7 +8,7 @@ import { spool } from '../../images/input.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { jobKeys } from './keys.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/values.ts';
 import { readObjectFlag, unreadable } from '../../cli/input/input-files.ts';
 

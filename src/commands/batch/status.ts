@@ -15,7 +15,7 @@ import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { nextStep, tellKept } from './next-step.ts';
 import { readBatchFolder } from './read.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 
 /** So many failures are named. */

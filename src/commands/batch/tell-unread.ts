@@ -1,8 +1,8 @@
 import type { Arranged } from '../../batch/arrange-results.ts';
-import { asideOf } from '../../batch/aside.ts';
+import { asideOf } from '../../files/aside.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles } from '../../batch/types.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 const { results, journal } = batchFiles;
 

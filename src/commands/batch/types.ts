@@ -5,7 +5,7 @@ import type { LeaseTimes } from '../../files/lock/lease.ts';
 import type { BatchPlan } from './plan.ts';
 import type { RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** Flags of `batch run`, as they were typed. */

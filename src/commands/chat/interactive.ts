@@ -6,11 +6,11 @@ import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
-import type { AllChatFlags } from '../../cli/request/chat-flags.ts';
+import type { AllChatFlags } from './flags.ts';
 import type { Resumed } from './session.ts';
 import { runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { openSession, readTarget } from '../../cli/run/session.ts';
 
 interface Opening {

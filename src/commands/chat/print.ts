@@ -3,7 +3,7 @@ import type { StreamDelta } from '../../formats/messages/types.ts';
 import { judge, type Wanted } from '../../client/verdict.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { type Payload, startPayload } from '../../cli/output/payload.ts';
 
 /** Flags that say how an answer is shown. */

@@ -6,7 +6,7 @@ import { listSessions, makePrivateFolder, newestSession, sessionsFolder } from '
 import { isSessionPath, sessionPath } from '../../chat/session-name.ts';
 import { messageOf, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** Flags that name a session, as they were typed. */
 export interface SessionFlags {

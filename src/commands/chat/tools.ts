@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../../json.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Body } from '../../upload.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import type { PrintFlags } from './print.ts';
 
 /** Flags of local tools, as they were typed. */

@@ -10,9 +10,9 @@ import type { Redaction } from '../../settings/redact.ts';
 import type { Body, BodyValue } from '../../upload.ts';
 import { printStream } from './print.ts';
 import { resultsMessage, type RunCall, type ToolBelt, type ToolFlags } from './tools.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
-import { sumUsage } from '../../cli/output/merge-answers.ts';
+import { sumUsage } from '../../cli/run/merge-answers.ts';
 import type { Session } from '../../cli/run/session.ts';
 
 /** What a turn is asked with. */

@@ -9,7 +9,7 @@ import { configPath } from '../../settings/folders.ts';
 import { modelVariables } from '../../settings/pick-values.ts';
 import type { Config } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/values.ts';
 import { setExamples } from '../../cli/help/help.ts';
 

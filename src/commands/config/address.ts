@@ -1,6 +1,6 @@
 import { checkAddress } from '../doctor/address.ts';
 import type { Config } from '../../settings/types.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 
 /** Warns at once of a base URL that the first request would refuse: plain http to another machine, a query, a password. */

@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readConfig, writeConfig } from '../../settings/file.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 /** The config file and the profile that a `config` command edits. */
 export interface Opened {

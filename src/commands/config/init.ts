@@ -6,7 +6,7 @@ import type { Config, LoadedConfig } from '../../settings/types.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, openConfig, saveConfig } from './file.ts';
 import { withValue } from './keys.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { shellWord } from '../../shell-word.ts';
 

@@ -6,7 +6,7 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { configDocument, openConfig } from './file.ts';
 import { configKeys, requireKey, settingCommand } from './keys.ts';
 import { type SettingRow, settingRows } from './survey.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 
 /** `config path`: where the file is, or would be. */

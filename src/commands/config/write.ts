@@ -5,7 +5,7 @@ import { namesIn, requireProfileName } from '../../settings/schema.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
 import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/values.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';

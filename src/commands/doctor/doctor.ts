@@ -6,7 +6,7 @@ import type { Secret } from '../../settings/secret.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { createStyle, type Style } from '../../terminal/style.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import type { Live } from './live.ts';
 import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './settings.ts';
 import { addFlags } from '../../cli/flags/flag.ts';

@@ -7,7 +7,7 @@ import { createMemoryStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { failedCheck, type Surveyed } from './settings.ts';
 import { openSession, type Session } from '../../cli/run/session.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';

@@ -10,7 +10,7 @@ import type { LoadedConfig, Use } from '../../settings/types.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { version } from '../../version.ts';
 import { type SettingRow, settingRows } from '../config/survey.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import { readUserFile } from '../../cli/input/input-files.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
-import type { Action } from '../../cli/run/context.ts';
+import type { Action } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, editFlags, imageFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';

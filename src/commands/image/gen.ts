@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action } from '../../cli/run/context.ts';
+import type { Action } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';

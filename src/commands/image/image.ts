@@ -4,15 +4,14 @@ import { version } from '../../version.ts';
 import { askAll } from '../../cli/run/ask-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import { begin } from '../../cli/run/begin.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
-import { mergeAnswers, resultOf } from '../../cli/output/merge-answers.ts';
-import { checkRaw } from '../../cli/output/raw.ts';
+import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
+import { checkRaw } from '../../cli/run/raw.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { settle } from '../../cli/run/settle.ts';
 import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
-import { keepYoungHeapSmall } from '../../v8-flags.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
 export type ImageFlags = ConnectionFlags &
@@ -51,7 +50,6 @@ export async function runImage(
 
   const { images, session } = begun;
   const progress = context.ui.progress(waitingFor(0, count));
-  keepYoungHeapSmall();
   const onAnswer = (answered: number): void => progress.update(waitingFor(answered, count));
   const { candidates } = flags;
   const asking = { session, post, model, images, count, candidates, lost: context.report.lost, onAnswer };

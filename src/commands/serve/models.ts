@@ -8,7 +8,7 @@ import {
 } from '../../cassettes/models.ts';
 import { recordReason } from '../../cassettes/record-reason.ts';
 import { usageError } from '../../errors.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 
 type Variables = Record<string, string>;
 

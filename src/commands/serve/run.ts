@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { servedEnvironment } from './models.ts';
 
 /** Variables that would lead the command elsewhere. */

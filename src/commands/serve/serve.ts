@@ -6,7 +6,7 @@ import { inUrl, listen } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
 import type { ServedHeaderNames } from '../../gateway/types.ts';
 import { usageError } from '../../errors.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
@@ -15,7 +15,6 @@ import { runServed } from './run.ts';
 import { openSource } from './source.ts';
 import { announce, logLine } from './tell.ts';
 import type { SourceFlags } from './upstream.ts';
-import { keepHeapSmall } from '../../v8-flags.ts';
 
 /** Flags of `serve`, as they were typed. */
 interface ServeFlags extends SourceFlags {
@@ -62,7 +61,6 @@ function faultTable(): [string, string][] {
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
-  keepHeapSmall();
   const served = parseServedNames(flags.headerNames);
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());

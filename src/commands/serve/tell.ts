@@ -1,7 +1,7 @@
 import type { Listening } from '../../gateway/listen.ts';
 import type { LogEntry } from '../../gateway/types.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** The URL and what to paste; with `--json` one document for scripts. */

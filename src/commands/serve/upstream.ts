@@ -13,7 +13,7 @@ import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { KeySource, Use } from '../../settings/types.ts';
 import { type CassetteFlags, type Exchanges, openRecording } from '../../cli/run/cassettes.ts';
-import type { Context } from '../../cli/run/context.ts';
+import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables } from './models.ts';
 import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
 

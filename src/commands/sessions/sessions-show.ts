@@ -9,7 +9,7 @@ import { checkSessionName, isSessionPath } from '../../chat/session-name.ts';
 import { usageError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { escapeForTerminal } from '../../terminal/escape.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { findSession } from './sessions.ts';
 

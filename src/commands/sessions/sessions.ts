@@ -9,7 +9,7 @@ import { removeFile } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import { asColumn, cutToColumns } from '../../terminal/column-width.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import type { Action, Context } from '../../cli/run/context.ts';
+import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 
 /** `sessions list`: name, last change, messages and first prompt of each, the newest first. */

@@ -1,5 +1,5 @@
 import { createRandom } from '../models/random.ts';
-import { createPicture, type Colour, type Picture } from './picture.ts';
+import { createPicture, type Colour, type Picture } from '../../images/pixels/picture.ts';
 import { paintCastle, paintHouse, paintLighthouse, type Place } from './scene/buildings.ts';
 import { paintLabel } from './scene/label.ts';
 import { chooseMood } from './scene/mood.ts';

@@ -1,4 +1,4 @@
-import type { Picture } from './picture.ts';
+import type { Picture } from '../../images/pixels/picture.ts';
 
 /** Every pixel by its brightness (ITU-R BT.601). */
 export function grayscale(picture: Picture): Picture {

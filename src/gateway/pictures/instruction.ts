@@ -1,7 +1,7 @@
 import { blur, brighten, grayscale, invert, sepia } from './filter.ts';
-import type { Picture } from './picture.ts';
+import type { Picture } from '../../images/pixels/picture.ts';
 import { ratioOf } from './size.ts';
-import { cropTo, flip, mirror, rotate } from './transform.ts';
+import { cropTo, flip, mirror, rotate } from '../../images/pixels/transform.ts';
 
 /** One change to a picture, with its name for the caption. */
 export interface Edit {

@@ -1,4 +1,4 @@
-import { mixPixel, type Colour, type Picture } from './picture.ts';
+import { mixPixel, type Colour, type Picture } from '../../images/pixels/picture.ts';
 
 /** A point in pixels. */
 export type Point = readonly [number, number];

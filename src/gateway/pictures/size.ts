@@ -1,8 +1,4 @@
-/** Pixel size of a picture. */
-export interface Size {
-  width: number;
-  height: number;
-}
+import type { Size } from '../../images/pixels/picture.ts';
 
 /** What the public image models give for a ratio in the 1K class. */
 const known: Readonly<Record<string, readonly [number, number]>> = {

@@ -2,14 +2,14 @@ import type { MadePicture } from '../content/answer.ts';
 import type { ContentRequest } from '../content/request.ts';
 import { badValue } from '../fields/violation.ts';
 import type { Media } from '../models/task.ts';
-import { decodeImage, type Decoded } from '../../images/decode.ts';
+import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
 import { drawOver } from './draw-over.ts';
 import { cropEdit, readInstruction } from './instruction.ts';
-import type { Picture } from './picture.ts';
-import { encodePng } from './png.ts';
+import { mostPixels, type Picture, type Size } from '../../images/pixels/picture.ts';
+import { encodePng } from '../../images/pixels/png.ts';
 import { paintScene } from './scene/scene.ts';
-import { ratioOf, sizeFor, type Size } from './size.ts';
-import { inset } from './transform.ts';
+import { ratioOf, sizeFor } from './size.ts';
+import { inset } from '../../images/pixels/transform.ts';
 
 const jpegQuality = 90;
 const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this machine; no model was asked.' };
@@ -106,4 +106,16 @@ async function encode(picture: Picture, mimeType: string): Promise<{ mimeType: s
   if (mimeType !== 'image/jpeg') return { mimeType: 'image/png', bytes: await encodePng(picture, notes) };
   const { default: jpeg } = await import('jpeg-js');
   return { mimeType, bytes: jpeg.encode(picture, jpegQuality).data };
+}
+
+/** An input image, decoded. Throws Violation for what is no image, or too large. */
+async function decodeImage({ bytes, mimeType, path }: Media): Promise<Decoded> {
+  const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
+  if (decoded === 'damaged') throw badValue(path, 'Unable to process input image');
+  if (!('tooLarge' in decoded)) return decoded;
+  const { width, height } = decoded.tooLarge;
+  throw badValue(
+    path,
+    `the image has ${width}×${height} pixels; the offline models take at most ${mostPixels / 2 ** 20} megapixels`,
+  );
 }

@@ -31,7 +31,7 @@ test.skipIf(!canUnshare).for([
   const script = `const { isRunning, ownMark } = await import(process.argv[1]);
     const outer = JSON.parse(process.argv[2]);
     console.log(JSON.stringify({ own: ownMark(), ownRuns: isRunning(ownMark()), outerRuns: isRunning(outer) ?? null }));`;
-  const path = await bundle('src/lock/processes.ts');
+  const path = await bundle('src/files/lock/processes.ts');
   const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
   const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
   expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });

@@ -17,17 +17,17 @@ test('of a hundred that try at once, one takes a dead lock over, and nothing els
     const taken = (await Promise.all(tries)).flatMap((won, n) => (won ? [`alive ${n}`] : []));
     expect(taken).toHaveLength(1);
     expect(readFileSync(path, 'utf8')).toBe(taken[0]);
-    expect(readdirSync(join(path, '../..'))).toEqual(['lock']);
+    expect(readdirSync(join(path, '..'))).toEqual(['lock']);
   }
 });
 
 test('a lock that comes to life while the right to it is taken is left alone', async () => {
   const path = join(scratchFolder(), 'lock');
   writeFileSync(path, 'dead 0');
-  const isStillDead = async (): Promise<boolean> => readdirSync(join(path, '../..')).length < 2;
+  const isStillDead = async (): Promise<boolean> => readdirSync(join(path, '..')).length < 2;
   expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead, isStillDead })).toBe(false);
   expect(readFileSync(path, 'utf8')).toBe('dead 0');
-  expect(readdirSync(join(path, '../..'))).toEqual(['lock']);
+  expect(readdirSync(join(path, '..'))).toEqual(['lock']);
 });
 
 test('a lock that is another by now is left alone', async () => {
@@ -35,7 +35,7 @@ test('a lock that is another by now is left alone', async () => {
   writeFileSync(path, 'alive 1');
   expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(false);
   expect(readFileSync(path, 'utf8')).toBe('alive 1');
-  expect(readdirSync(join(path, '../..'))).toEqual(['lock']);
+  expect(readdirSync(join(path, '..'))).toEqual(['lock']);
 });
 
 test.each([
@@ -62,7 +62,7 @@ test.skipIf(process.platform === 'win32')(
     symlinkSync('nowhere', right);
     setImmediate(() => unlinkSync(right));
     expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(true);
-    expect(readdirSync(join(path, '../..'))).toEqual(['lock']);
+    expect(readdirSync(join(path, '..'))).toEqual(['lock']);
   },
 );
 

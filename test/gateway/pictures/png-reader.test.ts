@@ -1,8 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import { decode } from 'fast-png';
 import { expect, test } from 'vitest';
-import { readPng } from '../../../src/images/png-reader.ts';
-import { chunk } from '../../../src/gateway/pictures/png.ts';
+import { readPng } from '../../../src/images/pixels/png-reader.ts';
+import { chunk } from '../../../src/images/pixels/png.ts';
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex');
 

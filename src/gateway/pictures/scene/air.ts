@@ -1,4 +1,4 @@
-import { blend } from '../picture.ts';
+import { blend } from '../../../images/pixels/picture.ts';
 import { drawLine, fillEllipse } from '../shapes.ts';
 import type { Stage } from './sky.ts';
 

@@ -1,4 +1,4 @@
-import { blend, type Colour } from '../picture.ts';
+import { blend, type Colour } from '../../../images/pixels/picture.ts';
 import { drawBeam, fillEllipse, fillPolygon, shine, type Point } from '../shapes.ts';
 import type { Stage } from './sky.ts';
 

@@ -1,4 +1,4 @@
-import { blend, type Picture } from '../picture.ts';
+import { blend, type Picture } from '../../../images/pixels/picture.ts';
 import { fillPolygon } from '../shapes.ts';
 import { box } from './buildings.ts';
 

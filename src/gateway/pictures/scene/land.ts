@@ -1,4 +1,4 @@
-import { blend, fillPixels, mixPixel, smoothstep, type Colour } from '../picture.ts';
+import { blend, fillPixels, mixPixel, smoothstep, type Colour } from '../../../images/pixels/picture.ts';
 import { createNoise, type Noise } from './noise.ts';
 import type { Stage } from './sky.ts';
 

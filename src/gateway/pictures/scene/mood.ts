@@ -1,5 +1,5 @@
 import type { Random } from '../../models/random.ts';
-import type { Colour } from '../picture.ts';
+import type { Colour } from '../../../images/pixels/picture.ts';
 
 /** The light of a scene: colours of sky, water and land, and what shines. */
 export interface Mood {

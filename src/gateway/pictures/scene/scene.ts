@@ -1,6 +1,6 @@
 import { createRandom } from '../../models/random.ts';
-import { createPicture, type Picture } from '../picture.ts';
-import type { Size } from '../size.ts';
+import { createPicture, type Picture, type Size } from '../../../images/pixels/picture.ts';
+
 import { paintBirds, paintWeather } from './air.ts';
 import { paintCastle, paintHouse, paintLighthouse } from './buildings.ts';
 import { paintCity } from './city.ts';

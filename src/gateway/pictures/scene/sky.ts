@@ -1,5 +1,5 @@
 import type { Random } from '../../models/random.ts';
-import { blend, fillPixels, mixPixel, smoothstep, type Colour, type Picture } from '../picture.ts';
+import { blend, fillPixels, mixPixel, smoothstep, type Colour, type Picture } from '../../../images/pixels/picture.ts';
 import { fillEllipse, shine, type Point } from '../shapes.ts';
 import type { Mood } from './mood.ts';
 import { createNoise, type Noise } from './noise.ts';

@@ -1,4 +1,4 @@
-import { blend, type Colour } from '../picture.ts';
+import { blend, type Colour } from '../../../images/pixels/picture.ts';
 import { drawLine, fillEllipse, fillPolygon, type Point } from '../shapes.ts';
 import { box, type Place } from './buildings.ts';
 import type { Stage } from './sky.ts';

@@ -1,7 +1,11 @@
-/** Pixels in memory: eight bits each of red, green, blue and alpha, rows from the top. */
-export interface Picture {
+/** Pixel size of a picture. */
+export interface Size {
   width: number;
   height: number;
+}
+
+/** Pixels in memory: eight bits each of red, green, blue and alpha, rows from the top. */
+export interface Picture extends Size {
   data: Uint8Array;
 }
 

@@ -3,9 +3,9 @@ import { encodeMessagesRequest } from '../../formats/messages/request.ts';
 import type { MessageInline } from '../../formats/messages/types.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Body } from '../../upload.ts';
-import type { BodyFiles, BodyFlags } from '../../cli/request/content-input.ts';
-import { applySettings } from '../../cli/flags/set.ts';
-import { parseJson, quote } from '../../cli/flags/values.ts';
+import type { BodyFiles, BodyFlags } from './content-input.ts';
+import { applySettings } from '../flags/set.ts';
+import { parseJson, quote } from '../flags/values.ts';
 
 /** Flags that shape a messages-format request, as they were typed. */
 export interface ChatFlags extends BodyFlags {

@@ -1,9 +1,6 @@
-import type { Media } from '../gateway/models/task.ts';
-import { badValue } from '../gateway/fields/violation.ts';
-import { sniffMediaType } from '../gateway/fields/media.ts';
-import { mostPixels, type Picture } from '../gateway/pictures/picture.ts';
-import type { Size } from '../gateway/pictures/size.ts';
-import { rotate, mirror } from '../gateway/pictures/transform.ts';
+import { sniffType } from '../sniff.ts';
+import type { Picture, Size } from './picture.ts';
+import { rotate, mirror } from './transform.ts';
 
 /** An input image: its pixels where its type can be decoded, otherwise its size alone. */
 export interface Decoded {
@@ -12,24 +9,15 @@ export interface Decoded {
   picture: Picture | undefined;
 }
 
-/** Decodes PNG and JPEG, turned upright, and measures other types. Throws Violation for what is no image, or too large. */
-export async function decodeImage({ bytes, mimeType, path }: Media): Promise<Decoded> {
-  const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
-  if (decoded === 'damaged') throw badValue(path, 'Unable to process input image');
-  if (!('tooLarge' in decoded)) return decoded;
-  const { width, height } = decoded.tooLarge;
-  throw badValue(
-    path,
-    `the image has ${width}×${height} pixels; the offline models take at most ${mostPixels / 2 ** 20} megapixels`,
-  );
-}
-
-/** The same within other bounds: a picture of more pixels is refused before it is decoded, whatever its file says where. */
+/**
+ * Decodes PNG and JPEG, turned upright, and measures other types. A picture of more pixels is refused before it is decoded,
+ * whatever its file says where.
+ */
 export async function decodeWithin(
-  { bytes, mimeType: declared }: Pick<Media, 'bytes' | 'mimeType'>,
+  { bytes, mimeType: declared }: { bytes: Buffer; mimeType: string },
   most: number,
 ): Promise<Decoded | { tooLarge: Size } | 'damaged'> {
-  const mimeType = sniffMediaType(bytes) ?? declared;
+  const mimeType = sniffType(bytes) ?? declared;
   const { imageSize } = await import('image-size');
   const facts = attempt(() => imageSize(bytes));
   if (!facts?.width || !facts.height) return 'damaged';

@@ -1,8 +1,8 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { convertIndexedToRgb, decode, type DecodedPng } from 'fast-png';
-import { mostPixels, type Picture } from '../gateway/pictures/picture.ts';
-import { chunk } from '../gateway/pictures/png.ts';
-import { unfilter } from '../gateway/pictures/png-rows.ts';
+import { mostPixels, type Picture } from './picture.ts';
+import { chunk } from './png.ts';
+import { unfilter } from './png-rows.ts';
 
 const signature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 const signatureLength = signature.length;

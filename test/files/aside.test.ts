@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { manyJobs, test } from './with-batch.ts';
+import { manyJobs, test } from '../batch/with-batch.ts';
 
 describe('what cannot be read in results.jsonl', () => {
   test('is kept aside and told, while the results around it stay', async ({ server, folder, batch }) => {

@@ -4,8 +4,8 @@ import { usageError } from '../../errors.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/ci-commands.ts';
-import type { Context } from '../run/context.ts';
-import type { Session } from '../run/session.ts';
+import type { Context } from '../context.ts';
+import type { Session } from './session.ts';
 
 /** Flags that mean nothing where the reply is only handed on. */
 interface RawFlags {

@@ -1,0 +1,19 @@
+import type { PrintFlags } from './print.ts';
+import type { ChatRequestFlags } from '../../cli/request/chat-request.ts';
+import type { SessionFlags } from './session.ts';
+import type { ToolFlags } from './tools.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import type { StdoutFlags } from '../../cli/output/show-request.ts';
+
+/** The flags of `chat`, as they were typed. */
+export type AllChatFlags = ConnectionFlags &
+  ChatRequestFlags &
+  SessionFlags &
+  ToolFlags &
+  PrintFlags &
+  Omit<StdoutFlags, 'output'> & {
+    output?: string;
+    force?: true;
+    maxImages?: number;
+    requireComplete?: true;
+  };

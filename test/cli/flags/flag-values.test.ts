@@ -1,0 +1,44 @@
+import { expect } from 'vitest';
+import { test } from '../../helpers/with-server.ts';
+
+/** The body that a command would send. */
+function bodyOf(stdout: string): unknown {
+  return JSON.parse(stdout.slice(stdout.indexOf('\n{')));
+}
+
+test.for([
+  [
+    'text --safety HARASSMENT=BLOCK_NONE',
+    { safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }] },
+  ],
+  ['text --safety HARM_CATEGORY_X=OFF', { safetySettings: [{ category: 'HARM_CATEGORY_X', threshold: 'OFF' }] }],
+  ['chat --metadata user_id=a=b', { metadata: { user_id: 'a=b' } }],
+  ['chat --metadata a=1 --metadata b=2', { metadata: { a: '1', b: '2' } }],
+  ['chat --metadata {"n":[1]}', { metadata: { n: [1] } }],
+  ['chat --tool-choice any', { tool_choice: { type: 'any' } }],
+  ['chat --tool-choice tool:weather', { tool_choice: { type: 'tool', name: 'weather' } }],
+  ['chat --tool-choice {"type":"auto"}', { tool_choice: { type: 'auto' } }],
+] as const)('%s', async ([flags, sends], { cli }) => {
+  const ran = await cli([...flags.split(' '), 'hi', '--dry-run']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(bodyOf(ran.stdout)).toMatchObject(sends);
+});
+
+test.for([
+  ['text', '--safety', 'harassment=OFF'],
+  ['text', '--safety', '=OFF'],
+  ['text', '--safety', 'HARASSMENT'],
+  ['text', '--safety', 'HARASSMENT='],
+  ['text', '--safety', 'A=B=C'],
+  ['chat', '--metadata', 'user_id'],
+  ['chat', '--metadata', '=x'],
+  ['chat', '--metadata', '{"a":'],
+  ['chat', '--tool-choice', 'tool:'],
+  ['chat', '--tool-choice', 'weather'],
+  ['chat', '--tool-choice', '{"type":'],
+  ['chat', '--tool-choice', '["auto"]'],
+] as const)('%s %s %s is refused', async ([command, flag, value], { cli }) => {
+  const ran = await cli([command, 'hi', flag, value, '--dry-run']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(flag);
+});

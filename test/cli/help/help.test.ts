@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { tree } from '../../../src/cli/command-tree.ts';
+import { run } from '../../helpers/run.ts';
+
+const commands = Object.entries(tree)
+  .filter(([, entry]) => !entry.hidden)
+  .flatMap(([name, { commands: inside = {} }]) => [[name], ...Object.keys(inside).map((word) => [name, word])]);
+
+/** The words of a text, without the backslash of a command that goes on. */
+const wordsIn = (text: string): string[] => text.split(/\s+/).filter((word) => !['', '\\', '#'].includes(word));
+
+const helpOf = async (argv: readonly string[], columns: number): Promise<string> => {
+  const { code, stdout } = await run([...argv, '--help'], { columns });
+  expect(code).toBe(0);
+  return stdout;
+};
+
+/** One argument of an example, which no break could leave right. */
+const argument = /^ {4}(?:'[^']*'|\S+)(?: \\)?$/;
+
+const shapes = [[], ...commands].flatMap((words) => [words, [...words, '--verbose']]);
+
+test.each(shapes.map((argv) => [argv.join(' '), argv] as const))(
+  'the help of "%s" fits terminals of 40, 80 and 200 columns with every word whole',
+  async (_, argv) => {
+    const wide = await helpOf(argv, 200);
+    for (const columns of [40, 80, 200]) {
+      const text = await helpOf(argv, columns);
+      expect(text.split('\n').filter((line) => line.length > columns && !argument.test(line))).toEqual([]);
+      expect(wordsIn(text).toSorted()).toEqual(wordsIn(wide).toSorted());
+    }
+  },
+);
+
+test('flags and their texts stand in two columns, also where there are few columns', async () => {
+  const lines = (await helpOf(['chat'], 40)).split('\n');
+  const at = lines.indexOf('  -f, --force     replace files that');
+  expect(lines.slice(at, at + 4)).toEqual([
+    '  -f, --force     replace files that',
+    '                  exist',
+    '  --max-images <n>',
+    '                  most images of one',
+  ]);
+});
+
+test('an example that is too long for its line can be copied all the same', async () => {
+  const text = await helpOf(['image', 'gen'], 40);
+  expect(text).toContain('  gateway-cli image gen \\\n    "a lighthouse at dusk" --aspect \\\n    16:9 -o dusk.png\n');
+});
+
+test('a group without its command wraps its help too', async () => {
+  const { code, stderr } = await run(['sessions'], { columns: 40 });
+  expect(code).toBe(2);
+  expect(stderr.split('\n').filter((line) => line.length > 40)).toEqual([]);
+});

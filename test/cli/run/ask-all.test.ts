@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import { startDeadline } from '../../../src/client/deadline.ts';
+import { askAll } from '../../../src/cli/run/ask-all.ts';
+import type { ImageOutput } from '../../../src/cli/output/pictures.ts';
+import type { Session } from '../../../src/cli/run/session.ts';
+import { GatewayError } from '../../../src/errors.ts';
+import { createMemoryStore } from '../../../src/images/store.ts';
+import { imageReply } from '../../helpers/with-server.ts';
+import { png } from '../../replies/deviation.ts';
+import { replyOf } from '../../replies/reading.ts';
+
+const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
+
+/** Requests that end one way each; those of which a test does not speak are never made. */
+async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[]) {
+  let sent = 0;
+  let saved = 0;
+  const session: Session = {
+    send: async () => ({
+      reply: (endings[sent++] as () => ReturnType<typeof good>)(),
+      attempts: 1,
+      deadline: startDeadline(60_000),
+    }),
+    close: async () => {},
+  };
+  const images: ImageOutput = {
+    openStore: () => createMemoryStore(),
+    save: async (found) => void (saved += found.length),
+    misfit: undefined,
+    most: 256,
+  };
+  const post = { path: '/', use: 'image', body: {} } as const;
+  const asked = await askAll({
+    session,
+    post,
+    model: 'm',
+    images,
+    count,
+    candidates: 1,
+    lost: { images: [], text: false },
+  });
+  return { ...asked, sent, saved };
+}
+
+function failing(error: Error) {
+  return () => {
+    throw error;
+  };
+}
+
+const full = new GatewayError('not-written', 'the disk is full');
+
+test('publishes the pictures that were under way when the disk is full, and asks for no more', async () => {
+  const asked = await ask(9, failing(full), good, good, good);
+  expect(asked).toMatchObject({ saved: 3, sent: 4, thrown: { value: full } });
+  expect(asked.outcomes).toHaveLength(9);
+});
+
+test('throws a bug as it was thrown, after the others', async () => {
+  const bug = new TypeError('x is not a function');
+  const asked = await ask(2, failing(bug), good);
+  expect(asked.thrown?.value).toBe(bug);
+  expect(asked).toMatchObject({ saved: 1, outcomes: [{ failure: { class: 'internal' } }, {}] });
+});
+
+test('asks no more with a key that was refused', async () => {
+  const asked = await ask(9, ...Array.from({ length: 4 }, () => failing(new GatewayError('auth', 'bad key'))));
+  expect(asked).toMatchObject({ sent: 4, saved: 0, thrown: undefined });
+});
+
+test('goes on after a failure of one request', async () => {
+  const asked = await ask(6, failing(new GatewayError('gateway', 'boom')), good, good, good, good, good);
+  expect(asked).toMatchObject({ sent: 6, saved: 5, thrown: undefined });
+});
+
+test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
+  const order: string[] = [];
+  const session: Session = {
+    send: async () => (order.push('sent'), { reply: good(), attempts: 1, deadline: startDeadline(60_000) }),
+    close: async () => {},
+  };
+  const images: ImageOutput = {
+    openStore: (onFallback) => (onFallback?.(), createMemoryStore()),
+    save: async () => void order.push('saved'),
+    misfit: undefined,
+    most: 256,
+  };
+  const post = { path: '/', use: 'image', body: {} } as const;
+  await askAll({ session, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
+  const pair = ['sent', 'saved'];
+  expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
+});

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { GatewayError } from '../../../src/errors.ts';
+import { cut, reset } from '../../helpers/scripted-server.ts';
+import { run } from '../../helpers/run.ts';
+import { canaryKey, eventStream, imageReply, messageEvents, test, textReply } from '../../helpers/with-server.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+const folder = scratchFolder;
+const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const noGateway = { GATEWAY_MODEL: 'm', GATEWAY_IMAGE_MODEL: 'm' };
+
+function textIn(dir: string): string {
+  return readdirSync(dir)
+    .map((name) => readFileSync(join(dir, name), 'utf8'))
+    .join('');
+}
+
+test('text: what was recorded is replayed without a gateway, a key or a base URL', async ({ server, cli }) => {
+  server.reply({ headers: { 'set-cookie': 's=1' }, body: textReply(`your key is ${canaryKey}`) });
+  const live = await cli(['text', 'hi', '--record', 'kept']);
+  expect(live).toMatchObject({ code: 0, stderr: '' });
+  const text = textIn(join(live.cwd, 'kept'));
+  expect(text).not.toContain(canaryKey);
+  expect(text).not.toContain('set-cookie');
+  const again = await run(['text', 'hi', '--replay', 'kept'], { cwd: live.cwd, env: noGateway });
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(again.stdout).toBe(`your key is ${'*'.repeat(canaryKey.length)}\n`);
+});
+
+test('a header value that is no credential leaves the recorded reply as it came', async ({ server, cli }) => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'headers'), 'x-portkey-provider: openai\nx-team: docs\n');
+  server.reply({ body: textReply('Hello from openai, see the docs!') });
+  const live = await cli(['text', 'hi', '--record', 'kept', '--header', '@headers'], { cwd });
+  expect(live).toMatchObject({ code: 0, stderr: '' });
+  const again = await run(['text', 'hi', '--replay', 'kept'], { cwd, env: noGateway });
+  expect(again.stdout).toBe('Hello from openai, see the docs!\n');
+});
+
+test('a short credential alters no recording, and a warning says so', async ({ server, cli }) => {
+  const cwd = folder();
+  writeFileSync(join(cwd, 'headers'), 'x-corp-token: ollama\n');
+  server.reply({ body: textReply('ollama says text') });
+  const argv = ['text', 'hi', '--record', 'kept', '--header', '@headers'];
+  const live = await cli(argv, { cwd, env: { GATEWAY_API_KEY: 'text' } });
+  expect(live.stderr).toBe(
+    'gateway-cli: warning: --record: the key, header x-corp-token are too short or too plain to be masked: a reply that repeats it is recorded as it came\n',
+  );
+  const again = await run(['text', 'hi', '--replay', 'kept'], { cwd, env: noGateway });
+  expect(again.stdout).toBe('ollama says text\n');
+});
+
+test('chat: streams come again, and a cut one ends as it did', async ({ server, cli }) => {
+  const whole = eventStream(...messageEvents('Hel', 'lo'));
+  server.reply({ chunks: [whole.slice(0, 300), whole.slice(300)] });
+  server.reply({ chunks: [whole.slice(0, whole.indexOf('"lo"')), cut] });
+  const cwd = folder();
+  const flags = ['--record', 'kept'];
+  const live = [await cli(['chat', 'one', ...flags], { cwd }), await cli(['chat', 'two', ...flags], { cwd })];
+  expect(live.map(({ code }) => code)).toEqual([0, 11]);
+  for (const [index, prompt] of ['one', 'two'].entries()) {
+    const again = await run(['chat', prompt, '--replay', 'kept', '--replay-speed', '0'], { cwd, env: noGateway });
+    expect(again).toMatchObject({ code: live[index]?.code, stdout: live[index]?.stdout });
+  }
+});
+
+test.for([
+  ['reset', reset],
+  ['closed', cut],
+] as const)(
+  'a connection that is %s before the head is replayed with the same end',
+  async ([, end], { server, cli }) => {
+    server.raw(end);
+    const live = await cli(['text', 'hi', '--record', 'kept', '--json']);
+    const again = await run(['text', 'hi', '--replay', 'kept', '--replay-speed', '0', '--json'], {
+      cwd: live.cwd,
+      env: noGateway,
+    });
+    expect([live.code, again.code]).toEqual([8, 8]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ ok: false, error: { class: 'no-reply' } });
+    expect(textIn(join(live.cwd, 'kept'))).toMatch(/\n\{"ended":"(cut|reset)","delay":\d+\}\n$/);
+  },
+);
+
+test('retries are recorded one by one and replayed in their order', async ({ server, cli }) => {
+  server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: { error: { code: 503, message: 'busy' } } });
+  server.reply({ body: textReply('at last') });
+  const live = await cli(['text', 'hi', '--record', 'kept']);
+  expect(readdirSync(join(live.cwd, 'kept')).map((name) => name.slice(-8))).toEqual(['-1.jsonl', '-2.jsonl']);
+  const again = await run(['text', 'hi', '--replay', 'kept', '--json'], { cwd: live.cwd, env: noGateway });
+  expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, text: 'at last', attempts: 2 });
+});
+
+test('image edit: an upload is kept as its digest, and the picture comes again', async ({ server, cli }) => {
+  const cwd = folder();
+  const photo = Buffer.concat([Buffer.from(dotPng, 'base64'), Buffer.alloc(4000, 1)]);
+  writeFileSync(join(cwd, 'photo.png'), photo);
+  server.reply({ body: imageReply({ mimeType: 'image/png', data: dotPng }) });
+  const edit = ['image', 'edit', '-i', 'photo.png', 'gray'];
+  expect(await cli([...edit, '-o', 'a.png', '--record', 'kept'], { cwd })).toMatchObject({ code: 0 });
+  const digest = createHash('sha256').update(photo).digest('hex');
+  expect(textIn(join(cwd, 'kept'))).toContain(`"data":"<${photo.length} bytes, sha256 ${digest}>"`);
+  const again = await run([...edit, '-o', 'b.png', '--replay', 'kept'], { cwd, env: noGateway });
+  expect(again).toMatchObject({ code: 0, stdout: 'b.png\n' });
+  expect(readFileSync(join(cwd, 'b.png'))).toEqual(readFileSync(join(cwd, 'a.png')));
+});
+
+test('what Ctrl-C ended is kept as far as it came', async ({ server, cli }) => {
+  const stop = new AbortController();
+  const started = eventStream(...messageEvents('so far').slice(0, 3));
+  server.reply({ chunks: [started, new Promise(() => {})] });
+  const ran = await cli(['chat', 'hi', '--record', 'kept'], {
+    signal: stop.signal,
+    onStdout: () => stop.abort(new GatewayError('interrupted', 'ended by INT')),
+  });
+  expect(ran).toMatchObject({ code: 130, stdout: 'so far\n' });
+  const kept = join(ran.cwd, 'kept');
+  expect(readdirSync(kept)).toEqual([expect.stringMatching(/^messages-m-.*-1\.jsonl$/)]);
+  expect(
+    textIn(kept)
+      .trimEnd()
+      .split('\n')
+      .slice(2)
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
+    { delay: expect.any(Number), text: started },
+    { delay: expect.any(Number), ended: 'left' },
+  ]);
+});
+
+test('--offline can be recorded too', async () => {
+  const live = await run(['text', '--offline', 'hi', '--record', 'kept']);
+  const again = await run(['text', '-m', 'local-text', 'hi', '--replay', 'kept'], { cwd: live.cwd });
+  expect(again).toMatchObject({ code: 0, stdout: live.stdout });
+});
+
+describe('refused before anything is sent', () => {
+  test('a request with no cassette, naming the nearest and what differs', async ({ server, cli }) => {
+    server.reply({ body: textReply('hello') });
+    const { cwd } = await cli(['text', 'hi', '--record', 'kept']);
+    const ran = await cli(['text', 'ho', '--replay', 'kept', '--json'], { cwd });
+    expect(ran.code).toBe(2);
+    const { error } = JSON.parse(ran.stdout) as { error: object };
+    expect(error).toMatchObject({ class: 'usage', sent: 'no', billed: 'no', hint: 'record it: --record <dir>' });
+    expect(ran.stderr).toContain('body.contents.0.parts.0.text: recorded "hi", asked "ho"');
+  });
+
+  test.for<[string[], string]>([
+    [['--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
+    [['--replay-speed', '2'], '--replay-speed needs --replay <dir>'],
+    [['--replay', 'a', '--replay-speed', '-1'], '--replay-speed takes a number from 0'],
+    [['--replay', 'no-such-folder'], 'record into it first'],
+    [['--record', '/dev/null/x'], "--record '/dev/null/x'"],
+    // It is there, and takes no file from anybody.
+    [['--record', '/proc/self'], "--record '/proc/self'"],
+    [['--record', '--quiet'], '--record needs a value'],
+  ])('%s', async ([flags, message], { cli }) => {
+    const ran = await cli(['text', 'hi', ...flags]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(message);
+  });
+
+  test('a replay without a model, naming those of the cassettes', async ({ server, cli }) => {
+    server.reply({ body: textReply('hello') });
+    server.reply({ body: textReply('hello') });
+    const { cwd } = await cli(['text', 'hi', '-m', 'one', '--record', 'kept']);
+    await cli(['text', 'hi', '-m', 'two', '--record', 'kept'], { cwd });
+    const ran = await run(['text', 'hi', '--replay', 'kept'], { cwd });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain("--replay 'kept' needs the model too");
+    expect(ran.stderr).toContain('the cassettes hold one, two; give --model one or set GATEWAY_MODEL');
+  });
+
+  test('a replay without a model of a cassette that names none', async () => {
+    const cwd = folder();
+    writeFileSync(join(cwd, 'a.jsonl'), '{}\n');
+    const ran = await run(['text', 'hi', '--replay', '.'], { cwd });
+    expect(ran.stderr).toContain('\n  give --model <model> or set GATEWAY_MODEL');
+  });
+
+  test('folders that cannot be had, in words', async () => {
+    const cwd = folder();
+    writeFileSync(join(cwd, 'file'), '');
+    mkdirSync(join(cwd, 'locked'), { mode: 0o500 });
+    const cases: [string[], string][] = [
+      [['text', 'hi', '--replay', 'nodir'], 'there is no such folder'],
+      [['text', 'hi', '--replay', 'file'], 'it is no folder'],
+      [['text', 'hi', '--replay', 'locked'], 'there is no cassette in it'],
+      [['serve', '--port', '0', '--replay', 'nodir'], 'there is no such folder'],
+      [['text', '--offline', 'hi', '--record', 'file'], 'it is no folder'],
+      [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is no folder'],
+    ];
+    // The superuser may write anywhere.
+    if (process.getuid?.() !== 0) {
+      for (const name of ['locked', 'locked/x'])
+        cases.push([['text', '--offline', 'hi', '--record', name], 'may not be written']);
+    }
+    for (const [argv, message] of cases) {
+      const ran = await run(argv, { cwd });
+      expect(ran, argv.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr, argv.join(' ')).toContain(message);
+      expect(ran.stderr).not.toMatch(/\bE[A-Z]{4,}|no model is set/);
+    }
+  });
+});

@@ -1,0 +1,57 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+const goOn = 'run the same command again: it goes on where it stopped';
+
+test('a batch that stopped early says how to go on, and one that failed how to send again', async () => {
+  const cwd = scratchFolder();
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
+  const jobs = [{ prompt: 'a', model: 'fault-400' }, { prompt: 'b' }];
+  writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
+  const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1'];
+  expect(await cli(...batch, '--fail-fast')).toMatchObject({ code: 13 });
+  const stopped = await cli('status', 'out');
+  expect(stopped).toMatchObject({ code: 0, stderr: '' });
+  expect(stopped.stdout).toMatch(/^2 jobs: 0 done, 1 failed, 1 not sent yet\n/);
+  expect(stopped.stdout).toContain(`\n${goOn}\n`);
+  expect(await cli(...batch)).toMatchObject({ code: 13 });
+  const failed = await cli('status', 'out');
+  expect(failed.stdout).not.toContain(goOn);
+  expect(failed.stdout).toContain('\nto send them again: the same command with --retry-failed\n');
+});
+
+test('a batch that is done says no more than that', async () => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'jobs.jsonl'), '{"prompt":"a"}\n');
+  await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline'], { cwd });
+  expect(await run(['batch', 'status', 'out'], { cwd })).toMatchObject({
+    code: 0,
+    stdout: '1 job: 1 done\n',
+    stderr: '',
+  });
+});
+
+test('a batch that has used up its tokens is told to raise the limit, for the same command would send nothing', async () => {
+  const cwd = scratchFolder();
+  const cli = (...argv: string[]) => run(['batch', ...argv], { cwd });
+  const jobs = [{ prompt: 'a' }, { prompt: 'b', model: 'fault-400' }, { prompt: 'c' }];
+  writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
+  const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1'];
+  const raise = 'to go on: the same command with a greater --max-tokens-total\n';
+  expect((await cli(...batch, '--max-tokens-total', '1')).stderr).toContain(raise);
+  const stopped = await cli('status', 'out');
+  expect(stopped.stdout).toMatch(/^3 jobs: 1 done, 2 not sent yet\n/);
+  expect(stopped.stdout).toContain(raise);
+  expect(stopped.stdout).not.toContain(goOn);
+  // The limit is that of the last run.
+  expect((await cli(...batch, '--max-tokens-total', '99999', '--fail-fast')).code).toBe(13);
+  expect((await cli('status', 'out')).stdout).toContain(goOn);
+  await cli(...batch);
+  const again = 'to send them again: the same command with --retry-failed';
+  const spent = await cli(...batch, '--max-tokens-total', '1');
+  for (const told of [spent.stderr, (await cli('status', 'out')).stdout])
+    expect(told).toContain(`${again} and a greater --max-tokens-total\n`);
+});

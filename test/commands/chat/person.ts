@@ -1,0 +1,21 @@
+import type { EditorOptions, LineEditor, LineRead } from '../../../src/terminal/line-editor.ts';
+
+/** A person who types these entries, then Ctrl-D. `opened` is told what the editor was opened with. */
+export function person(entries: readonly (string | LineRead)[], opened?: (options: EditorOptions) => void) {
+  const queue = [...entries];
+  const prompts: string[] = [];
+  const editor: LineEditor = {
+    async read(prompt) {
+      prompts.push(prompt);
+      const next = queue.shift() ?? { kind: 'end' };
+      return typeof next === 'string' ? { kind: 'entry', text: next } : next;
+    },
+    onInterrupt: () => undefined,
+    close: () => undefined,
+  };
+  const openEditor = async (options: EditorOptions) => {
+    opened?.(options);
+    return editor;
+  };
+  return { prompts, options: { openEditor, tty: { stdout: true, stderr: true }, env: { CI: '1' } } };
+}

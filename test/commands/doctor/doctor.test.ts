@@ -1,0 +1,232 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { checkRuntime } from '../../../src/commands/doctor/settings.ts';
+import { run } from '../../helpers/run.ts';
+import { canaryKey, test, textReply } from '../../helpers/with-server.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+interface Document {
+  schema: string;
+  ok: boolean;
+  exitCode: number;
+  checks: { name: string; state: string; text: string; fix?: string; class?: string }[];
+  settings: { key: string; value: unknown; from: string }[];
+}
+
+/** States by name; the last of a name counts. */
+function states(stdout: string): Record<string, string> {
+  const { checks } = JSON.parse(stdout) as Document;
+  return Object.fromEntries(checks.map(({ name, state }) => [name, state]));
+}
+
+/** What the HEAD of the examination is answered with. */
+function head(date = new Date()): { headers: Record<string, string> } {
+  return { headers: { date: date.toUTCString(), connection: 'close' } };
+}
+
+const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'h' }], stop_reason: 'max_tokens' };
+
+test('finds nothing wrong, and tells where each setting comes from', async ({ server, cli }) => {
+  server.reply({ status: 404, ...head() });
+  const ran = await cli(['doctor']);
+  expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^ok {6}node {14}gateway-cli \d+\.\d+\.\d+, Node \d+/m);
+  expect(ran.stdout).toContain(`baseUrl = ${server.url} (environment GATEWAY_BASE_URL)`);
+  expect(ran.stdout).toContain('there is one (environment GATEWAY_API_KEY)');
+  expect(ran.stdout).toContain('127.0.0.1 is an address');
+  expect(ran.stdout).toMatch(/HTTP 404 to HEAD \/ without a key/);
+  expect(ran.stdout).toMatch(/^ok {6}clock/m);
+  expect(ran.stdout).not.toContain(canaryKey);
+  const [request] = server.requests;
+  expect(request?.method).toBe('HEAD');
+  expect(JSON.stringify(request?.headers)).not.toContain(canaryKey);
+});
+
+test('gives one JSON document with the same', async ({ server, cli }) => {
+  server.reply({ status: 404, ...head() });
+  const ran = await cli(['doctor', '--json']);
+  const document = JSON.parse(ran.stdout) as Document;
+  expect(document).toMatchObject({ schema: 'gateway-cli/doctor@1', ok: true, exitCode: 0 });
+  expect(document.settings).toContainEqual({ key: 'models.text', value: 'm', from: 'environment GATEWAY_MODEL' });
+  const names = ['node', 'config', 'setting', 'base URL', 'key', 'models', 'proxy', 'dns', 'tcp', 'http', 'clock'];
+  expect(Object.keys(states(ran.stdout))).toEqual(names);
+});
+
+test('tells a clock that is wrong', async ({ server, cli }) => {
+  server.reply(head(new Date(Date.now() - 3_600_000)));
+  const ran = await cli(['doctor']);
+  expect(ran.code).toBe(0);
+  expect(ran.stdout).toMatch(/warning clock +this machine is 3[56]\d\d s ahead of the gateway\n +set the clock/);
+});
+
+test('--live says which form of authentication the gateway takes, and how to use it', async ({ server, cli }) => {
+  server.reply(head());
+  server.reply({ status: 401, body: { error: { code: 401, message: 'no such key', status: 'UNAUTHENTICATED' } } });
+  server.reply({ body: textReply('h') });
+  server.reply({ body: message });
+  const ran = await cli(['doctor', '--live', '--json']);
+  expect(ran.code).toBe(3);
+  const { checks } = JSON.parse(ran.stdout) as Document;
+  const live = checks.slice(-3);
+  expect(live).toMatchObject([
+    { name: 'content, api-key', state: 'failed', class: 'auth', fix: 'gateway-cli config set auth.text bearer' },
+    { name: 'content, bearer', state: 'ok', text: 'accepted' },
+    { name: 'messages', state: 'ok' },
+  ]);
+  expect(live[0]?.text).toContain('text would use it');
+  expect(ran.stderr).toContain('content, api-key');
+  expect(ran.stderr).toContain('config set auth.text bearer');
+  const [, byKey, byBearer, byMessages] = server.requests;
+  expect(byKey?.headers['x-vendor-a-api-key']).toBe(canaryKey);
+  expect(byBearer?.headers['authorization']).toBe(`Bearer ${canaryKey}`);
+  expect(byMessages?.json()).toEqual({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
+  expect(byKey?.json()).toEqual({
+    contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+    generationConfig: { maxOutputTokens: 1 },
+  });
+  expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
+});
+
+test('a form that is refused and not used is no failure', async ({ server, cli }) => {
+  server.reply(head());
+  server.reply({ status: 403, body: {} });
+  server.reply({ body: textReply('h') });
+  server.reply({ body: message });
+  const ran = await cli(['doctor', '--live', '--auth', 'bearer', '--json']);
+  expect(ran.code).toBe(0);
+  expect(states(ran.stdout)).toMatchObject({ 'content, api-key': 'skipped', 'content, bearer': 'ok', messages: 'ok' });
+});
+
+test('--live offline asks the local gateway in every form', async () => {
+  const ran = await run(['doctor', '--live', '--offline', '--json']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(states(ran.stdout)).toMatchObject({
+    gateway: 'ok',
+    'content, api-key': 'ok',
+    'content, bearer': 'ok',
+    messages: 'ok',
+  });
+});
+
+const key = { GATEWAY_API_KEY: canaryKey, GATEWAY_MODEL: 'm', GATEWAY_IMAGE_MODEL: 'm' };
+
+test.each([
+  ['nothing set', {}, 2, { models: 'failed', key: 'failed', 'base URL': 'failed' }, 'gateway-cli config init'],
+  [
+    'no key',
+    { GATEWAY_BASE_URL: 'http://127.0.0.1:1', GATEWAY_MODEL: 'm' },
+    3,
+    { key: 'failed', tcp: 'failed' },
+    'GATEWAY_API_KEY',
+  ],
+  ['plain http', { ...key, GATEWAY_BASE_URL: 'http://gateway.example' }, 2, { 'base URL': 'failed' }, 'https://'],
+  ['a query', { ...key, GATEWAY_BASE_URL: 'https://gateway.example?a' }, 2, { 'base URL': 'failed' }, 'https://host'],
+  ['a closed port', { ...key, GATEWAY_BASE_URL: 'http://127.0.0.1:1' }, 7, { tcp: 'failed' }, 'check the network'],
+  ['no such host', { ...key, GATEWAY_BASE_URL: 'https://gateway.invalid' }, 7, { dns: 'failed' }, ''],
+  [
+    'a bad proxy',
+    { ...key, GATEWAY_BASE_URL: 'https://gateway.example', HTTPS_PROXY: 'socks://x' },
+    2,
+    { proxy: 'failed' },
+    'http://host:port',
+  ],
+  [
+    'a dead proxy',
+    { ...key, GATEWAY_BASE_URL: 'https://gateway.example', HTTPS_PROXY: 'http://127.0.0.1:1' },
+    7,
+    { proxy: 'ok', tcp: 'failed' },
+    'HTTPS_PROXY',
+  ],
+  [
+    'a bad duration',
+    { ...key, GATEWAY_BASE_URL: 'http://127.0.0.1:1', GATEWAY_TIMEOUT: 'soon' },
+    2,
+    { settings: 'failed' },
+    '90s',
+  ],
+])('%s: the first failure is the exit code, and its fix is said', async (_, env, code, expected, fix) => {
+  const ran = await run(['doctor', '--json'], { env });
+  expect(ran.code).toBe(code);
+  expect(states(ran.stdout)).toMatchObject(expected);
+  const { checks } = JSON.parse(ran.stdout) as Document;
+  const first = checks.find(({ state }) => state === 'failed');
+  expect(first?.fix ?? '').toContain(fix);
+  expect(ran.stderr).toContain('failed: ');
+  expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
+});
+
+test('a config file that is broken, or open to others, is told with the way to mend it', async () => {
+  const cwd = scratchFolder();
+  const file = join(cwd, 'config.json');
+  writeFileSync(file, '{', { mode: 0o644 });
+  const broken = await run(['doctor'], { env: { GATEWAY_CONFIG: file } });
+  expect(broken).toMatchObject({ code: 2 });
+  expect(broken.stdout).toMatch(/FAILED {2}config .*config\.json:1:2/);
+  writeFileSync(file, '{}');
+  const open = await run(['doctor'], { env: { GATEWAY_CONFIG: file } });
+  expect(open.stdout).toMatch(/warning config .*open to other users.*\n +chmod 600/);
+});
+
+test('a CONNECT proxy is gone through, its password never shown', async ({ server, cli }) => {
+  const proxy = createServer().on('connect', (_request, socket) => {
+    socket.on('error', () => undefined);
+    socket.end(`HTTP/1.1 407 no\r\n\r\n`);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const port = (proxy.address() as AddressInfo).port;
+  const ran = await cli(['doctor', '--json'], {
+    env: { GATEWAY_BASE_URL: 'https://gateway.example', HTTPS_PROXY: `http://user:hidden-pass@127.0.0.1:${port}` },
+  });
+  expect(ran.code).toBe(7);
+  expect(ran.stdout).toContain('407');
+  expect(ran.stdout + ran.stderr).not.toContain('hidden-pass');
+  expect(server.requests).toEqual([]);
+});
+
+test.each([
+  ['20.18.0', 'failed'],
+  ['18.20.4', 'failed'],
+  ['20.18.1', 'ok'],
+  ['24.0.0', 'ok'],
+])('Node %s is %s', (node, state) => {
+  expect(checkRuntime(node)).toMatchObject({ state });
+});
+
+test('the chain is read and judged', async () => {
+  const { startScriptedServer } = await import('../../helpers/scripted-server.ts');
+  const folder = join(import.meta.dirname, '../../fixtures/tls');
+  const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
+  const tls = { key: pem('server.key'), cert: pem('server.pem') };
+  const server = await startScriptedServer({ tls });
+  server.reply(head());
+  const env = { ...key, GATEWAY_BASE_URL: `https://localhost:${server.port}` };
+  const trusted = await run(['doctor', '--json', '--cacert', join(folder, 'ca.pem')], { env });
+  expect(states(trusted.stdout)).toMatchObject({ tls: expect.stringMatching(/ok|warning/) as string, http: 'ok' });
+  const { checks } = JSON.parse(trusted.stdout) as Document;
+  expect(checks.find(({ name }) => name === 'tls')?.text).toMatch(
+    /^TLSv1\.\d, certificate of .+ by .+, valid until \d{4}-/,
+  );
+  const unknown = await run(['doctor', '--json'], { env });
+  expect(unknown.code).toBe(7);
+  const tlsCheck = (JSON.parse(unknown.stdout) as Document).checks.find(({ name }) => name === 'tls');
+  expect(tlsCheck).toMatchObject({ state: 'failed', fix: expect.stringContaining('--cacert') as string });
+  expect(tlsCheck?.text).toContain('not trusted (');
+  await server.close();
+});
+
+test('--live leaves out a format that no model is set for', async ({ server }) => {
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey };
+  server.reply({ status: 404, ...head() });
+  const none = await run(['doctor', '--live', '--json'], { env });
+  expect(states(none.stdout)).toMatchObject({ content: 'skipped', messages: 'skipped' });
+  server.reply({ status: 404, ...head() });
+  server.reply({ body: message });
+  const chat = await run(['doctor', '--live', '--json'], { env: { ...env, GATEWAY_CHAT_MODEL: 'c' } });
+  expect(states(chat.stdout)).toMatchObject({ content: 'skipped', messages: 'ok' });
+});

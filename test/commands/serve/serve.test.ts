@@ -1,0 +1,271 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, request } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApp } from '../../../src/gateway/app.ts';
+import { faultRows } from '../../../src/gateway/faults/table.ts';
+import { listen, type Listening } from '../../../src/gateway/listen.ts';
+import { tableRows } from '../../helpers/readme.ts';
+import { startServe, writeConfig } from '../../cassettes/served.ts';
+import { type Ran, run } from '../../helpers/run.ts';
+import { bin, shell } from '../../helpers/spawn.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+describe('the faults on demand', () => {
+  const key = 'local-test-key';
+  let gateway: Listening;
+  beforeAll(async () => {
+    gateway = await listen(createApp({ key, faultDelay: 50 }));
+  });
+  afterAll(() => gateway.close(0));
+
+  test('stand in the README with the exit codes of the table', () => {
+    const shown = tableRows('Exit').flatMap(([exit, models = '']) =>
+      [...models.matchAll(/`([^`]+)`/g)].map((match) => [match[1], Number(exit)]),
+    );
+    expect(Object.fromEntries(shown)).toEqual(
+      Object.fromEntries(faultRows.map(({ name, exitCode }) => [name, exitCode])),
+    );
+  });
+
+  test('stand in the help with the commands that an exit code holds for', async () => {
+    const { stdout } = await run(['serve', '--help']);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    expect(text).toContain('is not JSON (exit 9 of chat) fault-');
+    expect(text).toContain('no Base64 (exit 9 of image gen, image edit) fault-');
+    expect(text).toContain('(exit 11 of image gen with --candidates 2) fault-');
+    expect(text).toContain('always 400 (exit 4) fault-');
+  });
+
+  const cases = faultRows.flatMap((row) => row.commands.map((command) => ({ ...row, command })));
+  type Case = (typeof cases)[number];
+
+  /** What takes seconds for its waits runs beside the others from the start. */
+  const waits = /-(hang|stall|twice)$/;
+  const waiting = new Map<Case, Promise<Ran>>();
+  beforeAll(() => {
+    for (const row of cases) if (waits.test(row.name)) waiting.set(row, runFault(row));
+  });
+
+  test.concurrent.each(cases.map((row) => [row.name, row.command, row.exitCode, row] as const))(
+    '%s ends %s with %d',
+    async (_name, _command, exitCode, row) => {
+      const ran = await (waiting.get(row) ?? runFault(row));
+      expect(ran.code, ran.stderr).toBe(exitCode);
+    },
+  );
+
+  async function runFault({ name, command, flags }: Case): Promise<Ran> {
+    const cwd = scratchFolder();
+    const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
+    const retried = /-(once|twice)$/.test(name);
+    const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '10s' : '2m', '--retries', retried ? '2' : '0'];
+    writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
+    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...(flags?.split(' ') ?? [])];
+    return run([...argv, ...patience], { env: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key }, cwd });
+  }
+});
+
+test('serve -- command runs it against the gateway and exits with its code', async () => {
+  const script = `node $BIN serve -- bash -c 'node $BIN text hi && node $BIN image gen hi -o a.png; exit 7'`;
+  const ran = await shell(script.replaceAll('$BIN', bin));
+  expect(ran.code).toBe(7);
+  expect(ran.stdout).toMatch(/offline model[\s\S]*a\.png\n$/);
+  expect(ran.stderr).toContain('POST /v1beta/models/local-text:generateContent 200');
+});
+
+describe('the header names that are served', () => {
+  const config = (cwd: string): string =>
+    writeConfig(cwd, { work: { headerNames: { apiKey: 'x-of-the-profile', version: 'version-of-the-profile' } } });
+
+  test.each([
+    [['--header-names', 'a-key,a-version'], 'a-key,a-version'],
+    [['--header-names', 'a-key'], 'a-key,vendor-b-version'],
+    [['--header-names', ',a-version'], 'x-vendor-a-api-key,a-version'],
+    [[], 'x-vendor-a-api-key,vendor-b-version'],
+  ])('with --spec-only %j reach the command, whatever its profile says', async (names, told) => {
+    const cwd = scratchFolder();
+    const script = `set -e; printf %s "$GATEWAY_HEADER_NAMES" > names
+      for command in text chat "image gen"; do ${process.execPath} ${bin} $command hi --profile work -q > out; done`;
+    const env = { GATEWAY_CONFIG: config(cwd) };
+    const ran = await shell(`$BIN serve --spec-only ${names.join(' ')} -q -- bash -c '${script}'`, { cwd, env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(cwd, 'names'), 'utf8')).toBe(told);
+  });
+
+  test('stand in the export line', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe(['--spec-only', '--header-names', 'a-key,a-version'], { cwd, config: config(cwd) });
+    const ran = await run(['chat', 'hi', '--profile', 'work'], {
+      cwd,
+      env: { ...served.env, GATEWAY_CONFIG: config(cwd), GATEWAY_CHAT_MODEL: 'local-chat' },
+    });
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(served.env).toMatchObject({ GATEWAY_HEADER_NAMES: 'a-key,a-version' });
+  });
+
+  test('are told of no more than needed', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe([], { cwd, config: config(cwd) });
+    expect(served.env).not.toHaveProperty('GATEWAY_HEADER_NAMES');
+  });
+});
+
+test('serve -- command that is not there is exit 2', async () => {
+  const ran = await run(['serve', '--', 'no-such-command-here']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain("cannot run 'no-such-command-here'");
+});
+
+test('serve --host 0.0.0.0 tells its command an address that the program takes', async () => {
+  const served = 'printf %s "$GATEWAY_BASE_URL" > url';
+  const ran = await run(['serve', '--host', '0.0.0.0', '--', '/bin/sh', '-c', served]);
+  expect(ran.code, ran.stderr).toBe(0);
+  const url = readFileSync(join(ran.cwd, 'url'), 'utf8');
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+});
+
+test('serve --host 0.0.0.0 tells people where it listens, and gives them what to paste', async () => {
+  const stop = new AbortController();
+  const ran = await run(['serve', '--host', '0.0.0.0', '--port', '0'], {
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  expect(ran.stdout).toContain('export GATEWAY_BASE_URL=http://127.0.0.1:');
+  expect(ran.stderr).toContain('listens on http://0.0.0.0:');
+});
+
+describe('serve for other machines', () => {
+  /** The answer to a caller that names a host, and what was warned of. */
+  async function askAs(
+    host: string,
+    flags: readonly string[],
+  ): Promise<{ status: number | undefined; warned: string }> {
+    const cwd = scratchFolder();
+    const served = await startServe(['--host', '0.0.0.0', ...flags], { cwd, config: writeConfig(cwd, {}) });
+    const asked = request(`http://127.0.0.1:${served.port}/healthz`, { headers: { host } }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    return { status: response.statusCode, warned: (await served.stop()).stderr };
+  }
+
+  test.each([
+    ['devbox.lan:1234', ['--allow-host', 'devbox.lan'], 200],
+    ['devbox.lan', ['--allow-host', 'other', '--allow-host', 'DevBox.lan'], 200],
+    ['192.168.1.20:8787', ['--allow-host', '192.168.1.20:8787'], 200],
+    ['[fe80::1]:1', ['--allow-host', 'FE80::1'], 200],
+    ['[fe80::1]:1', ['--allow-host', '[fe80::1]'], 200],
+    ['evil.example', ['--allow-host', 'devbox.lan'], 403],
+    ['devbox.lan', [], 403],
+  ])('answers %s under %j with %d, and warns that keys travel unencrypted', async (host, flags, status) => {
+    const asked = await askAs(host, flags);
+    expect(asked.status).toBe(status);
+    expect(asked.warned).toMatch(/warning: http:\/\/0\.0\.0\.0:\d+ is open to other machines: keys, .* unencrypted/);
+    expect(asked.warned.includes('refused until --allow-host')).toBe(flags.length === 0);
+  });
+
+  test('says nothing of the kind on loopback', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe([], { cwd, config: writeConfig(cwd, {}) });
+    expect((await served.stop()).stderr).not.toContain('warning');
+  });
+
+  test.each(['', '*', 'http://devbox', 'a b', 'devbox/x', 'a,b', 'devbox:port'])(
+    '--allow-host %j is refused',
+    async (name) => {
+      const ran = await run(['serve', `--allow-host=${name}`]);
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain('--allow-host takes a host name or an address');
+    },
+  );
+});
+
+test('serve prints an export line, serves, and dies by the signal that ends it', async () => {
+  const ran = await shell(
+    `node $BIN serve --port 0 -q > out & pid=$!; until grep -q export out; do :; done
+     . ./out; curl -s $GATEWAY_BASE_URL/healthz; kill -TERM $pid; wait $pid; echo " $?"`,
+  );
+  expect(ran).toMatchObject({ code: 0, stdout: '{"status":"ok"} 143\n' });
+});
+
+test('the export line is safe to evaluate, whatever a recording or a profile calls its model', async () => {
+  const model = "m'; touch made; echo $(touch made) `touch made` \u001b[2J\n#";
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, {
+    work: { baseUrl: 'http://127.0.0.1:9', apiKey: 'k-123456', models: { text: model } },
+  });
+  const stop = new AbortController();
+  const ran = await run(['serve', '--port', '0', '--upstream', 'work'], {
+    cwd,
+    env: { GATEWAY_CONFIG: config },
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  expect(ran.stdout).toMatch(/^export .*\n$/);
+  expect(ran.stdout).not.toContain('\u001b');
+  const read = await shell(`${ran.stdout}printf %s "$GATEWAY_MODEL"`, { cwd });
+  expect(read).toMatchObject({ code: 0, stdout: model });
+  expect(existsSync(join(cwd, 'made'))).toBe(false);
+});
+
+test('serve --json prints one document for scripts', async () => {
+  const stop = new AbortController();
+  const ran = await run(['serve', '--port', '0', '--json'], {
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  const document = JSON.parse(ran.stdout) as { url: string; env: Record<string, string> };
+  expect(document).toMatchObject({ schema: 'gateway-cli/serve@1', ok: true });
+  expect(document.env['GATEWAY_BASE_URL']).toBe(document.url);
+});
+
+test.each(['99999', '-1', '80.5', 'http', ''])('--port %s is refused, with a port as the example', async (port) => {
+  const ran = await run(['serve', `--port=${port}`]);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('--port takes a whole number from 0 to 65535');
+  expect(ran.stderr).toContain('for example: --port 8787');
+});
+
+test('an upstream that nobody serves: the caller learns that nothing was billed', async () => {
+  const cwd = scratchFolder();
+  const free = createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  const { port } = free.address() as AddressInfo;
+  free.close();
+  await once(free, 'close');
+  const profile = { baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k-123456' };
+  const config = join(cwd, 'config.json');
+  writeFileSync(config, JSON.stringify({ profiles: { work: profile } }), { mode: 0o600 });
+  const served = await startServe(['--upstream', 'work'], { cwd, config });
+  const env = { ...served.env, GATEWAY_MODEL: 'm' };
+  const ran = await run(['text', 'hi', '--retries', '1', '--json'], { cwd, env });
+  expect(ran.code).toBe(6);
+  expect(ran.stderr).toMatch(/^the gateway is not available \(503\): .*ECONNREFUSED.*; retry 1 of 1 in /m);
+  expect(ran.stderr).not.toContain('may have been billed');
+  expect(JSON.parse(ran.stdout)).toMatchObject({ attempts: 2, error: { class: 'gateway', billed: 'no' } });
+});
+
+test('a port in use is exit 7 and names a free one', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const ran = await run(['serve', '--port', String(port)]);
+  taken.close();
+  expect(ran).toMatchObject({ code: 7, stdout: '' });
+  expect(ran.stderr).toContain('it is in use');
+  expect(ran.stderr).toContain('--port 0');
+});
+
+test('the key that callers must show may come from stdin', async () => {
+  const stop = new AbortController();
+  const ran = await run(['serve', '--port', '0', '--json', '--api-key-file', '-'], {
+    stdin: 'key-of-my-own\n',
+    signal: stop.signal,
+    onStdout: () => stop.abort(new Error('enough')),
+  });
+  expect(JSON.parse(ran.stdout)).toMatchObject({ apiKey: 'key-of-my-own', env: { GATEWAY_API_KEY: 'key-of-my-own' } });
+});

@@ -1,0 +1,208 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { ownMark } from '../../../src/files/lock/processes.ts';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+let folder: string;
+beforeEach(() => {
+  const state = scratchFolder();
+  vi.stubEnv('XDG_STATE_HOME', state);
+  vi.stubEnv('TZ', 'UTC');
+  folder = join(state, 'gateway-cli', 'sessions');
+  mkdirSync(folder, { recursive: true });
+});
+
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+
+/** Two sessions: trip is newer than old. */
+function twoSessions(): void {
+  const put = (name: string, seconds: number, ...messages: object[]) => {
+    const path = join(folder, `${name}.jsonl`);
+    writeFileSync(path, messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+    utimesSync(path, seconds, seconds);
+  };
+  put('old', 1_700_000_000, { role: 'user', content: 'first\nprompt' }, { role: 'assistant', content: 'yes' });
+  put(
+    'trip',
+    1_700_000_060,
+    { role: 'user', content: [image, { type: 'text', text: 'what \u001b[31mis it?' }], system: 'terse' },
+    { role: 'assistant', content: [{ type: 'text', text: 'a dot' }], model: 'm-1' },
+  );
+}
+
+test('list prints the newest first', async () => {
+  twoSessions();
+  const ran = await run(['sessions', 'list']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toBe(
+    'trip  2023-11-14 22:14     2  what ^[[31mis it?\nold   2023-11-14 22:13     2  first prompt\n',
+  );
+});
+
+test('list keeps its columns beside wide characters, and cuts none of them in half', async () => {
+  twoSessions();
+  const prompt = '三つの名前'.repeat(7);
+  writeFileSync(
+    join(folder, '旅行.jsonl'),
+    `{"role":"user","content":"${prompt}"}\n{"role":"assistant","content":"a"}\n`,
+  );
+  utimesSync(join(folder, '旅行.jsonl'), 1_700_000_120, 1_700_000_120);
+  expect((await run(['sessions', 'list'])).stdout.split('\n').slice(0, 2)).toEqual([
+    `旅行  2023-11-14 22:15     2  ${prompt.slice(0, 29)}…`,
+    'trip  2023-11-14 22:14     2  what ^[[31mis it?',
+  ]);
+});
+
+test('list --json prints one document, with what cannot be read', async () => {
+  twoSessions();
+  writeFileSync(join(folder, 'bad.jsonl'), 'x\ny\n');
+  const ran = await run(['sessions', 'list', '--json']);
+  const document = JSON.parse(ran.stdout) as { schema: string; sessions: { name: string; error?: string }[] };
+  expect(document.schema).toBe('gateway-cli/sessions@1');
+  expect(document.sessions.map(({ name }) => name)).toEqual(['bad', 'trip', 'old']);
+  expect(document.sessions[0]?.error).toContain('line 1');
+});
+
+test('without a session the list is empty', async () => {
+  vi.stubEnv('XDG_STATE_HOME', join(folder, 'none'));
+  expect(await run(['sessions', 'list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+});
+
+test('show prints the conversation, pictures by their size; escaped on a terminal', async () => {
+  twoSessions();
+  const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-1:\na dot\n';
+  expect(await run(['sessions', 'show', 'trip'])).toMatchObject({ code: 0, stdout: text, stderr: '' });
+  const shown = await run(['sessions', 'show', 'trip'], { tty: { stdout: true } });
+  expect(shown.stdout).toBe(text.replace('\u001b', '^['));
+});
+
+test('show --json shortens pictures, export --json does not', async () => {
+  twoSessions();
+  const show = await run(['sessions', 'show', 'trip', '--json']);
+  expect(JSON.parse(show.stdout)).toMatchObject({ name: 'trip', messages: [{ system: 'terse' }, { model: 'm-1' }] });
+  expect(show.stdout).not.toContain('AAAA');
+  const exported = JSON.parse((await run(['sessions', 'export', 'trip', '--json'])).stdout) as { messages: unknown };
+  expect(exported.messages).toEqual([
+    { role: 'user', content: [image, { type: 'text', text: 'what \u001b[31mis it?' }] },
+    { role: 'assistant', content: [{ type: 'text', text: 'a dot' }] },
+  ]);
+});
+
+test('what export --json prints, chat --messages takes', async () => {
+  twoSessions();
+  const { stdout, cwd } = await run(['sessions', 'export', 'old', '--json']);
+  writeFileSync(join(cwd, 'earlier.json'), stdout);
+  const argv = ['chat', '--offline', '--dry-run', '--json', '--messages', 'earlier.json', 'go on'];
+  const ran = await run(argv, { cwd });
+  expect(JSON.parse(ran.stdout)).toMatchObject({
+    body: { messages: [{ content: 'first\nprompt' }, { content: 'yes' }, { content: 'go on' }] },
+  });
+});
+
+test('export prints Markdown, of a file too', async () => {
+  twoSessions();
+  const markdown = '# old\n\n## You\n\nfirst\nprompt\n\n## Answer\n\nyes\n';
+  expect(await run(['sessions', 'export', 'old'])).toMatchObject({ code: 0, stdout: markdown });
+  expect(await run(['sessions', 'export', join(folder, 'old.jsonl')])).toMatchObject({ code: 0, stdout: markdown });
+});
+
+test('rm removes what was named, all or nothing', async () => {
+  twoSessions();
+  const wrong = await run(['sessions', 'rm', 'trip', 'tripp']);
+  expect(wrong).toMatchObject({ code: 2, stdout: '' });
+  expect(wrong.stderr).toContain('there are: trip, old');
+  expect(existsSync(join(folder, 'trip.jsonl'))).toBe(true);
+  expect(await run(['sessions', 'rm', 'trip', 'old'])).toMatchObject({ code: 0, stdout: 'trip\nold\n', stderr: '' });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('rm takes no paths, and leaves a session that is in use', async () => {
+  twoSessions();
+  const path = join(folder, 'trip.jsonl');
+  expect(await run(['sessions', 'rm', path])).toMatchObject({ code: 2 });
+  expect(await run(['sessions', 'rm', '../../x'])).toMatchObject({ code: 2 });
+  writeFileSync(`${path}.lock`, JSON.stringify(ownMark()));
+  expect(await run(['sessions', 'rm', 'trip', '--json'])).toMatchObject({ code: 2 });
+  expect(existsSync(path)).toBe(true);
+});
+
+test.each([['show'], ['export']])('%s names the sessions that there are, and needs a name', async (command) => {
+  twoSessions();
+  const ran = await run(['sessions', command, 'nope']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('there are: trip, old');
+  expect(await run(['sessions', command])).toMatchObject({ code: 2 });
+  expect(await run(['sessions', command, './none.jsonl'])).toMatchObject({ code: 2 });
+});
+
+test('of two that were written at once the first by name comes first', async () => {
+  for (const name of ['b', 'a', 'c']) {
+    const path = join(folder, `${name}.jsonl`);
+    writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n');
+    utimesSync(path, 1_700_000_000, 1_700_000_000);
+  }
+  const { stdout } = await run(['sessions', 'list']);
+  expect(stdout.split('\n').map((line) => line[0])).toEqual(['a', 'b', 'c', undefined]);
+});
+
+test('list shows the beginning of a long prompt', async () => {
+  const put = (name: string, content: string) =>
+    writeFileSync(
+      join(folder, `${name}.jsonl`),
+      `${JSON.stringify({ role: 'user', content })}\n{"role":"assistant","content":"a"}\n`,
+    );
+  put('fits', 'x'.repeat(60));
+  put('long', 'y'.repeat(61));
+  const { stdout } = await run(['sessions', 'list']);
+  expect(stdout).toMatch(/ x{60}\n/);
+  expect(stdout).toMatch(/ y{59}…\n/);
+});
+
+test('a turn that a crash cut is left out, and that is said', async () => {
+  const path = join(folder, 'torn.jsonl');
+  writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n{"role":"us');
+  for (const command of ['show', 'export']) {
+    const ran = await run(['sessions', command, 'torn']);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toBe(`gateway-cli: warning: the last turn in ${path} was cut by a crash; it is left out\n`);
+  }
+});
+
+test('show tells of calls, results and documents in a line each', async () => {
+  const source = { type: 'text', media_type: 'text/plain', data: 'hello' };
+  const content = [
+    { type: 'document', source, title: 'notes.txt' },
+    { type: 'tool_result', tool_use_id: 't' },
+    { type: 'tool_result', tool_use_id: 't', content: 'rain' },
+    { type: 'odd' },
+  ];
+  const calls = [
+    { type: 'text', text: 'a' },
+    { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } },
+  ];
+  const messages = [
+    { role: 'assistant', content: calls },
+    { role: 'user', content },
+    { role: 'assistant', content: 'done' },
+  ];
+  writeFileSync(join(folder, 'all.jsonl'), messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  const ran = await run(['sessions', 'show', 'all']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toBe(
+    'model:\na\n[calls f {"x":1}]\n\nyou:\n[document notes.txt, 5 bytes]\n[result ""]\n[result "rain"]\n[odd]\n\nmodel:\ndone\n',
+  );
+  const json = await run(['sessions', 'show', 'all', '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    messages: [{}, { content: [{ type: 'document', file: 'document notes.txt, 5 bytes' }, {}, {}, {}] }, {}],
+  });
+  expect(json.stdout).not.toContain('hello');
+});
+
+test('rm --json tells what is gone', async () => {
+  twoSessions();
+  const ran = await run(['sessions', 'rm', 'trip', '--json']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(ran.stdout)).toEqual({ schema: 'gateway-cli/sessions@1', removed: ['trip'] });
+});

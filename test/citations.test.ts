@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+/** Paths below folders of the repository, without what is installed or built there. */
+function filesIn(folders: readonly string[], ending: RegExp): string[] {
+  const below = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  return below.filter((path) => ending.test(path) && !path.includes('node_modules'));
+}
+
+const documents = ['README.md', ...filesIn(['src', 'test', '.github'], /\.md$/)];
+const sources = filesIn(['src', 'test', 'bin', '.scripts'], /\.(ts|js|sh|ya?ml)$/);
+
+/** Comments, and the titles of tests. A `//` behind a colon is an address. */
+const prose = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*|^#.*|\b(?:test|describe)(?:\.\w+)*\(\s*['"`].*/gm;
+
+/** Markdown files that a text cites and that stand nowhere in the repository. */
+function absent(text: string): string[] {
+  const cited = [...text.matchAll(prose)].flatMap(([part]) => part.match(/[\w./-]+\.md\b/g) ?? []);
+  return cited.filter((name) => !documents.some((path) => `/${path}`.endsWith(`/${name.replace(/^[./]+/, '')}`)));
+}
+
+test('comments and titles cite only documents of this repository', () => {
+  const wrong = sources.flatMap((path) =>
+    absent(readFileSync(join(root, path), 'utf8')).map((name) => `${path}: ${name}`),
+  );
+  expect(wrong).toEqual([]);
+});

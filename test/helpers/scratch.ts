@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 
 const folders: string[] = [];
 
-afterAll(() => {
+/** Removes what a test file made: test/helpers/setup.ts calls it behind each. */
+export function removeScratchFolders(): void {
   for (const folder of folders.splice(0)) removeFolder(folder);
-});
+}
 
 /** A new folder that is gone when the test file is over. */
 export function scratchFolder(): string {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readme } from '../helpers/readme.ts';
-import { createPause, startScriptedServer } from '../helpers/scripted-server.ts';
-import { bin, shell } from '../helpers/spawn.ts';
-import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
+import { readme } from './helpers/readme.ts';
+import { createPause, startScriptedServer } from './helpers/scripted-server.ts';
+import { bin, shell } from './helpers/spawn.ts';
+import { eventStream, messageEvents, textReply } from './helpers/with-server.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '..');
 
 describe('the built program', () => {
   test('does the main job as the README has it: one picture of 1344×768, its path on stdout', async () => {

@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+const anyTest = 'test/**/*.test.ts';
+const endToEnd = 'test/**/*.e2e.test.ts';
+const demanding = 'test/**/*.full.test.ts';
+const installed = '**/node_modules/**';
+
+// test/README.md says what belongs to which suite.
+export default defineConfig({
+  test: {
+    root: join(import.meta.dirname, '..'),
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    maxWorkers: 2,
+    setupFiles: ['test/helpers/setup.ts'],
+    projects: [
+      {
+        extends: true,
+        // Files share what they import: loading it again for each took longer than the tests.
+        test: { name: 'quick', isolate: false, include: [anyTest], exclude: [endToEnd, demanding, installed] },
+      },
+      { extends: true, test: { name: 'e2e', include: [endToEnd], exclude: [installed] } },
+      { extends: true, test: { name: 'full', include: [demanding], exclude: [installed] } },
+    ],
+  },
+});

@@ -13,6 +13,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    unstubEnvs: true,
     setupFiles: ['test/helpers/setup.ts'],
     projects: [
       {

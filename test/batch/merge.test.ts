@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -9,15 +8,6 @@ import { type BatchFolder, manyJobs, test } from './with-batch.ts';
 
 const context = { signal: new AbortController().signal } as Context;
 const part = `.gateway-cli-${'0a'.repeat(12)}.part`;
-
-function mountable(): boolean {
-  try {
-    execFileSync('unshare', ['-m', 'true'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Everything built that a merge has, one picture with it. */
 async function built(folder: BatchFolder, path = join(folder.cwd, 'all')) {
@@ -101,21 +91,5 @@ describe('batch merge', () => {
     expect(folder.ls('all/images')).toHaveLength(60);
     const paths = folder.lines('results.jsonl', 'all').map(({ images }) => (images as { path: string }[])[0]?.path);
     expect(new Set(paths).size).toBe(60);
-  });
-
-  test.skipIf(!mountable())('fills a mount point', async ({ folder, batch }) => {
-    const merge = await runShards(folder, batch);
-    mkdirSync(join(folder.cwd, 'all'));
-    const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
-    const script = 'mount -t tmpfs tmpfs all && node "$0" batch "$@" >&2 && ls all && ls -a . | grep -c part';
-    const argv = ['-m', 'sh', '-c', script, bin, ...merge, 'all'];
-    let printed = '';
-    try {
-      printed = execFileSync('unshare', argv, { cwd: folder.cwd, encoding: 'utf8' });
-    } catch (error) {
-      // The last grep finds no part, and says so by its exit code.
-      printed = (error as { stdout: string }).stdout;
-    }
-    expect(printed.split('\n')).toEqual(['images', 'journal.jsonl', 'results.jsonl', 'summary.json', '0', '']);
   });
 });

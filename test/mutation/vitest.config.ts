@@ -9,6 +9,7 @@ export default defineConfig({
     root: join(import.meta.dirname, '../..'),
     include: [`test/${rooms}/**/*.test.ts`],
     exclude: ['**/*.{e2e,full}.test.ts', '**/node_modules/**'],
+    unstubEnvs: true,
     setupFiles: ['test/helpers/setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -15,7 +15,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, writeConfig } from '../../src/settings/file.ts';
 import type { Config } from '../../src/settings/types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
-import { bareEnv, bin } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const posix = process.platform !== 'win32';
@@ -160,20 +159,6 @@ describe('writeConfig', () => {
     await writeConfig(path, config);
     await readConfig(path);
     expect(openFilesIn(folder)).toEqual([]);
-  });
-
-  test.skipIf(!posix)('leaves the old file and nothing beside it when the disk does not take the new one', async () => {
-    writeFileSync(path, '{}', { mode: 0o600 });
-    const limited = 'ulimit -f 0; exec "$0" "$@"';
-    const argv = [process.execPath, bin, 'config', 'set', 'models.text', 'm'];
-    const ran = spawnSync('bash', ['-c', limited, ...argv], {
-      env: { ...bareEnv(folder), GATEWAY_CONFIG: path },
-      encoding: 'utf8',
-    });
-    expect(ran).toMatchObject({ status: 2, stdout: '' });
-    expect(ran.stderr).toContain(`${path}: cannot be written: `);
-    expect(readFileSync(path, 'utf8')).toBe('{}');
-    expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
   test.skipIf(!posix || spawnSync('mkfifo', ['--version']).status !== 0)('refuses a named pipe', async () => {

@@ -1,11 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { withFlags } from '../../src/cli/output/flag-hints.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { faultOf, type Phase } from '../../src/transport/fault.ts';
-import { shell } from '../helpers/spawn.ts';
-import { textReply } from '../helpers/with-server.ts';
-import { serve } from './post.ts';
 
 const withCode = (code: string, message = 'it failed'): Error => Object.assign(new Error(message), { code });
 const manifold = Object.assign(new AggregateError([withCode('ECONNREFUSED', 'connect ECONNREFUSED ::1:1')], ''), {
@@ -114,30 +110,4 @@ test.each<[Phase, Error]>([
   const fault = faultOf(error, phase, 'h:1');
   expect(fault.details.hint).toContain('memory');
   expect(fault.details.hint).not.toContain('network');
-});
-
-describe.runIf(process.platform === 'linux')('with little room for addresses', () => {
-  const limit = 'ulimit -v 6000000';
-  /** Up to Node 22, each WebAssembly memory reserves ten gigabytes of them. */
-  const parserFits = spawnSync('bash', [
-    '-c',
-    `${limit}; "$0" -e "new WebAssembly.Memory({ initial: 1 })"`,
-    process.execPath,
-  ]);
-  const env = (url: string) => ({ GATEWAY_BASE_URL: url, GATEWAY_API_KEY: 'test-key-1234567890' });
-
-  test.skipIf(parserFits.status === 0)('a parser that finds no memory is told at once', async () => {
-    const server = await serve();
-    const run = await shell(`${limit}; "$BIN" text hi -m m`, { env: env(server.url) });
-    expect(run).toMatchObject({ code: 7, stdout: '' });
-    expect(run.stderr).toMatch(/Out of memory[^]*ulimit -v/);
-    expect(run.stderr).not.toMatch(/retry|check the network/);
-  });
-
-  test.runIf(parserFits.status === 0)('a parser that needs few is no hindrance', async () => {
-    const server = await serve();
-    server.reply({ body: textReply('Hello') });
-    const run = await shell(`${limit}; "$BIN" text hi -m m`, { env: env(server.url) });
-    expect(run).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
-  });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createMessageAssembler } from '../../../src/formats/messages/events.ts';
 import { messageText } from '../../../src/formats/messages/reply.ts';
 import { feedAll, sample } from './feeding.ts';
 
@@ -79,46 +78,4 @@ describe('an error event (wire 6 #25)', () => {
       expect(feedAll([...begun, data]).error).toBeUndefined();
     },
   );
-});
-
-describe('faults 2b: endless stream: the words of an answer have a bound, below that of the strings of V8', () => {
-  const mebi = 1024 * 1024;
-  const long = 'x'.repeat(mebi);
-  const blockOf = (type: string) => block({ type, id: 't1', name: 'f' });
-
-  test.each([
-    ['text', 'text', { type: 'text_delta', text: long }],
-    ['thoughts', 'thinking', { type: 'thinking_delta', thinking: long }],
-    ['the input of a tool', 'tool_use', { type: 'input_json_delta', partial_json: long }],
-  ])('%s', (_, type, delta) => {
-    const assembler = createMessageAssembler();
-    const event = { data: JSON.stringify({ type: 'content_block_delta', index: 0, delta }) };
-    for (const data of [start, blockOf(type)]) assembler.feed({ data });
-    for (let n = 0; n < 63; n++) assembler.feed(event);
-    expect(() => [event, event].map((last) => assembler.feed(last))).toThrow(
-      expect.objectContaining({ class: 'bad-reply', message: 'the answer is longer than 67108864 characters' }),
-    );
-    expect(JSON.stringify(assembler.finish()).length).toBeGreaterThan(63 * mebi);
-  });
-
-  test.each([
-    [
-      'what the start of a tool carries',
-      { type: 'content_block_start', content_block: { type: 'tool_use', input: { a: long } } },
-    ],
-    [
-      'what a block of another type carries',
-      { type: 'content_block_start', content_block: { type: 'other', a: long } },
-    ],
-    ['signatures', { type: 'content_block_delta', delta: { type: 'signature_delta', signature: long } }],
-    ['citations', { type: 'content_block_delta', delta: { type: 'citations_delta', citation: { a: long } } }],
-  ])('%s', (_, event) => {
-    const assembler = createMessageAssembler();
-    for (const data of [start, blockOf('text')]) assembler.feed({ data });
-    const feed = (index: number) => assembler.feed({ data: JSON.stringify({ ...event, index }) });
-    for (let n = 0; n < 63; n++) feed(event.type === 'content_block_start' ? n + 1 : 0);
-    expect(() => feed(64)).toThrow(
-      expect.objectContaining({ class: 'bad-reply', message: 'the answer is longer than 67108864 characters' }),
-    );
-  });
 });

@@ -1,28 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { decode } from 'fast-png';
 import { describe, expect, test as plain } from 'vitest';
 import { escapeHtml, galleryCard, galleryHead } from '../../src/batch/gallery-html.ts';
-import { run } from '../helpers/run.ts';
+import { hostile, makeGallery } from './hostile-batch.ts';
 import { manyJobs, test } from './with-batch.ts';
-import { scratchFolder } from '../helpers/scratch.ts';
 
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-);
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 const counts = { jobs: 1, done: 1, failed: 0, unknown: 0, pending: 0 };
-
-/** Texts that would do something if a browser took them for more than text. */
-const hostile = [
-  '<script>document.title="owned"</script>',
-  '"><img src=x onerror=document.title="owned">',
-  "' onmouseover='document.title=1",
-  '</style></script><svg onload=document.title="owned">',
-  'javascript:document.title="owned"',
-  '\u202eevil\u0000\u001b[2J',
-];
 
 describe('the page', () => {
   plain.each(hostile)('takes %j for text', (text) => {
@@ -77,21 +60,8 @@ describe('the page', () => {
 });
 
 describe('batch gallery', () => {
-  async function makeBatch(cwd: string, ...flags: string[]) {
-    const jobs = hostile.map((prompt, i) => ({ id: `t${i}`, prompt }));
-    const { writeFileSync } = await import('node:fs');
-    const lines = [
-      ...jobs,
-      { id: 'lighthouse', command: 'image gen', prompt: 'a lighthouse at dusk', aspect: '16:9' },
-      { id: 'blocked', command: 'image gen', prompt: 'x', model: 'fault-blocked' },
-    ];
-    writeFileSync(join(cwd, 'jobs.jsonl'), lines.map((job) => JSON.stringify(job)).join('\n'));
-    await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--retries', '0'], { cwd });
-    return run(['batch', 'gallery', 'out', ...flags], { cwd });
-  }
-
   test('links the pictures beside it, which are loaded when they are looked at', async ({ folder }) => {
-    await makeBatch(folder.cwd);
+    await makeGallery(folder.cwd);
     const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
     expect(page).toContain(
       '<img src="./images/lighthouse.png" width="1344" height="768" alt="" loading="lazy" decoding="async">',
@@ -101,7 +71,7 @@ describe('batch gallery', () => {
   });
 
   test('--embed holds everything in one file', async ({ folder }) => {
-    const made = await makeBatch(folder.cwd, '--embed');
+    const made = await makeGallery(folder.cwd, '--embed');
     expect(made).toMatchObject({ code: 0, stdout: `${join('out', 'index.html')}\n` });
     const page = readFileSync(join(folder.cwd, 'out/index.html'), 'utf8');
     expect(page.match(/<article/g)).toHaveLength(hostile.length + 2);
@@ -163,41 +133,4 @@ describe('batch gallery', () => {
     expect(page).toContain('<article class="unknown" data-state="unknown">');
     expect(page).toContain('it may have been billed');
   });
-
-  plain.skipIf(chromium === undefined && !isFull)(
-    'is drawn by Chromium, and hostile text does nothing there',
-    async () => {
-      const cwd = scratchFolder();
-      await makeBatch(cwd);
-      const url = `file://${join(cwd, 'out/index.html')}`;
-      const browse = (...flags: string[]) =>
-        execFileSync(
-          chromium ?? 'chromium',
-          [
-            '--headless',
-            '--no-sandbox',
-            '--disable-gpu',
-            `--user-data-dir=${cwd}/profile`,
-            '--virtual-time-budget=2000',
-            ...flags,
-            url,
-          ],
-          { stdio: ['ignore', 'pipe', 'ignore'], timeout: 300_000 },
-        ).toString();
-      const dom = browse('--dump-dom');
-      expect(dom).toContain('<title>out</title>');
-      // The page's own script ran: it counted the cards.
-      expect(dom).toContain(`<output id="shown">${hostile.length + 2} of ${hostile.length + 2}</output>`);
-      const shot = join(cwd, 'shot.png');
-      browse(`--screenshot=${shot}`, '--window-size=1200,800');
-      const { width, height, data, channels } = decode(readFileSync(shot));
-      expect([width, height]).toEqual([1200, 800]);
-      const colors = new Set<number>();
-      for (let at = 0; at < data.length; at += channels * 97)
-        colors.add(((data[at] ?? 0) << 16) | ((data[at + 1] ?? 0) << 8) | (data[at + 2] ?? 0));
-      // A blank or an error page has a handful of colours; the lighthouse at dusk alone has thousands.
-      expect(colors.size).toBeGreaterThan(200);
-    },
-    150_000,
-  );
 });

@@ -26,13 +26,14 @@ test.each([
   ['identity', undefined],
   [' Identity ', undefined],
   ['gzip', 'the reply is encoded as gzip, which was not asked for'],
-  [
-    `${'gzip, '.repeat(1000)}br`,
-    `the reply is encoded as ${'gzip, '.repeat(1000).slice(0, 40)}, which was not asked for`,
-  ],
 ])('faults 2b: decompression bomb, stacked encodings: %s', (coding, message) => {
   const headers: Record<string, string> = coding === undefined ? {} : { 'content-encoding': coding };
   expect(checkHead(200, headers, url)?.message).toBe(message);
+});
+
+test('of a thousand encodings the message names a few', () => {
+  const error = checkHead(200, { 'content-encoding': `${'gzip, '.repeat(1000)}br` }, url);
+  expect(error?.message.length).toBeLessThan(100);
 });
 
 test('a coding that nobody asked for is hinted at where it is made', () => {

@@ -177,6 +177,22 @@ const batchMemory = {
   },
 };
 
+/** Wall time by itself. @param {Pick<Row, 'id' | 'what'> & { atMost: number }} row @returns {Row} */
+function wall({ atMost, ...row }) {
+  return {
+    ...row,
+    against: '-',
+    unit: 'ms',
+    raw: 'ms',
+    atMost: () => atMost,
+    needs: [row.id],
+    read: (medians) => {
+      const product = pick(medians, row.id, 'product', 'wallMs');
+      return { value: product, product, rival: Number.NaN };
+    },
+  };
+}
+
 /**
  * @param {Pick<Row, 'id' | 'what' | 'against'> & { atMost: number, unit: Unit, rival: number, value: (medians: Medians) => number }} row
  * @returns {Row}
@@ -240,6 +256,8 @@ export const rows = [
     from: 'batch-images',
     atMost: 150,
   }),
+  wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB, linked', atMost: 1500 }),
+  wall({ id: 'gallery-embed', what: 'the same with --embed', atMost: 15_000 }),
   packed({
     id: 'tarball',
     what: 'packed tarball',

@@ -1,8 +1,9 @@
 // Batches: many small requests at 32 at once, against a server that takes 20 ms for each; big pictures at 16 at once.
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { mebibyte } from '../server/bodies.js';
 import { bareNode, sampleOf } from './experiment.js';
+import { writeJobs } from './jobs.js';
 
 /** @typedef {import('./experiment.js').Experiment} Experiment */
 /** @typedef {import('./experiment.js').Lab} Lab */
@@ -70,12 +71,7 @@ async function withJobs(lab, jobs, run) {
   const folder = lab.folder();
   const results = lab.folder();
   try {
-    const file = join(folder, 'jobs.jsonl');
-    const lines = Array.from({ length: jobs }, (_, index) =>
-      JSON.stringify({ id: `job-${index}`, prompt: `number ${index}` }),
-    );
-    writeFileSync(file, `${lines.join('\n')}\n`);
-    const sample = sampleOf(await run(file, results));
+    const sample = sampleOf(await run(writeJobs(folder, jobs), results));
     const done = readFileSync(join(results, 'results.jsonl'), 'utf8').trimEnd().split('\n').length;
     if (done !== jobs) throw new Error(`${done} results of ${jobs} jobs`);
     return sample;

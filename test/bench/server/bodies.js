@@ -1,6 +1,6 @@
 // The bodies that the bench server sends, and what a reader of them must end up with.
 import { randomFillSync } from 'node:crypto';
-import { crc32 } from 'node:zlib';
+import { crc32, deflateSync } from 'node:zlib';
 
 export const mebibyte = 1024 * 1024;
 
@@ -88,13 +88,29 @@ export function manyWords() {
  * @param {number} bytes
  */
 export function noisePng(bytes) {
+  return png(2048, randomFillSync(Buffer.alloc(bytes - 57)));
+}
+
+/** A PNG of 1024 x 1024 pixels that can be decoded, and takes about 1 MiB as a photo of that size does. */
+export function realPng() {
+  const side = 1024;
+  const noise = randomFillSync(Buffer.alloc(side * side * 3));
+  const rows = Buffer.alloc(side * (1 + side * 3));
+  for (let y = 0; y < side; y++) {
+    const start = y * (1 + side * 3) + 1;
+    for (let x = 0; x < side * 3; x++) rows[start + x] = (y >> 3) + ((noise[y * side * 3 + x] ?? 0) % 5);
+  }
+  return png(side, deflateSync(rows));
+}
+
+/** @param {number} side @param {Buffer} data */
+function png(side, data) {
   const header = Buffer.alloc(13);
-  header.writeUInt32BE(2048, 0);
-  header.writeUInt32BE(2048, 4);
+  header.writeUInt32BE(side, 0);
+  header.writeUInt32BE(side, 4);
   header.set([8, 2, 0, 0, 0], 8);
   const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  const noise = randomFillSync(Buffer.alloc(bytes - signature.length - 25 - 12 - 12));
-  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', noise), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))]);
 }
 
 /** @param {string} type @param {Buffer} data */

@@ -1,5 +1,5 @@
 // The server of the bench, a process of its own so that its work is not counted into the client's. The first segment of the
-// path chooses what is sent; the rest is the path of spec.md 4.
+// path chooses what is sent; the rest is the path of the gateway's operation.
 import { createServer } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,6 +10,7 @@ import {
   noisePng,
   onePictureReply,
   pictureSlices,
+  realPng,
   smallReply,
   streamHead,
   streamTail,
@@ -21,6 +22,7 @@ const timedSeconds = 2;
 
 const picture = Buffer.from(noisePng(20 * mebibyte).toString('base64'));
 const smallPicture = onePictureReply(noisePng(4096));
+const galleryPicture = onePictureReply(realPng());
 const stream = Buffer.from(streamHead + manyWords().map(delta).join('') + streamTail);
 
 /** @typedef {import('node:http').ServerResponse} Reply */
@@ -37,6 +39,7 @@ const scenes = {
     sendEvents(reply, [Buffer.from(streamHead + delta('first ') + delta('words')), Buffer.from(streamTail)]),
   deltas: ({ reply }) => sendEvents(reply, [stream]),
   timed: ({ reply, amount }) => sendTimed(reply, amount),
+  gallery: ({ reply }) => sendJson(reply, [galleryPicture]),
   images: ({ reply, amount }) => sendJson(reply, pictureSlices(picture, amount)),
   edit: ({ reply, received }) => {
     if (received > (64 * mebibyte * 4) / 3) return sendJson(reply, [smallPicture]);

@@ -1,7 +1,8 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the declarations of the library.
 import { execFileSync } from 'node:child_process';
-import { cpSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
 import { licenceTexts } from './licences.js';
 import { writeTypes } from './types.js';
@@ -11,6 +12,8 @@ const dist = `${root}dist`;
 
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
+  // Only a config file needs its checker.
+  { name: 'config', test: /[\\/](settings[\\/](definition|parse)\.ts|node_modules[\\/]valibot[\\/])/, priority: 1 },
   { name: 'core', test: /[\\/]src[\\/](?!commands[\\/])/, minShareCount: 3 },
   { name: 'commands', test: /[\\/]src[\\/]commands[\\/]/, minShareCount: 3 },
 ];
@@ -40,7 +43,11 @@ const { output } = await build({
 
 writeFileSync(`${dist}/package.json`, '{"type":"commonjs"}\n');
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
-cpSync(`${root}src/settings/config.schema.json`, `${dist}/config.schema.json`);
+// The JSON Schema for editors, from the definition that checks config files; what it cannot express is left out.
+const definition = await build({ cwd: root, input: 'src/settings/definition.ts', platform: 'node', write: false });
+const { configDefinition } = await import(`data:text/javascript,${encodeURIComponent(definition.output[0].code)}`);
+const jsonSchema = toJsonSchema(configDefinition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
+writeFileSync(`${dist}/config.schema.json`, `${JSON.stringify(jsonSchema, null, 2)}\n`);
 // What `--help` and `--version` print without loading the program: its own words, by the way that loads it.
 for (const [name, words] of [
   ['help.txt', ['help']],

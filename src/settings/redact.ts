@@ -1,4 +1,4 @@
-import { isCredentialName } from './header-form.ts';
+import { isCredentialName } from './headers.ts';
 import type { Secret } from './secret.ts';
 
 const mask = '(redacted)';

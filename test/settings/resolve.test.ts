@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/headers.ts';
-import { parseConfig } from '../../src/settings/schema.ts';
+import { parseConfig } from '../../src/settings/parse.ts';
 import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
 import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
 import type { LoadedConfig, Use } from '../../src/settings/types.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runCommand } from '../../src/settings/run-command.ts';
+import { runCommand } from '../../src/settings/key.ts';
 
 const node = process.execPath;
 const long = 60_000;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { recordReason } from '../../cassettes/record-reason.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
-import { modelVariables } from '../../settings/pick-values.ts';
+import { modelVariables } from '../../settings/resolve.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';

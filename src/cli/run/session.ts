@@ -6,7 +6,7 @@ import { addressPost, createTarget, type Post, type Target } from '../../client/
 import { usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { readKey } from '../../settings/key.ts';
-import { runCommand } from '../../settings/run-command.ts';
+import { runCommand } from '../../settings/key.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';

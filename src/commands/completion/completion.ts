@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts';
 import { listSessions, sessionsFolder } from '../../chat/session-folder.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
-import { modelVariables } from '../../settings/pick-values.ts';
+import { modelVariables } from '../../settings/resolve.ts';
 import type { Config } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';

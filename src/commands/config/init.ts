@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
-import { requireProfileName } from '../../settings/schema.ts';
+import { requireProfileName } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, openConfig, saveConfig } from './file.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
-import { namesIn, requireProfileName } from '../../settings/schema.ts';
+import { namesIn, requireProfileName } from '../../settings/profile.ts';
 import { warnOfAddress } from './address.ts';
 import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
 import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';

@@ -3,32 +3,65 @@ import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { type PickedProfile, pickProfile } from './profile.ts';
-import type { Settings, SettingsFlags, SettingsInput, SettingsSurvey } from './settings.ts';
-import { type Environment, fromEnvironment, fromFlag, fromSwitch, fromToggle, mapValue, sourced } from './sources.ts';
-import {
-  type AuthForm,
-  authForms,
-  type AuthUse,
-  type HeaderNames,
-  type Profile,
-  type Sourced,
-  type Use,
-} from './types.ts';
+import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
+import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue } from './sources.ts';
+import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced, type Use } from './types.ts';
 
-/** spec.md 8 recommends at least so long for images. */
+/** The service recommends at least so long for images. */
 const imageTimeoutMs = 120_000;
+
+const defaultTimeoutMs = 600_000;
+const defaultMaxTokens = 4096;
 
 const off: Sourced<boolean> = { value: false, from: 'default' };
 
-const offlineExamples: { [use in Use]: string } = {
-  text: "gateway-cli text --offline 'Hello'",
-  image: "gateway-cli image gen --offline 'a lighthouse'",
-  edit: "gateway-cli image edit --offline -i photo.png 'make it gray'",
-  chat: "gateway-cli chat --offline 'Hello'",
+/** What a command of each use takes where nothing else is said. */
+interface UseDefaults {
+  /** Variables that name its model; the first that is set counts, the last is that of most uses. */
+  variables: readonly string[];
+  /** Whose model of a profile it takes where it has none of its own. */
+  fallback: Use;
+  /** The local gateway's model. */
+  local: string;
+  /** The row of a profile's `auth`. */
+  auth: AuthUse;
+  /** A command that needs no gateway. */
+  example: string;
+}
+
+export const useDefaults: { [use in Use]: UseDefaults } = {
+  text: {
+    variables: ['GATEWAY_MODEL'],
+    fallback: 'text',
+    local: 'local-text',
+    auth: 'text',
+    example: "gateway-cli text --offline 'Hello'",
+  },
+  chat: {
+    variables: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
+    fallback: 'text',
+    local: 'local-chat',
+    auth: 'messages',
+    example: "gateway-cli chat --offline 'Hello'",
+  },
+  image: {
+    variables: ['GATEWAY_IMAGE_MODEL'],
+    fallback: 'image',
+    local: 'local-image',
+    auth: 'image',
+    example: "gateway-cli image gen --offline 'a lighthouse'",
+  },
+  edit: {
+    variables: ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL'],
+    fallback: 'image',
+    local: 'local-edit',
+    auth: 'image',
+    example: "gateway-cli image edit --offline -i photo.png 'make it gray'",
+  },
 };
 
 /**
- * flag > environment > profile > default (design.md 3). Pure: reads no file, no key and no clock.
+ * flag > environment > profile > default. Pure: reads no file, no key and no clock.
  * Throws usage for what is missing or wrong. A missing key is no error yet: its source says why, and `readKey` throws.
  */
 export function resolveSettings(input: SettingsInput): Settings {
@@ -46,7 +79,7 @@ export function resolveSettings(input: SettingsInput): Settings {
 export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
   const picked = pickProfile(flags.profile, env, config);
-  const offline = pickOffline(flags, env);
+  const offline = pickOffline(input);
   const baseUrl = offline.value ? undefined : pickBaseUrl(input, picked);
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const model = pickModel(input, picked, offline.value);
@@ -57,23 +90,15 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     offline,
     baseUrl,
     model: model.model,
-    key: pickKey({
-      apiKeyFile: flags.apiKeyFile,
-      env,
-      offline: offline.value,
-      picked,
-      config,
-      baseUrl,
-    }),
+    key: pickKey({ apiKeyFile: flags.apiKeyFile, env, offline: offline.value, picked, config, baseUrl }),
     auth: pickAuth(input, picked),
     headerNames: pickHeaderNames(input, picked),
     headers: pickHeaders(flags.headers ?? [], owned),
     timeoutMs,
-    allowHttp:
-      fromSwitch('--allow-http', flags.allowHttp) ?? sourced(owned?.profile.allowHttp, owned?.label ?? '') ?? off,
+    allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
     maxTokens: pickMaxTokens(input, picked),
     noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
-    preview: fromSwitch('--preview', flags.preview) ?? sourced(picked?.profile.preview, picked?.label ?? '') ?? off,
+    preview: fromSwitch('--preview', flags.preview) ?? fromProfile(picked, ({ preview }) => preview) ?? off,
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }
@@ -85,40 +110,18 @@ function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
 
 function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
   const { use, config } = input;
-  // The last one is that of most uses.
-  const variable = modelVariables[use].at(-1);
   const ways = [
     missing.includes('base URL') && '--base-url <url> or GATEWAY_BASE_URL',
-    missing.includes('model') && `--model <model> or ${variable}`,
+    missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
   ].filter((way) => way !== false);
   const profile = config.exists ? `a profile in ${config.path}` : 'a profile (gateway-cli config init)';
-  const hint = `set ${ways.join(', and ')}, or ${profile}\nto try it without a gateway: ${offlineExamples[use]}`;
+  const hint = `set ${ways.join(', and ')}, or ${profile}\nto try it without a gateway: ${useDefaults[use].example}`;
   return usageError(`no ${missing.join(' and no ')} is set`, hint);
 }
 
-const defaultTimeoutMs = 600_000;
-const defaultMaxTokens = 4096;
-
-/** The local gateway's model of each use. */
-const localModels: { [use in Use]: string } = {
-  text: 'local-text',
-  image: 'local-image',
-  edit: 'local-edit',
-  chat: 'local-chat',
-};
-
-/** Variables that name the model of each use; the first that is set counts. */
-export const modelVariables: { [use in Use]: readonly [string, ...string[]] } = {
-  text: ['GATEWAY_MODEL'],
-  chat: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
-  image: ['GATEWAY_IMAGE_MODEL'],
-  edit: ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL'],
-};
-
 /** `--offline` or GATEWAY_OFFLINE. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */
-export function pickOffline(flags: SettingsFlags, env: Environment): Sourced<boolean> {
-  const offline = fromSwitch('--offline', flags.offline) ??
-    fromToggle(env, 'GATEWAY_OFFLINE') ?? { value: false, from: 'default' };
+function pickOffline({ flags, env }: SettingsInput): Sourced<boolean> {
+  const offline = fromSwitch('--offline', flags.offline) ?? fromToggle(env, 'GATEWAY_OFFLINE') ?? off;
   if (!offline.value || flags.baseUrl === undefined) return offline;
   const hint =
     offline.from === 'flag --offline' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
@@ -126,14 +129,11 @@ export function pickOffline(flags: SettingsFlags, env: Environment): Sourced<boo
 }
 
 /** Throws usage unless it is an http(s) URL. Its text is not quoted: it may hold a password. */
-export function pickBaseUrl(
-  { flags, env }: SettingsInput,
-  picked: PickedProfile | undefined,
-): Sourced<string> | undefined {
+function pickBaseUrl({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<string> | undefined {
   const url =
     fromFlag('--base-url', flags.baseUrl) ??
     fromEnvironment(env, 'GATEWAY_BASE_URL') ??
-    sourced(picked?.profile.baseUrl, picked?.label ?? '');
+    fromProfile(picked, ({ baseUrl }) => baseUrl);
   return mapValue(url, (text, from) => {
     if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
     throw usageError(
@@ -143,81 +143,71 @@ export function pickBaseUrl(
   });
 }
 
-/** As with the variables: a chat takes the model of texts, an edit that of images, where it has none of its own. */
-function modelOf(models: Profile['models'], use: Use): string | undefined {
-  return models?.[use] ?? models?.[use === 'chat' ? 'text' : use === 'edit' ? 'image' : use];
-}
-
-/** The model of this use. Offline, one that is not there is replaced by the local one, with a warning (design.md 3). */
-export function pickModel(
+/** The model of this use. Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
+function pickModel(
   { flags, env, use }: SettingsInput,
   picked: PickedProfile | undefined,
   offline: boolean,
 ): { model: Sourced<string> | undefined; warnings: string[] } {
+  const { variables, fallback, local: localModel } = useDefaults[use];
   const model =
     fromFlag('--model', flags.model) ??
-    modelVariables[use].map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
-    sourced(modelOf(picked?.profile.models, use), picked?.label ?? '');
+    variables.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
+    fromProfile(picked, ({ models }) => models?.[use] ?? models?.[fallback]);
   if (!offline) return { model, warnings: [] };
-  const local = { value: localModels[use], from: 'default' };
+  const local = { value: localModel, from: 'default' };
   if (model === undefined) return { model: local, warnings: [] };
   if (/^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
   return { model: local, warnings: [`${local.value} answers offline instead of ${model.value} (${model.from})`] };
 }
 
-/** The deadline of the whole command in ms, 10 minutes by default. Throws usage. */
-export function pickTimeout({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> {
+/** The deadline of the whole command in ms. Throws usage. */
+function pickTimeout({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> {
   const given =
     fromFlag('--timeout', flags.timeout) ??
     fromEnvironment(env, 'GATEWAY_TIMEOUT') ??
-    sourced(picked?.profile.timeout?.toString(), picked?.label ?? '');
+    fromProfile(picked, ({ timeout }) => timeout?.toString());
   return mapValue(given, (text, from) => parseDurationOf(from, text)) ?? { value: defaultTimeoutMs, from: 'default' };
 }
 
 /**
- * The most tokens to make. A profile's `maxTokens` and the default serve chat alone, whose wire requires one (spec.md 2.3);
- * elsewhere only a flag is sent.
+ * The most tokens to make. A profile's `maxTokens` and the default serve chat alone, whose format requires a limit; elsewhere
+ * only a flag is sent.
  */
-export function pickMaxTokens(
-  { flags, use }: SettingsInput,
-  picked: PickedProfile | undefined,
-): Sourced<number> | undefined {
+function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> | undefined {
   const flag = fromFlag('--max-tokens', flags.maxTokens);
   if (flag !== undefined && !(Number.isSafeInteger(flag.value) && flag.value >= 1)) {
     throw usageError(`--max-tokens takes a whole number from 1, not '${flag.value}'`, 'for example: --max-tokens 1000');
   }
   if (flag !== undefined || use !== 'chat') return flag;
-  return sourced(picked?.profile.maxTokens, picked?.label ?? '') ?? { value: defaultMaxTokens, from: 'default' };
+  return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? { value: defaultMaxTokens, from: 'default' };
 }
 
-const authUseOf: { [use in Use]: AuthUse } = { text: 'text', image: 'image', edit: 'image', chat: 'messages' };
-
 /** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else auto. Throws usage. */
-export function pickAuth({ flags, env, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<AuthForm> {
-  const given = fromFlag('--auth', flags.auth) ?? fromEnvironment(env, 'GATEWAY_AUTH');
-  const form = mapValue(given, (text, from) => {
+function pickAuth({ flags, env, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<AuthForm> {
+  const given = mapValue(fromFlag('--auth', flags.auth) ?? fromEnvironment(env, 'GATEWAY_AUTH'), (text, from) => {
     const known = authForms.find((form) => form === text);
     if (known === undefined) throw usageError(`${from}: must be one of ${authForms.join(', ')}`);
     return known;
   });
   return (
-    form ?? sourced(picked?.profile.auth?.[authUseOf[use]], picked?.label ?? '') ?? { value: 'auto', from: 'default' }
+    given ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[use].auth]) ?? { value: 'auto', from: 'default' }
   );
 }
 
 /** The real names behind vendor-a and vendor-b, each from the strongest place that names it. Throws usage. */
-export function pickHeaderNames(
+function pickHeaderNames(
   { flags, env }: SettingsInput,
   picked: PickedProfile | undefined,
 ): SettingsSurvey['headerNames'] {
   const places = [
     mapValue(fromFlag('--header-names', flags.headerNames), parseHeaderNames),
     mapValue(fromEnvironment(env, 'GATEWAY_HEADER_NAMES'), parseHeaderNames),
-    sourced(picked?.profile.headerNames, picked?.label ?? ''),
-  ].filter((place) => place !== undefined);
+    fromProfile(picked, ({ headerNames }) => headerNames),
+  ];
   const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined => {
-    const place = places.find(({ value }) => value[key] !== undefined);
-    return sourced(place?.value[key]?.toLowerCase(), place?.from ?? '');
+    const place = places.find((named) => named?.value[key] !== undefined);
+    return mapValue(place, (names) => (names[key] ?? '').toLowerCase());
   };
   return { apiKey: nameOf('apiKey'), version: nameOf('version') };
 }

@@ -84,29 +84,21 @@ export async function readHeaderFlags(
   flags: readonly string[],
   readFile: (path: string) => Promise<string>,
 ): Promise<Header[]> {
-  const all: Header[] = [];
-  for (const flag of flags) {
-    if (flag.startsWith('@')) all.push(...parseHeaderLines(await readFile(flag.slice(1)), flag.slice(1)));
-    else all.push(parseHeader(flag));
-  }
-  return joinRepeated(all);
-}
-
-function joinRepeated(headers: readonly Header[]): Header[] {
   const byName = new Map<string, Header>();
-  for (const header of headers) {
-    const earlier = byName.get(header.name);
-    byName.set(
-      header.name,
-      earlier === undefined ? header : { name: header.name, value: joinValues(earlier.value, header.value) },
-    );
+  for (const flag of flags) {
+    const path = flag.startsWith('@') ? flag.slice(1) : undefined;
+    const headers = path === undefined ? [parseHeader(flag)] : parseHeaderLines(await readFile(path), path);
+    for (const { name, value } of headers) {
+      const earlier = byName.get(name)?.value;
+      byName.set(name, { name, value: earlier === undefined ? value : joinValues(earlier, value) });
+    }
   }
   return [...byName.values()];
 }
 
 function joinValues(a: Header['value'], b: Header['value']): Header['value'] {
-  if (typeof a === 'string' && typeof b === 'string') return `${a}, ${b}`;
-  return new Secret(`${plain(a)}, ${plain(b)}`);
+  const joined = `${plain(a)}, ${plain(b)}`;
+  return typeof a === 'string' && typeof b === 'string' ? joined : new Secret(joined);
 }
 
 function plain(value: Header['value']): string {
@@ -115,15 +107,14 @@ function plain(value: Header['value']): string {
 
 /** The flags' headers, and those of the profile that owns the base URL's origin; a flag replaces a profile's header. */
 export function pickHeaders(flags: readonly Header[], owner: PickedProfile | undefined): Sourced<Header>[] {
-  const fromProfile = Object.entries(owner?.profile.headers ?? {}).map(([name, value]) => {
-    const secret = isCredential(name, value) ? new Secret(value) : value;
-    return [
-      name.toLowerCase(),
-      { value: { name: name.toLowerCase(), value: secret }, from: owner?.label ?? '' },
-    ] as const;
-  });
-  const fromFlags = flags.map((header) => [header.name, { value: header, from: 'flag --header' }] as const);
-  return [...new Map<string, Sourced<Header>>([...fromProfile, ...fromFlags]).values()];
+  const byName = new Map<string, Sourced<Header>>();
+  for (const [typed, value] of Object.entries(owner?.profile.headers ?? {})) {
+    const name = typed.toLowerCase();
+    const hidden = isCredential(name, value) ? new Secret(value) : value;
+    byName.set(name, { value: { name, value: hidden }, from: owner?.label ?? '' });
+  }
+  for (const header of flags) byName.set(header.name, { value: header, from: 'flag --header' });
+  return [...byName.values()];
 }
 
 /** Headers by name, as they go out. The result holds secrets in the clear: it is for sending only. */

@@ -44,8 +44,8 @@ function faultOf(text: string): { at: number; expected: string } {
   token.lastIndex = 0;
   for (let at = 0; ; at = token.lastIndex) {
     const [found, sign, key] = token.exec(text) ?? [];
-    const next =
-      found === undefined ? undefined : follow(state, sign ?? (key === undefined ? 'other' : 'string'), open);
+    const kind = sign ?? (key === undefined ? 'other' : 'string');
+    const next: State | undefined = found === undefined ? undefined : follow(state, kind, open);
     if (next !== undefined) {
       state = next;
       continue;

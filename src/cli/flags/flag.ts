@@ -18,6 +18,19 @@ interface Flag {
 /** Flags by their camel-case names. */
 export type FlagTable = Readonly<Record<string, Flag>>;
 
+/** The values of flags as commander gives them, by the table that defines the flags `as const`. */
+export type FlagValues<T extends FlagTable> = {
+  -readonly [K in keyof T]?: T[K] extends { repeat: true } ? ValueOf<T[K]>[] : ValueOf<T[K]>;
+};
+
+type ValueOf<F extends Flag> = F extends { parse: (word: string) => infer T }
+  ? T
+  : F['flags'] extends `${string}<${string}`
+    ? string
+    : F['flags'] extends `${string}[${string}`
+      ? string | true
+      : true;
+
 /** Adds the flags to a command, under one heading of its help. */
 export function addFlags(command: Command, heading: string, flags: FlagTable): void {
   for (const flag of Object.values(flags)) command.addOption(toOption(flag).helpGroup(heading));

@@ -51,7 +51,7 @@ export const connectionFlags = {
     text: '2 is twice as fast as it was, 0 at once (1)',
     parse: notNegative('--replay-speed'),
   },
-} satisfies FlagTable;
+} as const satisfies FlagTable;
 
 /** What a request says, in both formats. */
 export const bodyFlags = {

@@ -23,7 +23,7 @@ const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdi
 
 /**
  * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key; that one only for the profile's own
- * origin (design.md 3). Where there is none, the source says why.
+ * origin. Where there is none, the source says why.
  */
 export function pickKey(place: KeyPlace): KeySource {
   if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };

@@ -2,17 +2,17 @@ import type { InferOutput } from 'valibot';
 import type { configDefinition } from './definition.ts';
 import type { Secret } from './secret.ts';
 
-/** How a request authenticates: the form of spec.md 5 for its use, or always one of the two. */
+/** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
 
 /** What a command asks a model for; it picks the model and the form of authentication. */
 export type Use = 'text' | 'image' | 'edit' | 'chat';
 
-/** The three rows of spec.md 5, as a profile's `auth` names them. */
+/** The operations with a form of their own (formats 1), as a profile's `auth` names them. */
 export type AuthUse = 'text' | 'image' | 'messages';
 
-/** The real names behind vendor-a's key header and vendor-b's version header (spec.md 5). */
+/** The real names behind vendor-a's key header and vendor-b's version header (formats 1). */
 export interface HeaderNames {
   apiKey?: string | undefined;
   version?: string | undefined;

@@ -51,7 +51,7 @@ describe('readKey', () => {
     ['NUL', 'sk\0canary', 'position 3'],
     ['a line separator', 'sk\u2028canary', 'position 3'],
     ['a letter beyond ASCII', 'canaré', 'position 6'],
-  ])('faults 2d: key with newline or bad characters: %s is refused, and not shown', async (_name, value, message) => {
+  ])('a key with %s is refused, and not shown', async (_name, value, message) => {
     const reading = readKey({ kind: 'value', secret: new Secret(value), from }, nothing);
     await expect(reading).rejects.toMatchObject({ class: 'auth', exitCode: 3 });
     await expect(reading).rejects.toThrow(message);

@@ -189,7 +189,7 @@ describe('resolveSettings', () => {
     expect(resolve({ config }).warnings).toEqual(['open to other users']);
   });
 
-  test('warns of a short timeout for images alone (spec.md 8)', () => {
+  test('warns of a short timeout for images alone', () => {
     expect(resolve({ env, use: 'image', flags: { timeout: '119s' } }).warnings).toEqual([
       'flag --timeout: images may take longer than 119s; at least 120s are recommended',
     ]);

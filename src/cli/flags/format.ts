@@ -2,7 +2,7 @@ import { parseToolCommand } from '../../chat/tool-command.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageSize, pairOrJson, ratio, safety, whole } from './values.ts';
 
-/** What completion offers; the form is checked, never these lists (spec.md 4.2: not shown). */
+/** What completion offers; the form is checked, never these lists, for a service can take other values. */
 const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
 const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].flatMap((category) =>
   ['BLOCK_NONE', 'BLOCK_ONLY_HIGH', 'BLOCK_MEDIUM_AND_ABOVE', 'BLOCK_LOW_AND_ABOVE'].map((at) => `${category}=${at}`),

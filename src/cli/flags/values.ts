@@ -15,9 +15,9 @@ function numberOf(word: string): number {
 }
 
 /** A whole number within bounds. */
-export function whole(name: string, least: number, most = Number.MAX_SAFE_INTEGER): (word: string) => number {
+export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: string, name: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
-  return (word) => {
+  return (word, name) => {
     const value = numberOf(word);
     if (Number.isInteger(value) && value >= least && value <= most) return value;
     throw misfit(name, `a whole number ${range}`, { word, example: Math.max(least, 1) });
@@ -25,80 +25,69 @@ export function whole(name: string, least: number, most = Number.MAX_SAFE_INTEGE
 }
 
 /** Any finite number: what range a model takes is its own matter. */
-export function decimal(name: string): (word: string) => number {
-  return (word) => {
-    const value = numberOf(word);
-    if (Number.isFinite(value)) return value;
-    throw misfit(name, 'a number', { word, example: 0.7 });
-  };
+export function decimal(word: string, name: string): number {
+  const value = numberOf(word);
+  if (Number.isFinite(value)) return value;
+  throw misfit(name, 'a number', { word, example: 0.7 });
 }
 
 /** A number from 0. */
-export function notNegative(name: string): (word: string) => number {
-  const parse = decimal(name);
-  return (word) => {
-    const value = parse(word);
-    if (value >= 0) return value;
-    throw misfit(name, 'a number from 0', { word, example: 2 });
-  };
+export function notNegative(word: string, name: string): number {
+  const value = decimal(word, name);
+  if (value >= 0) return value;
+  throw misfit(name, 'a number from 0', { word, example: 2 });
 }
 
 /** A time such as `90s`, in milliseconds. */
-export function duration(name: string): (word: string) => number {
-  return (word) => parseDurationOf(name, word);
+export function duration(word: string, name: string): number {
+  return parseDurationOf(name, word);
 }
 
 /** Any text but none: what is empty is a variable that was not set. */
-export function notEmpty(name: string, example: string): (word: string) => string {
-  return (word) => {
-    if (word !== '') return word;
-    throw usageError(`${name} is empty`, `for example: ${name} ${example}; without one leave ${name} out`);
-  };
+export function notEmpty(word: string, name: string): string {
+  if (word !== '') return word;
+  throw usageError(`${name} is empty`, `for example: ${name} END; without one leave ${name} out`);
 }
 
 /** One of a few words. */
-export function oneOf(name: string, words: readonly string[]): (word: string) => string {
-  return (word) => {
+export function oneOf(words: readonly string[]): (word: string, name: string) => string {
+  return (word, name) => {
     if (words.includes(word)) return word;
     throw misfit(name, words.join(', '), { word, example: words[0] });
   };
 }
 
 /** `W:H`, both whole numbers: the form is checked, never a list of ratios. */
-export function ratio(word: string): string {
+export function ratio(word: string, name: string): string {
   if (isAspect(word)) return word;
-  throw misfit('--aspect', 'width:height', { word, example: '16:9' });
+  throw misfit(name, 'width:height', { word, example: '16:9' });
 }
 
 /** The form of an image size: `1K`, `2K`, `4K`, `512`. */
-export function imageSize(word: string): string {
+export function imageSize(word: string, name: string): string {
   if (/^\d{1,5}K?$/.test(word)) return word;
-  const error = misfit('--size', '1K, 2K, 4K or 512', { word, example: '2K' });
-  throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: --size ${word.toUpperCase()}` }) : error;
+  const error = misfit(name, '1K, 2K, 4K or 512', { word, example: '2K' });
+  throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
 }
 
 /** `CATEGORY=THRESHOLD`; the category's prefix may be left out. */
-export function safety(word: string): { category: string; threshold: string } {
+export function safety(word: string, name: string): { category: string; threshold: string } {
   const [, category = '', threshold] = /^([A-Z_]{1,80})=([A-Z_]{1,80})$/.exec(word) ?? [];
   if (threshold === undefined)
-    throw misfit('--safety', 'CATEGORY=THRESHOLD', { word, example: 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH' });
+    throw misfit(name, 'CATEGORY=THRESHOLD', { word, example: 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH' });
   return { category: category.startsWith('HARM_CATEGORY_') ? category : `HARM_CATEGORY_${category}`, threshold };
 }
 
 /** `name=value` pairs, or one JSON object. */
-export function pairOrJson(name: string): (word: string) => JsonObject {
-  return (word) => {
-    if (word.trimStart().startsWith('{')) return jsonObject(name, word);
-    const at = word.indexOf('=');
-    if (at > 0) return { [word.slice(0, at)]: word.slice(at + 1) };
-    throw misfit(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
-  };
-}
-
-function jsonObject(name: string, word: string): JsonObject {
-  const value = parseJson(name, word);
-  if (isObject(value)) return value;
-  throw usageError(`${name} takes a JSON object`, `for example: ${name} '{"user_id":"ci"}'`);
+export function pairOrJson(word: string, name: string): JsonObject {
+  if (word.trimStart().startsWith('{')) {
+    const value = parseJson(name, word);
+    if (isObject(value)) return value;
+    throw usageError(`${name} takes a JSON object`, `for example: ${name} '{"user_id":"ci"}'`);
+  }
+  const at = word.indexOf('=');
+  if (at > 0) return { [word.slice(0, at)]: word.slice(at + 1) };
+  throw misfit(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
 }
 
 /** Parses JSON that the user wrote; the message says where it broke. */

@@ -89,24 +89,15 @@ function originOf(url: string): string {
   return new URL(url).origin;
 }
 
-/** What a key command did. */
-export interface CommandResult {
-  /** Exit code, or the name of the signal that ended it. */
-  status: number | string;
-  stdout: string;
-  stderr: string;
-}
-
 /** The effects of reading a key. */
 export interface KeyEffects {
   readFile(path: string): Promise<string>;
   /** All of standard input. */
   readStdin(): Promise<string>;
-  /** Runs a program without a shell. Rejects where it cannot be started or takes longer than `timeoutMs`. */
-  run(argv: readonly string[], timeoutMs: number): Promise<CommandResult>;
 }
 
 const commandTimeoutMs = 30_000;
+const maxOutput = 64 * 1024;
 
 /**
  * Reads the key from its source, without the blanks around it. Throws GatewayError auth where there is none, where it cannot
@@ -123,7 +114,7 @@ export async function readKey(source: KeySource, effects: KeyEffects): Promise<S
     case 'command':
       if (source.distrust !== undefined)
         throw keyError(`apiKeyCommand is not run: ${source.distrust.reason}`, source.distrust.hint);
-      return checkKey(await runKeyCommand(source.argv, source.from, effects), source.from);
+      return checkKey(await runKeyCommand(source.argv, source.from), source.from);
   }
 }
 
@@ -137,25 +128,42 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
   }
 }
 
-async function runKeyCommand(argv: readonly string[], from: string, effects: KeyEffects): Promise<string> {
-  let result: CommandResult;
-  try {
-    result = await effects.run(argv, commandTimeoutMs);
-  } catch (error) {
-    throw keyError(`the key command did not run (${from}): ${messageOf(error)}`, `try it by hand: ${argv[0]} …`, error);
-  }
-  if (result.status === 0) return result.stdout;
-  const redact = createRedactor([new Secret(result.stdout), ...argv.slice(1).map((word) => new Secret(word))]);
-  const said =
-    redact(result.stderr)
-      .trimStart()
-      .split(/[\r\n]/, 1)[0]
-      ?.slice(0, 200) ?? '';
-  const words = typeof result.status === 'number' ? `exit code ${result.status}` : result.status;
-  throw keyError(
-    `the key command failed (${from}): ${words}${said === '' ? '' : `: ${said}`}`,
-    `try it by hand: ${argv[0]} …`,
-  );
+/**
+ * Runs a key command without a shell and gives what it printed: no stdin (it would eat the prompt), output up to 64 KiB.
+ * Throws GatewayError auth where it cannot be started, fails or takes too long; then it is killed.
+ */
+export async function runKeyCommand(
+  argv: readonly string[],
+  from: string,
+  timeoutMs = commandTimeoutMs,
+): Promise<string> {
+  const { execFile } = await import('node:child_process');
+  const [program = '', ...words] = argv;
+  // When the time is up Node closes the pipes too: a grandchild may hold them open for ever.
+  const options = { maxBuffer: maxOutput, timeout: timeoutMs, killSignal: 'SIGKILL', windowsHide: true } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, words, options, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout);
+      const hint = `try it by hand: ${program} …`;
+      const failed = `the key command did not run (${from})`;
+      if (error.killed) return reject(keyError(`${failed}: no key after ${formatDuration(timeoutMs)}`, hint));
+      const ended = endOf(error);
+      if (ended === undefined) return reject(keyError(`${failed}: ${messageOf(error)}`, hint, error));
+      const redact = createRedactor([stdout, ...words].map((secret) => new Secret(secret)));
+      const [said = ''] = redact(stderr)
+        .trimStart()
+        .split(/[\r\n]/, 1);
+      const told = said === '' ? '' : `: ${said.slice(0, 200)}`;
+      reject(keyError(`the key command failed (${from}): ${ended}${told}`, hint));
+    });
+    child.stdin?.end();
+  });
+}
+
+/** How a program ended that ran; undefined where it did not, or printed too much. */
+function endOf({ code, signal }: { code?: unknown; signal?: unknown }): string | undefined {
+  if (typeof code === 'number') return `exit code ${code}`;
+  return typeof signal === 'string' ? `ended by ${signal}` : undefined;
 }
 
 function checkKey(text: string, from: string): Secret {
@@ -169,27 +177,4 @@ function checkKey(text: string, from: string): Secret {
 
 function keyError(message: string, hint: string, cause?: unknown): GatewayError {
   return new GatewayError('auth', message, { hint, cause, sent: 'no', retryable: false });
-}
-
-const maxOutput = 64 * 1024;
-
-/**
- * Runs a key command without a shell: no stdin (it would eat the prompt), output kept up to 64 KiB. Rejects with an Error
- * where it cannot be started or takes longer than `timeoutMs`; then it is killed.
- */
-export async function runCommand(argv: readonly string[], timeoutMs: number): Promise<CommandResult> {
-  const { execFile } = await import('node:child_process');
-  const [program = '', ...words] = argv;
-  return new Promise((resolve, reject) => {
-    // When the time is up Node closes the pipes too: a grandchild may hold them open for ever.
-    const options = { maxBuffer: maxOutput, timeout: timeoutMs, killSignal: 'SIGKILL', windowsHide: true } as const;
-    const child = execFile(program, words, options, (error, stdout, stderr) => {
-      if (error === null) resolve({ status: 0, stdout, stderr });
-      else if (error.killed) reject(new Error(`no key after ${formatDuration(timeoutMs)}`));
-      else if (typeof error.code === 'number') resolve({ status: error.code, stdout, stderr });
-      else if (typeof error.signal === 'string') resolve({ status: `ended by ${error.signal}`, stdout, stderr });
-      else reject(error);
-    });
-    child.stdin?.end();
-  });
 }

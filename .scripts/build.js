@@ -10,11 +10,18 @@ import { writeTypes } from './types.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 
+// Where there is no config file, its checker is not loaded.
+const checker =
+  /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/;
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
-  // Only a config file needs its checker.
-  { name: 'config', test: /[\\/](settings[\\/](definition|parse)\.ts|node_modules[\\/]valibot[\\/])/, priority: 1 },
-  { name: 'core', test: /[\\/]src[\\/](?!commands[\\/])/, minShareCount: 3 },
+  {
+    name: 'core',
+    test: (id) => /[\\/]src[\\/](?!commands[\\/])/.test(id) && !checker.test(id),
+    minShareCount: 3,
+    priority: 2,
+  },
+  { name: 'checker', test: checker, priority: 1 },
   { name: 'commands', test: /[\\/]src[\\/]commands[\\/]/, minShareCount: 3 },
 ];
 

@@ -1,7 +1,7 @@
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
 
-/** The one table of exit codes (design.md section 4). Codes never change meaning. */
+/** The one table of exit codes. Codes never change meaning. */
 export const outcomes = {
   ok: { code: 0, billed: 'yes', meaning: 'the gateway ended the reply and every requested output is written' },
   internal: { code: 1, billed: 'unknown', meaning: 'internal error (a bug)' },

@@ -2,20 +2,23 @@ import { usageError } from '../errors.ts';
 
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
 
-/** The longest wait a timer of Node can hold, in ms (faults.md 0 #9: a longer one fires at once). */
-const longestMs = 2 ** 31 - 1;
+/** The longest wait a timer of Node can hold, in ms: a longer one fires at once. */
+export const longestTimeoutMs = 2 ** 31 - 1;
+
+/** A duration as it is typed. Its groups are the number and the unit. */
+export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
 
 /**
  * Milliseconds of a duration: `90` is seconds, or `500ms`, `90s`, `2m`, `1h`, decimals allowed.
  * Throws usage for zero, negative, too long or anything else; the message says what it was for: `flag --timeout`.
  */
 export function parseDurationOf(name: string, text: string): number {
-  const match = /^(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?$/.exec(text.trim());
+  const match = durationForm.exec(text);
   if (match === null) throw usageError(`${name} is not a duration: ${JSON.stringify(text.slice(0, 40))}`, forms);
   const unit = (match[2] ?? 's') as keyof typeof unitMs;
   const exact = Number(match[1]) * unitMs[unit];
   if (!(exact > 0)) throw usageError(`${name} must be more than 0`, forms);
-  if (exact > longestMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
+  if (exact > longestTimeoutMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
   return Math.max(1, Math.round(exact));
 }
 

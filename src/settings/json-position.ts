@@ -10,11 +10,9 @@ export interface JsonFault {
  * and quote the text, which may hold a key. Only called for text that JSON.parse refused.
  */
 export function findJsonFault(text: string): JsonFault {
-  const scan = new JsonScan(text);
-  const expected = scan.run();
-  const before = text.slice(0, scan.at);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  return { line: before.split('\n').length, column: scan.at - lineStart + 1, expected };
+  const { at, expected } = faultOf(text);
+  const lines = text.slice(0, at).split('\n');
+  return { line: lines.length, column: (lines.at(-1) ?? '').length + 1, expected };
 }
 
 /** The same in words: `a value is expected at line 1, column 2`. */
@@ -23,95 +21,67 @@ export function jsonFaultWords(text: string): string {
   return `${expected} is expected at line ${line}, column ${column}`;
 }
 
-type State = 'value' | 'first-key' | 'key' | 'first-item' | 'after';
+type State = 'value' | 'first-key' | 'key' | 'colon' | 'first-item' | 'in-object' | 'in-list' | 'end';
 
-const literals = ['true', 'false', 'null'];
-const numberForm = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const stringForm = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
+const expected: Record<State, string> = {
+  value: 'a value',
+  'first-key': 'a key in double quotes',
+  key: 'a key in double quotes',
+  colon: "':' after the key",
+  'first-item': 'a value',
+  'in-object': "',' or '}'",
+  'in-list': "',' or ']'",
+  end: 'the end of the file',
+};
+
+const token =
+  /[ \t\r\n]*(?:([{}[\]:,])|("(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?))/uy;
 
 /** Walks the text with a stack of its own, so that deep nesting cannot overflow the program's. */
-class JsonScan {
-  at = 0;
-  readonly #text: string;
-  readonly #open: ('{' | '[')[] = [];
-  #state: State = 'value';
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  /** Runs to the first fault, leaves `at` on it, and says what was expected. */
-  run(): string {
-    for (;;) {
-      this.#skipBlanks();
-      const fault = this.#state === 'after' ? this.#afterValue() : this.#beforeValue();
-      if (fault !== undefined) return fault;
+function faultOf(text: string): { at: number; expected: string } {
+  const open: ('in-object' | 'in-list')[] = [];
+  let state: State = 'value';
+  token.lastIndex = 0;
+  for (let at = 0; ; at = token.lastIndex) {
+    const [found, sign, key] = token.exec(text) ?? [];
+    const kind = sign ?? (key === undefined ? 'other' : 'string');
+    const next: State | undefined = found === undefined ? undefined : follow(state, kind, open);
+    if (next !== undefined) {
+      state = next;
+      continue;
     }
+    while (' \t\r\n'.includes(text[at] ?? '-')) at++;
+    const isCut = text[at] === '"' && found === undefined && (state === 'value' || state === 'first-item');
+    return { at, expected: isCut ? 'a string without raw line breaks, and its end' : expected[state] };
   }
+}
 
-  #skipBlanks(): void {
-    while (' \t\r\n'.includes(this.#text[this.at] ?? '-')) this.at++;
+/** What state a token leads to; undefined where it cannot stand. `open` is what is not closed yet. */
+function follow(state: State, kind: string, open: ('in-object' | 'in-list')[]): State | undefined {
+  const isClosing =
+    (kind === '}' && /^(?:first-key|in-object)$/.test(state)) ||
+    (kind === ']' && /^(?:first-item|in-list)$/.test(state));
+  if (isClosing) {
+    open.pop();
+    return open.at(-1) ?? 'end';
   }
-
-  #take(character: string): boolean {
-    if (this.#text[this.at] !== character) return false;
-    this.at++;
-    return true;
-  }
-
-  #takeForm(form: RegExp): boolean {
-    form.lastIndex = this.at;
-    if (!form.test(this.#text)) return false;
-    this.at = form.lastIndex;
-    return true;
-  }
-
-  #beforeValue(): string | undefined {
-    if (this.#state === 'first-key' && this.#take('}')) return this.#close();
-    if (this.#state === 'first-item' && this.#take(']')) return this.#close();
-    if (this.#state === 'first-key' || this.#state === 'key') {
-      const key = this.#takeKey();
-      if (key !== undefined) return key;
-    }
-    return this.#value();
-  }
-
-  #takeKey(): string | undefined {
-    if (!this.#takeForm(stringForm)) return 'a key in double quotes';
-    this.#skipBlanks();
-    if (!this.#take(':')) return "':' after the key";
-    this.#skipBlanks();
-    return undefined;
-  }
-
-  #value(): string | undefined {
-    if (this.#take('{')) return this.#enter('{', 'first-key');
-    if (this.#take('[')) return this.#enter('[', 'first-item');
-    this.#state = 'after';
-    if (this.#takeForm(stringForm) || this.#takeForm(numberForm)) return undefined;
-    const literal = literals.find((word) => this.#text.startsWith(word, this.at));
-    if (literal === undefined)
-      return this.#text[this.at] === '"' ? 'a string without raw line breaks, and its end' : 'a value';
-    this.at += literal.length;
-    return undefined;
-  }
-
-  #enter(bracket: '{' | '[', state: State): undefined {
-    this.#open.push(bracket);
-    this.#state = state;
-  }
-
-  #close(): undefined {
-    this.#open.pop();
-    this.#state = 'after';
-  }
-
-  #afterValue(): string | undefined {
-    const bracket = this.#open.at(-1);
-    if (bracket === undefined) return 'the end of the file';
-    if (this.#take(bracket === '{' ? '}' : ']')) return this.#close();
-    if (!this.#take(',')) return bracket === '{' ? "',' or '}'" : "',' or ']'";
-    this.#state = bracket === '{' ? 'key' : 'value';
-    return undefined;
+  switch (state) {
+    case 'value':
+    case 'first-item':
+      if (kind === '{' || kind === '[') open.push(kind === '{' ? 'in-object' : 'in-list');
+      if (kind === '{') return 'first-key';
+      if (kind === '[') return 'first-item';
+      return kind === 'string' || kind === 'other' ? (open.at(-1) ?? 'end') : undefined;
+    case 'first-key':
+    case 'key':
+      return kind === 'string' ? 'colon' : undefined;
+    case 'colon':
+      return kind === ':' ? 'value' : undefined;
+    case 'in-object':
+      return kind === ',' ? 'key' : undefined;
+    case 'in-list':
+      return kind === ',' ? 'value' : undefined;
+    case 'end':
+      return undefined;
   }
 }

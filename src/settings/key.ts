@@ -1,15 +1,92 @@
+import { dirname, join, resolve } from 'node:path';
 import { GatewayError, messageOf } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
+import { formatDuration } from './duration.ts';
+import type { PickedProfile } from './profile.ts';
 import { createRedactor } from './redact.ts';
 import { Secret } from './secret.ts';
-import type { KeySource } from './types.ts';
+import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
+import type { KeySource, LoadedConfig, Sourced } from './types.ts';
 
-/** What a key command did. */
-export interface CommandResult {
-  /** Exit code, or the name of the signal that ended it. */
-  status: number | string;
-  stdout: string;
-  stderr: string;
+/** What decides where the key comes from. */
+export interface KeyPlace {
+  apiKeyFile: string | undefined;
+  env: Environment;
+  offline: boolean;
+  picked: PickedProfile | undefined;
+  /** The config file that holds the profile. */
+  config: Pick<LoadedConfig, 'path' | 'distrust'>;
+  baseUrl: Sourced<string> | undefined;
+}
+
+const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
+
+/**
+ * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key; that one only for the profile's own
+ * origin. Where there is none, the source says why.
+ */
+export function pickKey(place: KeyPlace): KeySource {
+  if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
+  const flag = fromFlag('--api-key-file', place.apiKeyFile);
+  if (flag !== undefined) return { kind: 'file', path: flag.value, from: flag.from };
+  const value = fromEnvironment(place.env, 'GATEWAY_API_KEY');
+  if (value !== undefined) return { kind: 'value', secret: new Secret(value.value), from: value.from };
+  const file = fromEnvironment(place.env, 'GATEWAY_API_KEY_FILE');
+  if (file !== undefined) return { kind: 'file', path: file.value, from: file.from };
+  return (
+    profileKey(place) ?? {
+      kind: 'missing',
+      reason: 'no API key is set',
+      hint: `${ownKey}, or type: gateway-cli config set apiKey -`,
+    }
+  );
+}
+
+/** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
+export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {
+  const own = picked?.profile.baseUrl;
+  return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
+}
+
+function profileKey({ picked, baseUrl, env, config }: KeyPlace): KeySource | undefined {
+  if (picked === undefined) return undefined;
+  const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
+  if ((apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
+  if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
+  const from = picked.label;
+  if (apiKey !== undefined) return { kind: 'value', secret: new Secret(apiKey), from };
+  if (apiKeyCommand === undefined)
+    return { kind: 'file', path: inConfigFolder(apiKeyFile ?? '', config.path, env), from };
+  const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : apiKeyCommand;
+  return { kind: 'command', argv, from, distrust: config.distrust };
+}
+
+function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
+  const name = picked.name.value;
+  const own = picked.profile.baseUrl;
+  if (own === undefined) {
+    const reason = `profile ${name} has a key but no baseUrl, so its key goes nowhere`;
+    return { kind: 'missing', reason, hint: `gateway-cli config set baseUrl <url> --profile ${name}` };
+  }
+  const other =
+    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
+  return {
+    kind: 'missing',
+    reason: `the key of profile ${name} is for ${originOf(own)} only, and ${other}`,
+    hint: `${ownKey}, or choose the profile of that gateway with --profile`,
+  };
+}
+
+/** Paths of a profile start at the config file's folder, never at the current one. */
+function inConfigFolder(path: string, configPath: string, env: Environment): string {
+  const home = env['HOME'] ?? env['USERPROFILE'];
+  if (home !== undefined && /^~[/\\]/.test(path)) return join(home, path.slice(2));
+  return resolve(dirname(configPath), path);
+}
+
+/** Both URLs were checked to be http(s) before, so an origin is never `null`. */
+function originOf(url: string): string {
+  return new URL(url).origin;
 }
 
 /** The effects of reading a key. */
@@ -17,11 +94,10 @@ export interface KeyEffects {
   readFile(path: string): Promise<string>;
   /** All of standard input. */
   readStdin(): Promise<string>;
-  /** Runs a program without a shell. Rejects where it cannot be started or takes longer than `timeoutMs`. */
-  run(argv: readonly string[], timeoutMs: number): Promise<CommandResult>;
 }
 
 const commandTimeoutMs = 30_000;
+const maxOutput = 64 * 1024;
 
 /**
  * Reads the key from its source, without the blanks around it. Throws GatewayError auth where there is none, where it cannot
@@ -38,7 +114,7 @@ export async function readKey(source: KeySource, effects: KeyEffects): Promise<S
     case 'command':
       if (source.distrust !== undefined)
         throw keyError(`apiKeyCommand is not run: ${source.distrust.reason}`, source.distrust.hint);
-      return checkKey(await runKeyCommand(source.argv, source.from, effects), source.from);
+      return checkKey(await runKeyCommand(source.argv, source.from), source.from);
   }
 }
 
@@ -52,25 +128,42 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
   }
 }
 
-async function runKeyCommand(argv: readonly string[], from: string, effects: KeyEffects): Promise<string> {
-  let result: CommandResult;
-  try {
-    result = await effects.run(argv, commandTimeoutMs);
-  } catch (error) {
-    throw keyError(`the key command did not run (${from}): ${messageOf(error)}`, `try it by hand: ${argv[0]} …`, error);
-  }
-  if (result.status === 0) return result.stdout;
-  const redact = createRedactor([new Secret(result.stdout), ...argv.slice(1).map((word) => new Secret(word))]);
-  const said =
-    redact(result.stderr)
-      .trimStart()
-      .split(/[\r\n]/, 1)[0]
-      ?.slice(0, 200) ?? '';
-  const words = typeof result.status === 'number' ? `exit code ${result.status}` : result.status;
-  throw keyError(
-    `the key command failed (${from}): ${words}${said === '' ? '' : `: ${said}`}`,
-    `try it by hand: ${argv[0]} …`,
-  );
+/**
+ * Runs a key command without a shell and gives what it printed: no stdin (it would eat the prompt), output up to 64 KiB.
+ * Throws GatewayError auth where it cannot be started, fails or takes too long; then it is killed.
+ */
+export async function runKeyCommand(
+  argv: readonly string[],
+  from: string,
+  timeoutMs = commandTimeoutMs,
+): Promise<string> {
+  const { execFile } = await import('node:child_process');
+  const [program = '', ...words] = argv;
+  // When the time is up Node closes the pipes too: a grandchild may hold them open for ever.
+  const options = { maxBuffer: maxOutput, timeout: timeoutMs, killSignal: 'SIGKILL', windowsHide: true } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, words, options, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout);
+      const hint = `try it by hand: ${program} …`;
+      const failed = `the key command did not run (${from})`;
+      if (error.killed) return reject(keyError(`${failed}: no key after ${formatDuration(timeoutMs)}`, hint));
+      const ended = endOf(error);
+      if (ended === undefined) return reject(keyError(`${failed}: ${messageOf(error)}`, hint, error));
+      const redact = createRedactor([stdout, ...words].map((secret) => new Secret(secret)));
+      const [said = ''] = redact(stderr)
+        .trimStart()
+        .split(/[\r\n]/, 1);
+      const told = said === '' ? '' : `: ${said.slice(0, 200)}`;
+      reject(keyError(`the key command failed (${from}): ${ended}${told}`, hint));
+    });
+    child.stdin?.end();
+  });
+}
+
+/** How a program ended that ran; undefined where it did not, or printed too much. */
+function endOf({ code, signal }: { code?: unknown; signal?: unknown }): string | undefined {
+  if (typeof code === 'number') return `exit code ${code}`;
+  return typeof signal === 'string' ? `ended by ${signal}` : undefined;
 }
 
 function checkKey(text: string, from: string): Secret {

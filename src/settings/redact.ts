@@ -1,7 +1,6 @@
-import { isCredentialName } from './header-form.ts';
-import type { Secret } from './secret.ts';
+import { isCredentialName } from './headers.ts';
+import { mask, type Secret } from './secret.ts';
 
-const mask = '(redacted)';
 const scheme = /^(?:Bearer|Basic) +/i;
 
 /** Replaces every known secret in a text. */

@@ -1,28 +1,67 @@
-import { usageError } from '../errors.ts';
-import type { GatewayError } from '../errors.ts';
-import { formatDuration } from './duration.ts';
-import { ownsOrigin, pickKey } from './key-source.ts';
-import { pickProfile } from './pick-profile.ts';
-import { pickAuth, pickHeaderNames, pickHeaders } from './pick-headers.ts';
-import { modelVariables, pickBaseUrl, pickMaxTokens, pickModel, pickOffline, pickTimeout } from './pick-values.ts';
+import { type GatewayError, usageError } from '../errors.ts';
+import { formatDuration, parseDurationOf } from './duration.ts';
+import { invalidNameReason, pickHeaders } from './headers.ts';
+import { ownsOrigin, pickKey } from './key.ts';
+import { type PickedProfile, pickProfile } from './profile.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
-import { fromSwitch, fromToggle, sourced } from './sources.ts';
-import type { Sourced, Use } from './types.ts';
+import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue } from './sources.ts';
+import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced, type Use } from './types.ts';
 
-/** spec.md 8 recommends at least so long for images. */
+/** The service recommends at least so long for images. */
 const imageTimeoutMs = 120_000;
+
+const defaultTimeoutMs = 600_000;
+const defaultMaxTokens = 4096;
 
 const off: Sourced<boolean> = { value: false, from: 'default' };
 
-const offlineExamples: { [use in Use]: string } = {
-  text: "gateway-cli text --offline 'Hello'",
-  image: "gateway-cli image gen --offline 'a lighthouse'",
-  edit: "gateway-cli image edit --offline -i photo.png 'make it gray'",
-  chat: "gateway-cli chat --offline 'Hello'",
+/** What a command of each use takes where nothing else is said. */
+interface UseDefaults {
+  /** Variables that name its model; the first that is set counts, the last is that of most uses. */
+  variables: readonly string[];
+  /** Whose model of a profile it takes where it has none of its own. */
+  fallback: Use;
+  /** The local gateway's model. */
+  local: string;
+  /** The row of a profile's `auth`. */
+  auth: AuthUse;
+  /** A command that needs no gateway. */
+  example: string;
+}
+
+export const useDefaults: { [use in Use]: UseDefaults } = {
+  text: {
+    variables: ['GATEWAY_MODEL'],
+    fallback: 'text',
+    local: 'local-text',
+    auth: 'text',
+    example: "gateway-cli text --offline 'Hello'",
+  },
+  chat: {
+    variables: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
+    fallback: 'text',
+    local: 'local-chat',
+    auth: 'messages',
+    example: "gateway-cli chat --offline 'Hello'",
+  },
+  image: {
+    variables: ['GATEWAY_IMAGE_MODEL'],
+    fallback: 'image',
+    local: 'local-image',
+    auth: 'image',
+    example: "gateway-cli image gen --offline 'a lighthouse'",
+  },
+  edit: {
+    variables: ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL'],
+    fallback: 'image',
+    local: 'local-edit',
+    auth: 'image',
+    example: "gateway-cli image edit --offline -i photo.png 'make it gray'",
+  },
 };
 
 /**
- * flag > environment > profile > default (design.md 3). Pure: reads no file, no key and no clock.
+ * flag > environment > profile > default. Pure: reads no file, no key and no clock.
  * Throws usage for what is missing or wrong. A missing key is no error yet: its source says why, and `readKey` throws.
  */
 export function resolveSettings(input: SettingsInput): Settings {
@@ -40,7 +79,7 @@ export function resolveSettings(input: SettingsInput): Settings {
 export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
   const picked = pickProfile(flags.profile, env, config);
-  const offline = pickOffline(flags, env);
+  const offline = pickOffline(input);
   const baseUrl = offline.value ? undefined : pickBaseUrl(input, picked);
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const model = pickModel(input, picked, offline.value);
@@ -51,23 +90,15 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     offline,
     baseUrl,
     model: model.model,
-    key: pickKey({
-      apiKeyFile: flags.apiKeyFile,
-      env,
-      offline: offline.value,
-      picked,
-      config,
-      baseUrl,
-    }),
+    key: pickKey({ apiKeyFile: flags.apiKeyFile, env, offline: offline.value, picked, config, baseUrl }),
     auth: pickAuth(input, picked),
     headerNames: pickHeaderNames(input, picked),
     headers: pickHeaders(flags.headers ?? [], owned),
     timeoutMs,
-    allowHttp:
-      fromSwitch('--allow-http', flags.allowHttp) ?? sourced(owned?.profile.allowHttp, owned?.label ?? '') ?? off,
+    allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
     maxTokens: pickMaxTokens(input, picked),
     noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
-    preview: fromSwitch('--preview', flags.preview) ?? sourced(picked?.profile.preview, picked?.label ?? '') ?? off,
+    preview: fromSwitch('--preview', flags.preview) ?? fromProfile(picked, ({ preview }) => preview) ?? off,
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }
@@ -79,13 +110,120 @@ function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
 
 function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
   const { use, config } = input;
-  // The last one is that of most uses.
-  const variable = modelVariables[use].at(-1);
   const ways = [
     missing.includes('base URL') && '--base-url <url> or GATEWAY_BASE_URL',
-    missing.includes('model') && `--model <model> or ${variable}`,
+    missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
   ].filter((way) => way !== false);
   const profile = config.exists ? `a profile in ${config.path}` : 'a profile (gateway-cli config init)';
-  const hint = `set ${ways.join(', and ')}, or ${profile}\nto try it without a gateway: ${offlineExamples[use]}`;
+  const hint = `set ${ways.join(', and ')}, or ${profile}\nto try it without a gateway: ${useDefaults[use].example}`;
   return usageError(`no ${missing.join(' and no ')} is set`, hint);
+}
+
+/** `--offline` or GATEWAY_OFFLINE. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */
+function pickOffline({ flags, env }: SettingsInput): Sourced<boolean> {
+  const offline = fromSwitch('--offline', flags.offline) ?? fromToggle(env, 'GATEWAY_OFFLINE') ?? off;
+  if (!offline.value || flags.baseUrl === undefined) return offline;
+  const hint =
+    offline.from === 'flag --offline' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
+  throw usageError(`--base-url cannot stand beside ${offline.from}`, hint);
+}
+
+/** Throws usage unless it is an http(s) URL. Its text is not quoted: it may hold a password. */
+function pickBaseUrl({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<string> | undefined {
+  const url =
+    fromFlag('--base-url', flags.baseUrl) ??
+    fromEnvironment(env, 'GATEWAY_BASE_URL') ??
+    fromProfile(picked, ({ baseUrl }) => baseUrl);
+  return mapValue(url, (text, from) => {
+    if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+    throw usageError(
+      `${from}: not a URL that begins with https:// or http://`,
+      'for example --base-url https://gateway.example',
+    );
+  });
+}
+
+/** The model of this use. Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
+function pickModel(
+  { flags, env, use }: SettingsInput,
+  picked: PickedProfile | undefined,
+  offline: boolean,
+): { model: Sourced<string> | undefined; warnings: string[] } {
+  const { variables, fallback, local: localModel } = useDefaults[use];
+  const model =
+    fromFlag('--model', flags.model) ??
+    variables.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
+    fromProfile(picked, ({ models }) => models?.[use] ?? models?.[fallback]);
+  if (!offline) return { model, warnings: [] };
+  const local = { value: localModel, from: 'default' };
+  if (model === undefined) return { model: local, warnings: [] };
+  if (/^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
+  return { model: local, warnings: [`${local.value} answers offline instead of ${model.value} (${model.from})`] };
+}
+
+/** The deadline of the whole command in ms. Throws usage. */
+function pickTimeout({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> {
+  const given =
+    fromFlag('--timeout', flags.timeout) ??
+    fromEnvironment(env, 'GATEWAY_TIMEOUT') ??
+    fromProfile(picked, ({ timeout }) => timeout?.toString());
+  return mapValue(given, (text, from) => parseDurationOf(from, text)) ?? { value: defaultTimeoutMs, from: 'default' };
+}
+
+/**
+ * The most tokens to make. A profile's `maxTokens` and the default serve chat alone, whose format requires a limit; elsewhere
+ * only a flag is sent.
+ */
+function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> | undefined {
+  const flag = fromFlag('--max-tokens', flags.maxTokens);
+  if (flag !== undefined && !(Number.isSafeInteger(flag.value) && flag.value >= 1)) {
+    throw usageError(`--max-tokens takes a whole number from 1, not '${flag.value}'`, 'for example: --max-tokens 1000');
+  }
+  if (flag !== undefined || use !== 'chat') return flag;
+  return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? { value: defaultMaxTokens, from: 'default' };
+}
+
+/** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else auto. Throws usage. */
+function pickAuth({ flags, env, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<AuthForm> {
+  const given = mapValue(fromFlag('--auth', flags.auth) ?? fromEnvironment(env, 'GATEWAY_AUTH'), (text, from) => {
+    const known = authForms.find((form) => form === text);
+    if (known === undefined) throw usageError(`${from}: must be one of ${authForms.join(', ')}`);
+    return known;
+  });
+  return (
+    given ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[use].auth]) ?? { value: 'auto', from: 'default' }
+  );
+}
+
+/** The real names behind vendor-a and vendor-b, each from the strongest place that names it. Throws usage. */
+function pickHeaderNames(
+  { flags, env }: SettingsInput,
+  picked: PickedProfile | undefined,
+): SettingsSurvey['headerNames'] {
+  const places = [
+    mapValue(fromFlag('--header-names', flags.headerNames), parseHeaderNames),
+    mapValue(fromEnvironment(env, 'GATEWAY_HEADER_NAMES'), parseHeaderNames),
+    fromProfile(picked, ({ headerNames }) => headerNames),
+  ];
+  const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined => {
+    const place = places.find((named) => named?.value[key] !== undefined);
+    return mapValue(place, (names) => (names[key] ?? '').toLowerCase());
+  };
+  return { apiKey: nameOf('apiKey'), version: nameOf('version') };
+}
+
+/** Reads `<content-key>,<version>`; either side may be empty. */
+function parseHeaderNames(text: string, from: string): HeaderNames {
+  const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
+  const given = [apiKey, version].filter((name) => name !== '');
+  if (more.length > 0 || given.length === 0)
+    throw usageError(
+      `${from}: must be <content-key>,<version>`,
+      'for example --header-names x-goog-api-key,anthropic-version',
+    );
+  for (const name of given) {
+    const reason = invalidNameReason(name);
+    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`);
+  }
+  return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
 }

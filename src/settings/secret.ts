@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
-const mask = '(redacted)';
+/** What stands in the place of a secret. */
+export const mask = '(redacted)';
 
 /** A value that no log, message or dump can show; only `reveal` gives it. */
 export class Secret {

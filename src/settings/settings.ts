@@ -44,7 +44,7 @@ export interface Settings {
   /** ms for the whole command */
   timeoutMs: Sourced<number>;
   allowHttp: Sourced<boolean>;
-  /** Absent where nobody asked for a limit; chat always has one (spec.md 2.3). */
+  /** Absent where nobody asked for a limit; chat always has one, for its format requires it. */
   maxTokens: Sourced<number> | undefined;
   noStdin: Sourced<boolean>;
   preview: Sourced<boolean>;

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.ts';
-import type { Sourced } from './types.ts';
+import type { PickedProfile } from './profile.ts';
+import type { Profile, Sourced } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +25,7 @@ export function fromEnvironment(env: Environment, name: string): Sourced<string>
 const offWords = new Set(['', '0', 'false', 'no', 'off']);
 const onWords = new Set(['1', 'true', 'yes', 'on']);
 
-/** A variable that switches something, in words of any case; an empty one is off (design.md 3). Throws usage. */
+/** A variable that switches something, in words of any case; an empty one is off. Throws usage. */
 export function fromToggle(env: Environment, name: string): Sourced<boolean> | undefined {
   const given = fromEnvironment(env, name);
   return mapValue(given, (word, from) => {
@@ -35,6 +36,14 @@ export function fromToggle(env: Environment, name: string): Sourced<boolean> | u
       `on: ${name}=1; off: ${name}=0`,
     );
   });
+}
+
+/** What a profile says, where it says something. */
+export function fromProfile<T>(
+  picked: PickedProfile | undefined,
+  read: (profile: Profile) => T | undefined,
+): Sourced<T> | undefined {
+  return picked && sourced(read(picked.profile), picked.label);
 }
 
 /** A value with its origin, where there is one. */

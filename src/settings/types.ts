@@ -1,49 +1,28 @@
+import type { InferOutput } from 'valibot';
+import type { configDefinition } from './definition.ts';
 import type { Secret } from './secret.ts';
 
-/** How a request authenticates: the form of spec.md 5 for its use, or always one of the two. */
+/** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
 
 /** What a command asks a model for; it picks the model and the form of authentication. */
 export type Use = 'text' | 'image' | 'edit' | 'chat';
 
-/** The three rows of spec.md 5, as a profile's `auth` names them. */
+/** The operations with a form of their own (formats 1), as a profile's `auth` names them. */
 export type AuthUse = 'text' | 'image' | 'messages';
 
-/** The real names behind vendor-a's key header and vendor-b's version header (spec.md 5). */
+/** The real names behind vendor-a's key header and vendor-b's version header (formats 1). */
 export interface HeaderNames {
   apiKey?: string | undefined;
   version?: string | undefined;
 }
 
-/** One profile of the config file. At most one of the three keys stands in it. */
-export interface Profile {
-  baseUrl?: string;
-  apiKey?: string;
-  /** A path; relative ones start at the config file's folder, `~/` at the home folder. */
-  apiKeyFile?: string;
-  /** Program and arguments, run without a shell; its stdout is the key. */
-  apiKeyCommand?: string[];
-  models?: { [use in Use]?: string };
-  auth?: { [use in AuthUse]?: AuthForm };
-  headerNames?: HeaderNames;
-  /** Extra headers; credentials are allowed here. */
-  headers?: { [name: string]: string };
-  /** `max_tokens` of chat, which the wire requires (spec.md 2.3). */
-  maxTokens?: number;
-  /** Seconds, or a duration such as `90s`. */
-  timeout?: number | string;
-  /** Allows http:// with a key for this profile's baseUrl. */
-  allowHttp?: boolean;
-  preview?: boolean;
-}
-
 /** The config file. `profile` names the one in use where no flag or environment names another. */
-export interface Config {
-  $schema?: string;
-  profile?: string;
-  profiles: { [name: string]: Profile };
-}
+export type Config = Omit<InferOutput<typeof configDefinition>, 'profiles'> & { profiles: { [name: string]: Profile } };
+
+/** One profile of the config file. At most one of the three keys stands in it. */
+export type Profile = NonNullable<InferOutput<typeof configDefinition>['profiles']>[string];
 
 /** A config with the path it came from, or would be written to. */
 export interface LoadedConfig {

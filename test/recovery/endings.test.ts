@@ -21,7 +21,7 @@ async function endWith(thrown: { value: unknown } | undefined): Promise<{ error:
 const told = expect.stringContaining('gateway-cli recover /kept.json');
 
 test.each<ErrorClass>(['incomplete', 'no-result', 'bad-reply'])(
-  'faults 2c: paid result cannot be saved: that counts for more than %s',
+  'a paid result that cannot be saved counts for more than %s',
   async (name) => {
     const { error, warnings } = await endWith({ value: new GatewayError(name, 'not all came') });
     expect(error).toMatchObject({ class: 'not-written', exitCode: 12, details: { hint: told } });
@@ -29,7 +29,7 @@ test.each<ErrorClass>(['incomplete', 'no-result', 'bad-reply'])(
   },
 );
 
-test('faults 2c: paid result cannot be saved: alone it is what the run ends with', async () => {
+test('a paid result that cannot be saved is what the run ends with, where nothing else failed', async () => {
   expect(await endWith(undefined)).toMatchObject({ error: { class: 'not-written', details: { hint: told } } });
 });
 
@@ -38,7 +38,7 @@ test.each([
   ['a reader that left', new GatewayError('closed', 'stdout was closed by its reader')],
   ['a bug', new TypeError('oh')],
 ])(
-  'faults 2c: paid result cannot be saved: where %s counts for more, a warning names the file',
+  'where %s counts for more than a paid result that cannot be saved, a warning names the file',
   async (_name, value) => {
     expect(await endWith({ value })).toEqual({ error: undefined, warnings: [told] });
   },

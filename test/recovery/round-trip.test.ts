@@ -16,26 +16,20 @@ const stores: [string, () => BlobStore][] = [
   ['a file', () => createFileStore({ folder: scratchFolder() })],
 ];
 
-test.each(stores)(
-  'faults 2c: paid result cannot be saved: pictures and body from %s come out of a recovery file as they went in',
-  async (_name, create) => {
-    const store = create();
-    const blob = await store.resolve(bytes.toString('base64'));
-    const document = { text: 'a'.repeat(20_000) };
-    const image = { declaredType: 'image/png', candidate: 1, blob };
-    const reply = { savedAt: 'now', command: 'image gen', printsText: true, document, images: [image], body: blob };
-    const path = await writeRecovery(reply, { folders: [scratchFolder()], id: 'r' });
-    await store.discard();
-    const into = createMemoryStore();
-    const { images, body, ...facts } = await readRecovery(createReadStream(path), into);
-    expect(facts).toEqual({ savedAt: 'now', command: 'image gen', printsText: true, document });
-    expect(images).toMatchObject([{ declaredType: 'image/png', candidate: 1, blob: { bytes: bytes.length } }]);
-    expect([contentOf(images[0]?.blob), contentOf(body)].map((content) => content?.equals(bytes))).toEqual([
-      true,
-      true,
-    ]);
-  },
-);
+test.each(stores)('pictures and body from %s come out of a recovery file as they went in', async (_name, create) => {
+  const store = create();
+  const blob = await store.resolve(bytes.toString('base64'));
+  const document = { text: 'a'.repeat(20_000) };
+  const image = { declaredType: 'image/png', candidate: 1, blob };
+  const reply = { savedAt: 'now', command: 'image gen', printsText: true, document, images: [image], body: blob };
+  const path = await writeRecovery(reply, { folders: [scratchFolder()], id: 'r' });
+  await store.discard();
+  const into = createMemoryStore();
+  const { images, body, ...facts } = await readRecovery(createReadStream(path), into);
+  expect(facts).toEqual({ savedAt: 'now', command: 'image gen', printsText: true, document });
+  expect(images).toMatchObject([{ declaredType: 'image/png', candidate: 1, blob: { bytes: bytes.length } }]);
+  expect([contentOf(images[0]?.blob), contentOf(body)].map((content) => content?.equals(bytes))).toEqual([true, true]);
+});
 
 function contentOf(blob: Pick<StoredBlob, 'content'> | undefined): Buffer | undefined {
   return blob && 'data' in blob.content ? Buffer.from(blob.content.data) : undefined;

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
-import { checkConfig } from '../../src/settings/schema.ts';
+import { checkConfig } from '../../src/settings/parse.ts';
 
-const file = join(import.meta.dirname, '../../src/settings/config.schema.json');
+const file = join(import.meta.dirname, '../../dist/config.schema.json');
 const fits = new Ajv({ strictTuples: false }).compile(JSON.parse(readFileSync(file, 'utf8')) as object);
 
 function isTaken(value: unknown): boolean {
@@ -39,7 +39,16 @@ const wrong: Record<string, unknown[]> = {
   models: [{ video: 'v' }, { text: '' }, [], 'text'],
   auth: [{ text: 'basic' }, { chat: 'auto' }, 'bearer'],
   headerNames: [{ apiKey: 'a b' }, { apiKey: '' }, { key: 'x' }],
-  headers: [{ 'a b': 'c' }, { HOST: 'c' }, { 'Content-Type': 'c' }, { a: '' }, { a: 'b\nc' }, { a: 'é' }, { a: 1 }],
+  headers: [
+    { 'a b': 'c' },
+    { HOST: 'c' },
+    { 'Content-Type': 'c' },
+    { a: '' },
+    { a: 'b\nc' },
+    { a: 'é' },
+    { a: 1 },
+    { constructor: 'c' },
+  ],
   maxTokens: [0, -1, 1.5, '1', null],
   timeout: [0, -1, '', 'soon', '3d', true, 1e9],
   allowHttp: ['true', 1, null],
@@ -67,6 +76,7 @@ test.each([
   ['another key', { colour: 'red' }, false],
   ['two keys in a profile', { profiles: { a: { apiKey: 'a', apiKeyFile: 'b' } } }, false],
   ['a file and a command', { profiles: { a: { apiKeyFile: 'a', apiKeyCommand: 'b' } } }, false],
+  ['a profile called constructor', { profiles: { constructor: {} } }, false],
   ['a profile with a blank', { profiles: { 'a b': {} } }, false],
   ['another key in a profile', { profiles: { a: { base_url: 'x' } } }, false],
   ['a list of profiles', { profiles: [] }, false],
@@ -77,6 +87,8 @@ test.each([
 });
 
 test('the schema knows the keys that these tables know', () => {
-  const schema = JSON.parse(readFileSync(file, 'utf8')) as { definitions: { profile: { properties: object } } };
-  expect(Object.keys(schema.definitions.profile.properties)).toEqual(Object.keys(right));
+  const schema = JSON.parse(readFileSync(file, 'utf8')) as {
+    properties: { profiles: { additionalProperties: { properties: object } } };
+  };
+  expect(Object.keys(schema.properties.profiles.additionalProperties.properties)).toEqual(Object.keys(right));
 });

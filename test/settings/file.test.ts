@@ -77,7 +77,7 @@ describe('readConfig', () => {
     [0o620, 1],
     [0o600, 0],
     [0o400, 0],
-  ])('faults 2d: config mode: a file of mode %o gets so many warnings: %d', async (mode, count) => {
+  ])('a file of mode %o gets so many warnings: %d', async (mode, count) => {
     writeFileSync(path, '{}');
     chmodSync(path, mode);
     const { warnings } = await readConfig(path);
@@ -102,7 +102,7 @@ describe('writeConfig', () => {
     expect(readdirSync(folder)).toEqual(['config.json']);
   });
 
-  test.skipIf(!posix)('faults 2d: config mode: folder 0700 and file 0600, whatever the umask', async () => {
+  test.skipIf(!posix)('makes the folder 0700 and the file 0600, whatever the umask', async () => {
     const before = process.umask(0);
     try {
       await writeConfig(join(folder, 'new', 'config.json'), config);
@@ -114,7 +114,7 @@ describe('writeConfig', () => {
   });
 
   test.skipIf(!posix)(
-    'faults 2d: config mode: a file that was open to others is closed; the mode of a folder it did not make stays',
+    'a file that was open to others is closed; the mode of a folder it did not make stays',
     async () => {
       writeFileSync(path, '{}');
       chmodSync(path, 0o644);
@@ -128,7 +128,7 @@ describe('writeConfig', () => {
   test.skipIf(!posix).each([
     ['there', true],
     ['not there yet', false],
-  ])('faults 2d: config mode: a link whose target is %s stays, and the target is written', async (_name, exists) => {
+  ])('a link whose target is %s stays, and the target is written', async (_name, exists) => {
     const target = join(folder, 'dotfiles', 'gateway.json');
     mkdirSync(join(folder, 'dotfiles'));
     if (exists) writeFileSync(target, '{}');

@@ -1,6 +1,6 @@
 import { join, resolve as resolvePath } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseConfig } from '../../src/settings/schema.ts';
+import { parseConfig } from '../../src/settings/parse.ts';
 import { surveySettings } from '../../src/settings/resolve.ts';
 import type { SettingsSurvey } from '../../src/settings/settings.ts';
 
@@ -28,7 +28,7 @@ function survey(profile: object, place: Place): SettingsSurvey {
   });
 }
 
-describe('faults 2d: key bound to an origin: a profile keeps its key and headers', () => {
+describe('a profile keeps its key and headers', () => {
   test.each([
     ['its own base URL', 'https://a.example/v1', undefined, true],
     ['the same origin on another path', 'https://a.example/x', 'https://a.example/other', true],
@@ -108,7 +108,7 @@ describe('the key comes from the strongest place', () => {
   });
 
   test('a key command of a profile', () => {
-    const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: 'pass show key' }, {});
+    const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: ' pass  show key ' }, {});
     expect(key).toEqual({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { resolveSettings } from '../../src/settings/resolve.ts';
-import { parseConfig } from '../../src/settings/schema.ts';
+import { parseConfig } from '../../src/settings/parse.ts';
 import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
 import type { Use } from '../../src/settings/types.ts';
 

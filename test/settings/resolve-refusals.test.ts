@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { resolveSettings } from '../../src/settings/resolve.ts';
-import { parseConfig } from '../../src/settings/schema.ts';
+import { parseConfig } from '../../src/settings/parse.ts';
 import type { SettingsFlags } from '../../src/settings/settings.ts';
 import type { LoadedConfig, Use } from '../../src/settings/types.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/headers.ts';
-import { parseConfig } from '../../src/settings/schema.ts';
+import { parseConfig } from '../../src/settings/parse.ts';
 import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
 import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
 import type { LoadedConfig, Use } from '../../src/settings/types.ts';
@@ -189,7 +189,7 @@ describe('resolveSettings', () => {
     expect(resolve({ config }).warnings).toEqual(['open to other users']);
   });
 
-  test('warns of a short timeout for images alone (spec.md 8)', () => {
+  test('warns of a short timeout for images alone', () => {
     expect(resolve({ env, use: 'image', flags: { timeout: '119s' } }).warnings).toEqual([
       'flag --timeout: images may take longer than 119s; at least 120s are recommended',
     ]);

@@ -6,33 +6,25 @@ import { whole } from './values.ts';
 
 /** `batch run` alone. */
 export const batchFlags = {
-  output: { flags: '-o, --output <dir>', text: 'folder for results, images and journal', parse: notAFlag('--output') },
+  output: { flags: '-o, --output <dir>', text: 'folder for results, images and journal', parse: notAFlag },
   prompts: {
     flags: '--prompts <path|->',
     text: 'instead of jobs: a file with one prompt a line',
-    parse: notAFlag('--prompts', 'gateway-cli batch --prompts prompts.txt -o out'),
+    parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --prompts prompts.txt -o out'),
   },
   defaults: { flags: '--defaults <json|path>', text: 'keys of jobs that do not say otherwise' },
-  concurrency: {
-    flags: '--concurrency <n>',
-    text: 'requests under way at once (4)',
-    parse: whole('--concurrency', 1, 512),
-  },
+  concurrency: { flags: '--concurrency <n>', text: 'requests under way at once (4)', parse: whole(1, 512) },
   rate: { flags: '--rate <n/unit>', text: 'at most so many requests: 5/s, 100/m, 2000/h', parse: parseRate },
   shard: { flags: '--shard <i/n>', text: "this machine's share, from 1; auto and auto/n ask the engine" },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
   retryUnknown: { flags: '--retry-unknown', text: 'send jobs again that may have been billed' },
   acceptChanges: { flags: '--accept-changes', text: 'send edited jobs again' },
   failFast: { flags: '--fail-fast', text: 'take no further job after the first failure' },
-  maxFailures: {
-    flags: '--max-failures <n>',
-    text: 'take no further job after so many failures',
-    parse: whole('--max-failures', 1),
-  },
+  maxFailures: { flags: '--max-failures <n>', text: 'take no further job after so many failures', parse: whole(1) },
   maxTokensTotal: {
     flags: '--max-tokens-total <n>',
     text: 'take no further job once so many tokens are used',
-    parse: whole('--max-tokens-total', 1),
+    parse: whole(1),
   },
   ordered: { flags: '--ordered', text: 'results in the order of the jobs' },
   maxImages: imageFlags.maxImages,
@@ -51,5 +43,5 @@ export const galleryFlags = {
 
 /** `batch merge` alone. */
 export const mergeFlags = {
-  output: { flags: '-o, --output <dir>', text: 'folder for all of it, new or empty', parse: notAFlag('--output') },
+  output: { flags: '-o, --output <dir>', text: 'folder for all of it, new or empty', parse: notAFlag },
 } satisfies FlagTable;

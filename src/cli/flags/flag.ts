@@ -6,8 +6,8 @@ interface Flag {
   /** As commander writes it: `-m, --model <id>`. None takes an optional or variadic value. */
   readonly flags: string;
   readonly text: string;
-  /** From the word that was typed to its value. Throws GatewayError usage. */
-  readonly parse?: (word: string) => unknown;
+  /** From the word that was typed, and the flag's own name for messages, to its value. Throws GatewayError usage. */
+  readonly parse?: (word: string, name: string) => unknown;
   /** Whether the flag may stand several times; its values become a list. */
   readonly repeat?: true;
   /** Values that completion offers; others may be allowed too. */
@@ -18,6 +18,19 @@ interface Flag {
 /** Flags by their camel-case names. */
 export type FlagTable = Readonly<Record<string, Flag>>;
 
+/** The values of flags as commander gives them, by the table that defines the flags `as const`. */
+export type FlagValues<T extends FlagTable> = {
+  -readonly [K in keyof T]?: T[K] extends { repeat: true } ? ValueOf<T[K]>[] : ValueOf<T[K]>;
+};
+
+type ValueOf<F extends Flag> = F extends { parse: (word: string, name: string) => infer T }
+  ? T
+  : F['flags'] extends `${string}<${string}`
+    ? string
+    : F['flags'] extends `${string}[${string}`
+      ? string | true
+      : true;
+
 /** Adds the flags to a command, under one heading of its help. */
 export function addFlags(command: Command, heading: string, flags: FlagTable): void {
   for (const flag of Object.values(flags)) command.addOption(toOption(flag).helpGroup(heading));
@@ -27,7 +40,7 @@ function toOption(flag: Flag): Option {
   const option = new Option(flag.flags, flag.text);
   if (flag.hidden) option.hideHelp();
   if (flag.values) option.argChoices = [...flag.values];
-  const { parse = keep } = flag;
+  const parse = parserOf(flag) ?? ((word: string) => word);
   if (flag.repeat) {
     option.argParser((word: string, before: unknown[] | undefined) => [...(before ?? []), parse(word)]);
   } else if (option.required) {
@@ -36,17 +49,17 @@ function toOption(flag: Flag): Option {
   return option;
 }
 
-function keep(word: string): string {
-  return word;
+/** How a flag reads its word, where it does not take it as it is. */
+export function parserOf({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
+  const [name = ''] = /--[\w-]+/.exec(flags) ?? [];
+  return parse && ((word) => parse(word, name));
 }
 
 /** For flags whose value is easily forgotten: `-o --force` and `-o -f` are missing values, not files of that name. */
-export function notAFlag(name: string, example?: string): (word: string) => string {
-  return (word) => {
-    if (!/^(--|-[a-z]$)/i.test(word)) return word;
-    throw usageError(
-      `${name} needs a value, and ${word.split('=')[0]} is a flag`,
-      example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`,
-    );
-  };
+export function notAFlag(word: string, name: string, example?: string): string {
+  if (!/^(--|-[a-z]$)/i.test(word)) return word;
+  throw usageError(
+    `${name} needs a value, and ${word.split('=')[0]} is a flag`,
+    example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`,
+  );
 }

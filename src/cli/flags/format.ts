@@ -2,7 +2,7 @@ import { parseToolCommand } from '../../chat/tool-command.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageSize, pairOrJson, ratio, safety, whole } from './values.ts';
 
-/** What completion offers; the form is checked, never these lists (spec.md 4.2: not shown). */
+/** What completion offers; the form is checked, never these lists, for a service can take other values. */
 const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
 const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].flatMap((category) =>
   ['BLOCK_NONE', 'BLOCK_ONLY_HIGH', 'BLOCK_MEDIUM_AND_ABOVE', 'BLOCK_LOW_AND_ABOVE'].map((at) => `${category}=${at}`),
@@ -10,8 +10,8 @@ const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGE
 
 /** Fields that only the content format has: text, image gen, image edit. */
 export const contentFlags = {
-  candidates: { flags: '--candidates <n>', text: 'candidates in one reply', parse: whole('--candidates', 1, 100) },
-  seed: { flags: '--seed <n>', text: 'seed of the sampling', parse: whole('--seed', -(2 ** 31), 2 ** 31 - 1) },
+  candidates: { flags: '--candidates <n>', text: 'candidates in one reply', parse: whole(1, 100) },
+  seed: { flags: '--seed <n>', text: 'seed of the sampling', parse: whole(-(2 ** 31), 2 ** 31 - 1) },
   safety: {
     flags: '--safety <CATEGORY=THRESHOLD>',
     text: 'safety setting',
@@ -29,24 +29,15 @@ export const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
     text: 'for images: file, folder/ or template; - is stdout',
-    parse: notAFlag('--output'),
+    parse: notAFlag,
   },
   force: { flags: '-f, --force', text: 'replace files that exist' },
-  maxImages: {
-    flags: '--max-images <n>',
-    text: 'most images of one reply that are written (256)',
-    parse: whole('--max-images', 1),
-  },
+  maxImages: { flags: '--max-images <n>', text: 'most images of one reply that are written (256)', parse: whole(1) },
 } satisfies FlagTable;
 
 /** What goes in beside the prompt. */
 const inputFlags = {
-  image: {
-    flags: '-i, --image <path|->',
-    text: 'image that goes with the prompt',
-    parse: notAFlag('--image'),
-    repeat: true,
-  },
+  image: { flags: '-i, --image <path|->', text: 'image that goes with the prompt', parse: notAFlag, repeat: true },
   attach: { flags: '--attach <path|->', text: 'file that goes with the prompt', repeat: true },
   schema: { flags: '--schema <path|->', text: 'JSON Schema that the answer must fit' },
 } satisfies FlagTable;
@@ -71,11 +62,7 @@ export const imageFlags = {
     parse: imageSize,
     values: ['1K', '2K', '4K', '512'],
   },
-  count: {
-    flags: '-n, --count <n>',
-    text: 'requests to make, four at a time, each paid for',
-    parse: whole('--count', 1, 1000),
-  },
+  count: { flags: '-n, --count <n>', text: 'requests to make, four at a time, each paid for', parse: whole(1, 1000) },
   ...fileFlags,
   sidecar: { flags: '--sidecar', text: 'write <image>.json: prompt, parameters, usage' },
   preview: { flags: '--preview', text: 'show the picture on the terminal' },
@@ -94,18 +81,9 @@ export const chatFlags = {
     text: 'auto, any, none, tool:<name> or JSON',
     values: ['auto', 'any', 'none', 'tool:'],
   },
-  metadata: {
-    flags: '--metadata <key=value>',
-    text: 'request metadata, or JSON',
-    parse: pairOrJson('--metadata'),
-    repeat: true,
-  },
+  metadata: { flags: '--metadata <key=value>', text: 'request metadata, or JSON', parse: pairOrJson, repeat: true },
   messages: { flags: '--messages <path|->', text: 'earlier turns, a JSON array' },
-  session: {
-    flags: '--session <name|file>',
-    text: 'go on with this conversation, and keep it',
-    parse: notAFlag('--session'),
-  },
+  session: { flags: '--session <name|file>', text: 'go on with this conversation, and keep it', parse: notAFlag },
   continue: { flags: '--continue', text: 'go on with the newest session' },
   toolExec: {
     flags: '--tool-exec <name=command>',
@@ -113,11 +91,7 @@ export const chatFlags = {
     parse: parseToolCommand,
     repeat: true,
   },
-  maxTurns: {
-    flags: '--max-turns <n>',
-    text: 'most requests with --tool-exec (10)',
-    parse: whole('--max-turns', 1, 1000),
-  },
+  maxTurns: { flags: '--max-turns <n>', text: 'most requests with --tool-exec (10)', parse: whole(1, 1000) },
   confirm: { flags: '--confirm', text: 'ask on the terminal before each of them' },
   stream: { flags: '--no-stream', text: 'ask for one JSON reply' },
   thinking: { flags: '--thinking', text: 'show thinking on stderr' },

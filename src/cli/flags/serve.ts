@@ -5,11 +5,7 @@ import { quote, whole } from './values.ts';
 
 /** Flags of `serve`. Those that other commands have too mean the same here, seen from the other end. */
 export const serveFlags = {
-  port: {
-    flags: '--port <n>',
-    text: 'port, 0 for a free one (8787; with a command 0)',
-    parse: port,
-  },
+  port: { flags: '--port <n>', text: 'port, 0 for a free one (8787; with a command 0)', parse: port },
   host: { flags: '--host <address>', text: 'address to listen on (127.0.0.1)' },
   allowHost: {
     flags: '--allow-host <name>',
@@ -20,16 +16,12 @@ export const serveFlags = {
   apiKeyFile: { ...connectionFlags.apiKeyFile, text: 'file with the key that callers must show (a fresh one)' },
   headerNames: connectionFlags.headerNames,
   specOnly: { flags: '--spec-only', text: 'accept only what the specification says' },
-  pace: { flags: '--pace <ms>', text: 'wait between the deltas of a stream', parse: whole('--pace', 0, 60_000) },
-  faultDelay: {
-    flags: '--fault-delay <ms>',
-    text: 'how long fault-slow waits (10000)',
-    parse: whole('--fault-delay', 0, 600_000),
-  },
+  pace: { flags: '--pace <ms>', text: 'wait between the deltas of a stream', parse: whole(0, 60_000) },
+  faultDelay: { flags: '--fault-delay <ms>', text: 'how long fault-slow waits (10000)', parse: whole(0, 600_000) },
   upstream: {
     flags: '--upstream <profile>',
     text: "pass everything on to a profile's gateway, with its key",
-    parse: notAFlag('--upstream'),
+    parse: notAFlag,
   },
   record: { ...connectionFlags.record, text: 'keep what upstream answers in a folder, without the key' },
   replay: { ...connectionFlags.replay, text: 'answer from what was recorded, chunk for chunk and in time' },

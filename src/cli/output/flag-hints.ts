@@ -1,5 +1,5 @@
 import type { GatewayError, Reason } from '../../errors.ts';
-import { flagOfField } from '../flags/flag-of-field.ts';
+import { flagOfField } from '../flags/fields.ts';
 
 type Value = GatewayError['details']['value'];
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { recordReason } from '../../cassettes/record-reason.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
-import { modelVariables } from '../../settings/pick-values.ts';
+import { useDefaults } from '../../settings/resolve.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
@@ -38,7 +38,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const held = first === undefined ? '' : `the cassettes hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
-    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${modelVariables[use].at(-1)}`,
+    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${useDefaults[use].variables.at(-1)}`,
   );
 }
 

@@ -1,8 +1,8 @@
 import type { Command, CommanderError } from 'commander';
 import { type GatewayError, usageError } from '../../errors.ts';
-import { flagOfField } from '../flags/flag-of-field.ts';
+import { flagOfField } from '../flags/fields.ts';
 import { commandBehind, type Names, typedNames, wordsOf } from './argv.ts';
-import { settingFor } from '../flags/fields-without-flags.ts';
+import { settingFor } from '../flags/fields.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
 import { firstExample, namesOf } from '../help/help.ts';
 import { keyInArgv } from './settings.ts';

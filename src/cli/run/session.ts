@@ -6,7 +6,6 @@ import { addressPost, createTarget, type Post, type Target } from '../../client/
 import { usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { readKey } from '../../settings/key.ts';
-import { runCommand } from '../../settings/run-command.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
@@ -87,7 +86,6 @@ export function readSessionKey(source: KeySource, context: Context): Promise<Sec
   return readKey(source, {
     readFile: (path) => readFile(resolve(context.io.cwd, path), 'utf8'),
     readStdin: () => readTextFlag('--api-key-file', '-', context),
-    run: runCommand,
   });
 }
 

@@ -7,30 +7,12 @@ import type { Settings, SettingsInput } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { checkCassetteFlags, noModelToReplay } from './cassettes.ts';
+import type { FlagValues } from '../flags/flag.ts';
+import type { connectionFlags } from '../flags/shared.ts';
 import { readUserFile } from '../input/input-files.ts';
 
 /** The flags of `connectionFlags`, as they were typed. */
-export interface ConnectionFlags {
-  model?: string;
-  baseUrl?: string;
-  apiKeyFile?: string;
-  apiKey?: string | true;
-  auth?: string;
-  header?: string[];
-  headerNames?: string;
-  cacert?: string;
-  clientCert?: string;
-  clientKey?: string;
-  allowHttp?: true;
-  timeout?: string;
-  retries?: number;
-  retryMaxTime?: number;
-  retrySafeOnly?: true;
-  offline?: true;
-  record?: string;
-  replay?: string;
-  replaySpeed?: number;
-}
+export type ConnectionFlags = FlagValues<typeof connectionFlags>;
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
 export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {

@@ -1,6 +1,6 @@
 import type { KeyRule, KeyTable } from '../../batch/job-values.ts';
 import type { JobCommand } from '../../batch/types.ts';
-import type { FlagTable } from '../../cli/flags/flag.ts';
+import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags } from '../../cli/flags/shared.ts';
 
@@ -37,5 +37,5 @@ function keysOf(flags: FlagTable): KeyTable {
 function ruleOf(name: string, flag: FlagTable[string]): KeyRule {
   if (json.has(name)) return { kind: 'json' };
   if (!flag.flags.includes('<')) return { kind: 'switch' };
-  return { kind: 'word', parse: flag.parse, repeat: flag.repeat };
+  return { kind: 'word', parse: parserOf(flag), repeat: flag.repeat };
 }

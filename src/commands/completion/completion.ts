@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts';
 import { listSessions, sessionsFolder } from '../../chat/session-folder.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
-import { modelVariables } from '../../settings/pick-values.ts';
+import { useDefaults } from '../../settings/resolve.ts';
 import type { Config } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
@@ -75,6 +75,9 @@ function modelsOf(config: Config | undefined, words: readonly string[], env: Con
   const at = words.indexOf('--profile');
   const name = (at < 0 ? undefined : words[at + 1]) ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
   const models = Object.values(config?.profiles[name]?.models ?? {});
-  const all = [...Object.values(modelVariables).flatMap((names) => names.map((variable) => env[variable])), ...models];
+  const all = [
+    ...Object.values(useDefaults).flatMap(({ variables }) => variables.map((variable) => env[variable])),
+    ...models,
+  ];
   return [...new Set(all.filter((model) => model !== undefined && model !== ''))] as string[];
 }

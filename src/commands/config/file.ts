@@ -3,6 +3,7 @@ import { configPath } from '../../settings/folders.ts';
 import { readConfig, writeConfig } from '../../settings/file.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
+import { checkAddress } from '../doctor/settings.ts';
 
 /** The config file and the profile that a `config` command edits. */
 export interface Opened {
@@ -39,4 +40,12 @@ export async function saveConfig({ loaded }: Opened, config: Config): Promise<vo
 /** The JSON document of every `config` command. */
 export function configDocument({ loaded, profile }: Opened, more: object): object {
   return { schema: 'gateway-cli/config@1', ok: true, path: loaded.path, profile, ...more };
+}
+
+/** Warns at once of a base URL that the first request would refuse: plain http to another machine, a query, a password. */
+export async function warnOfAddress(config: Config, profile: string, { ui }: Context): Promise<void> {
+  const { baseUrl, allowHttp = false } = config.profiles[profile] ?? {};
+  if (baseUrl === undefined) return;
+  const { check } = checkAddress({ value: baseUrl, from: 'baseUrl' }, allowHttp);
+  if (check.state === 'failed') await ui.warn(`no request will go there: ${check.text}; ${check.fix}`);
 }

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
-import { requireProfileName } from '../../settings/schema.ts';
+import { requireProfileName } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
-import { warnOfAddress } from './address.ts';
-import { configDocument, openConfig, saveConfig } from './file.ts';
+import { configDocument, openConfig, saveConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';

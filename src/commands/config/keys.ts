@@ -2,57 +2,25 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
-import { isCredentialName } from '../../settings/header-form.ts';
-import { checkConfig, requireProfileName } from '../../settings/schema.ts';
-import { authForms, type Config, type LoadedConfig } from '../../settings/types.ts';
+import { isCredentialName } from '../../settings/headers.ts';
+import { keyForms, profileKeys } from '../../settings/definition.ts';
+import { checkConfig } from '../../settings/parse.ts';
+import { requireProfileName } from '../../settings/profile.ts';
+import type { Config, LoadedConfig } from '../../settings/types.ts';
 import { quote } from '../../cli/flags/values.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** A key of a profile, dotted, and how its value is typed. */
-interface KeyForm {
-  read?: (word: string) => JsonValue;
-  /** Never in argv: read from stdin or asked for. */
-  secret?: true;
-  /** What completion offers. */
-  values?: readonly string[];
-}
-
-const auth: KeyForm = { values: authForms };
-const toggle: KeyForm = { values: ['true', 'false'], read: (word) => ({ true: true, false: false })[word] ?? word };
-const numberOrText = (word: string): JsonValue => (/^\d{1,15}$/.test(word) ? Number(word) : word);
-
-/** Every key that `config` reads and writes; `headers.<Name>` comes beside them. */
-const forms: Readonly<Record<string, KeyForm>> = {
-  baseUrl: {},
-  apiKey: { secret: true },
-  apiKeyFile: {},
-  apiKeyCommand: { read: (word) => (word.startsWith('[') ? listOf(word) : word) },
-  'models.text': {},
-  'models.image': {},
-  'models.edit': {},
-  'models.chat': {},
-  'auth.text': auth,
-  'auth.image': auth,
-  'auth.messages': auth,
-  'headerNames.apiKey': {},
-  'headerNames.version': {},
-  maxTokens: { read: numberOrText },
-  timeout: { read: numberOrText },
-  allowHttp: toggle,
-  preview: toggle,
-};
-
-/** The keys for help, suggestions and completion. */
-export const configKeys: readonly string[] = Object.keys(forms);
+/** The keys for help, suggestions and completion; `headers.<Name>` comes beside them. */
+export const configKeys: readonly string[] = [...profileKeys.keys()];
 
 /** What a key can be set to, where that is a short list. */
 export function valuesOfKey(key: string): readonly string[] {
-  return formOf(key)?.values ?? [];
+  return profileKeys.get(key)?.values ?? [];
 }
 
 /** Whether the value of a key must not stand in argv. */
 export function isSecretKey(key: string): boolean {
-  return formOf(key)?.secret === true;
+  return key === 'apiKey' || (isHeaderKey(key) && isCredentialName(key.slice('headers.'.length)));
 }
 
 /** The command that sets a key, for hints. */
@@ -62,9 +30,9 @@ export function settingCommand(key: string): string {
     : `gateway-cli config set ${shellWord(key)} <value>`;
 }
 
-/** Throws GatewayError usage for a key that is none, naming the nearest. */
+/** Throws GatewayError usage for an unknown key, naming the nearest. */
 export function requireKey(key: string): string {
-  if (formOf(key) !== undefined) return key;
+  if (profileKeys.has(key) || isHeaderKey(key)) return key;
   const near = closest(key, configKeys);
   const hint = near === undefined ? `keys are ${configKeys.join(', ')} and headers.<Name>` : `did you mean: ${near}?`;
   throw usageError(`there is no setting ${quote(key)}`, key === 'profile' ? 'gateway-cli config use <profile>' : hint);
@@ -76,18 +44,27 @@ export function withValue(loaded: LoadedConfig, profile: string, { key, word }: 
   requireProfileName(profile);
   const before: JsonObject = { ...(config.profiles[profile] as JsonObject | undefined) };
   // One key is enough: the others of the profile would contradict it.
-  if (keyKinds.includes(key)) for (const other of keyKinds) delete before[other];
-  const after = place(before, stepsOf(key), (formOf(key)?.read ?? keep)(word));
-  const next = { ...config, profiles: { ...config.profiles, [profile]: after } };
+  if (keyForms.some((form) => form === key)) for (const form of keyForms) delete before[form];
+  const after = place(before, stepsOf(key), jsonOf(key, word));
   try {
-    return checkConfig(next, path);
+    return checkConfig({ ...config, profiles: { ...config.profiles, [profile]: after } }, path);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    throw usageError(
-      error.message.replace(`${path}: `, '').replace(`profiles.${profile}.`, ''),
-      hintFor(key, profile),
-      error,
-    );
+    const message = error.message.replace(`${path}: `, '').replace(`profiles.${profile}.`, '');
+    throw usageError(message, exampleOf(key) ?? `gateway-cli config list --profile ${profile}`, error);
+  }
+}
+
+/** The value that a typed word stands for. */
+function jsonOf(key: string, word: string): JsonValue {
+  const { types = [] } = profileKeys.get(key) ?? {};
+  if (types.includes('number') && /^\d{1,15}$/.test(word)) return Number(word);
+  if (types.includes('boolean') && /^(?:true|false)$/.test(word)) return word === 'true';
+  if (!types.includes('tuple_with_rest') || !word.startsWith('[')) return word;
+  try {
+    return JSON.parse(word) as JsonValue;
+  } catch (error) {
+    throw usageError(`${key} is not a JSON list`, exampleOf(key), error);
   }
 }
 
@@ -102,14 +79,13 @@ export function withoutKey({ config }: LoadedConfig, profile: string, key: strin
 }
 
 /** Groups that `unset` can take away whole. */
-export const keyGroups: readonly string[] = ['models', 'auth', 'headerNames', 'headers'];
+export const keyGroups: readonly string[] = [
+  ...new Set(configKeys.filter((key) => key.includes('.')).map((key) => stepsOf(key)[0] ?? '')),
+  'headers',
+];
 
-const keyKinds = ['apiKey', 'apiKeyFile', 'apiKeyCommand'];
-
-function formOf(key: string): KeyForm | undefined {
-  if (Object.hasOwn(forms, key)) return forms[key];
-  if (!/^headers\../.test(key)) return undefined;
-  return isCredentialName(key.slice('headers.'.length)) ? { secret: true } : {};
+function isHeaderKey(key: string): boolean {
+  return /^headers\../.test(key);
 }
 
 /** A header's name may hold dots of its own. */
@@ -137,33 +113,9 @@ function cut(at: JsonObject, [step = '', ...rest]: readonly string[]): JsonObjec
   return Object.keys(left).length === 0 ? others : { ...others, [step]: left };
 }
 
-function hintFor(key: string, profile: string): string {
-  const example = examples[key] ?? valuesOfKey(key)[0];
-  return example === undefined
-    ? `gateway-cli config list --profile ${profile}`
-    : `gateway-cli config set ${shellWord(key)} ${example}`;
-}
-
-const examples: Record<string, string> = {
-  baseUrl: 'https://gateway.example.com',
-  maxTokens: '4096',
-  timeout: '90s',
-  apiKeyCommand: `'["pass", "show", "gateway"]'`,
-  'headerNames.apiKey': 'x-api-key',
-};
-
-function listOf(word: string): JsonValue {
-  try {
-    return JSON.parse(word) as JsonValue;
-  } catch (error) {
-    throw usageError(
-      'apiKeyCommand is not a JSON list',
-      `gateway-cli config set apiKeyCommand ${examples['apiKeyCommand']}`,
-      error,
-    );
-  }
-}
-
-function keep(word: string): JsonValue {
-  return word;
+function exampleOf(key: string): string | undefined {
+  const { values = [], example = values[0] } = profileKeys.get(key) ?? {};
+  if (example === undefined) return undefined;
+  const typed = typeof example === 'string' ? example : JSON.stringify(example);
+  return `gateway-cli config set ${shellWord(key)} ${shellWord(typed)}`;
 }

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../settings/duration.ts';
 import { surveySettings } from '../../settings/resolve.ts';
-import { Secret } from '../../settings/secret.ts';
+import { mask, Secret } from '../../settings/secret.ts';
 import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
 import type { KeySource, LoadedConfig, Sourced, Use } from '../../settings/types.ts';
 
@@ -53,8 +53,8 @@ function row(key: string, source: Sourced<string | number | boolean> | undefined
 /** A URL that holds a password or a query is refused when it is used; here it is shown without them. */
 function shownUrl(text: string): string {
   const url = new URL(text);
-  const user = url.username === '' && url.password === '' ? '' : '(redacted)@';
-  const query = url.search === '' ? '' : '?(redacted)';
+  const user = url.username === '' && url.password === '' ? '' : `${mask}@`;
+  const query = url.search === '' ? '' : `?${mask}`;
   return user === '' && query === '' ? text : `${url.protocol}//${user}${url.host}${url.pathname}${query}`;
 }
 
@@ -64,7 +64,7 @@ function keyRow(source: KeySource): SettingRow[] {
     case 'missing':
       return [];
     case 'value':
-      return [{ key: 'apiKey', value: '(redacted)', from: source.from }];
+      return [{ key: 'apiKey', value: mask, from: source.from }];
     case 'file':
       return [{ key: 'apiKeyFile', value: source.path, from: source.from }];
     case 'command':

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
-import { namesIn, requireProfileName } from '../../settings/schema.ts';
-import { warnOfAddress } from './address.ts';
-import { configDocument, type Opened, openConfig, saveConfig } from './file.ts';
+import { namesIn, requireProfileName } from '../../settings/profile.ts';
+import { configDocument, type Opened, openConfig, saveConfig, warnOfAddress } from './file.ts';
 import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/values.ts';

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { checkAddress } from './address.ts';
 import type { Check } from './types.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import type { Secret } from '../../settings/secret.ts';
@@ -8,7 +7,15 @@ import { createStyle, type Style } from '../../terminal/style.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import type { Live } from './live.ts';
-import { checkConfigFile, checkModels, checkRuntime, failedCheck, survey, type Surveyed } from './settings.ts';
+import {
+  checkAddress,
+  checkConfigFile,
+  checkModels,
+  checkRuntime,
+  failedCheck,
+  survey,
+  type Surveyed,
+} from './settings.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
@@ -121,7 +128,7 @@ async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key
 
 function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
   const { baseUrl, allowHttp } = surveyed.of('text');
-  if (baseUrl) return checkAddress(baseUrl, { allowHttp: allowHttp.value, fixOf: hintOf });
+  if (baseUrl) return checkAddress(baseUrl, allowHttp.value);
   const fix = 'gateway-cli config init, or GATEWAY_BASE_URL; to try without a gateway: gateway-cli doctor --offline';
   return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
 }

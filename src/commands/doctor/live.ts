@@ -29,8 +29,8 @@ interface Tried {
 }
 
 /**
- * Sends the smallest request of each format; the content format in both forms of authentication, for the service does not
- * say which of them its path takes (spec.md 5). Each may be billed.
+ * Sends the smallest request of each format; the content format in both forms of authentication, for a gateway may
+ * take only one of them (formats 1). Each may be billed.
  */
 export async function* examineLive(live: Live): AsyncGenerator<Check> {
   const text = live.surveyed.of('text');

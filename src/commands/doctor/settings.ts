@@ -7,6 +7,8 @@ import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
 import type { LoadedConfig, Use } from '../../settings/types.ts';
+import { parseBaseUrl, requireSafeUrl } from '../../transport/url.ts';
+import { shellWord } from '../../shell-word.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { version } from '../../version.ts';
 import { type SettingRow, settingRows } from '../config/survey.ts';
@@ -59,6 +61,26 @@ export async function survey(flags: ConnectionFlags, config: LoadedConfig, { io,
   const typed: SettingsFlags = { ...flags, headers, profile: root.profile, replay: false };
   const place = { flags: typed, env: io.env, config };
   return { of: (use) => surveySettings({ ...place, use }), rows: settingRows(place) };
+}
+
+/** Reads a base URL as a request would; undefined where it is none, or where no key would be sent to it. */
+export function checkAddress(
+  { value, from }: { value: string; from: string },
+  allowHttp: boolean,
+): { url: URL | undefined; check: Check } {
+  const name = 'base URL';
+  try {
+    const { url, warnings } = parseBaseUrl(value);
+    requireSafeUrl(url, { allowHttp, hasKey: true });
+    const [warning] = warnings;
+    const fix = `gateway-cli config set baseUrl ${shellWord(url.href)}`;
+    if (warning !== undefined) return { url, check: { name, state: 'warning', text: warning, fix } };
+    return { url, check: { name, state: 'ok', text: `${url.href} (${from})` } };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const check = failedCheck(name, error);
+    return { url: undefined, check: { ...check, text: `${check.text} (${from})` } };
+  }
 }
 
 /** Whether each kind of command has a model. */

@@ -7,7 +7,7 @@ import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { revealHeaders } from '../../settings/headers.ts';
-import { unknownProfile } from '../../settings/pick-profile.ts';
+import { unknownProfile } from '../../settings/profile.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';

@@ -45,7 +45,7 @@ test.each([
   ['allowHttp', 'true', { allowHttp: true }],
   ['auth.image', 'api-key', { auth: { image: 'api-key' } }],
   ['apiKeyCommand', '["pass", "show me"]', { apiKeyCommand: ['pass', 'show me'] }],
-  ['apiKeyCommand', 'pass show', { apiKeyCommand: ['pass', 'show'] }],
+  ['apiKeyCommand', 'pass show', { apiKeyCommand: 'pass show' }],
   ['headers.X-Team.a', 'docs', { headers: { 'X-Team.a': 'docs' } }],
 ])('set %s %s is read as what it is', async (key, value, expected) => {
   const { cli, config } = place();

@@ -1,10 +1,9 @@
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
-import { namesIn } from './schema.ts';
 import { fromEnvironment, fromFlag, sourced } from './sources.ts';
 import type { Environment } from './sources.ts';
-import type { LoadedConfig, Profile, Sourced } from './types.ts';
+import type { Config, LoadedConfig, Profile, Sourced } from './types.ts';
 
 /** The profile in use. */
 export interface PickedProfile {
@@ -57,4 +56,22 @@ function urlForProfile({ origin, pathname }: URL, from: string): Error {
 give it its key: gateway-cli config set apiKey - --profile work
 then name it: work`,
   );
+}
+
+/** What profiles a config has, for a message. */
+export function namesIn(config: Config): string {
+  const names = Object.keys(config.profiles);
+  return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
+}
+
+/** The names that a profile can have. Those that every object knows are left out. */
+export const profileNameForm = /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+/** The same in words. */
+export const profileNameRule = 'use letters, digits, ".", "_" and "-", a letter or digit first';
+
+/** Throws usage unless it may name a profile. */
+export function requireProfileName(name: string): string {
+  if (profileNameForm.test(name)) return name;
+  throw usageError(`${JSON.stringify(name.slice(0, 64))} cannot name a profile`, profileNameRule);
 }

@@ -1,0 +1,224 @@
+import * as v from 'valibot';
+import { isObject } from '../json.ts';
+import { messageOf } from '../errors.ts';
+import { closest } from './closest.ts';
+import { durationForm, longestTimeoutMs, parseDurationOf } from './duration.ts';
+import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
+import { profileNameForm, profileNameRule } from './profile.ts';
+import { authForms } from './types.ts';
+
+/*
+ * The one definition of the config file: `parseConfig` checks files by it, `config set` takes its keys from it, and the build
+ * makes config.schema.json of it. A rule that JSON Schema can express is a regular expression or a bound; a `check` stands
+ * only where it cannot. Messages never quote a value, which may be a key.
+ */
+
+/** What a value is, in words. */
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+const not = (wanted: string) => (issue: { input: unknown }) => `must be ${wanted}, not ${kindOf(issue.input)}`;
+
+/** valibot takes a list for an object, and leaves these names unchecked. */
+const reservedNames = ['__proto__', 'constructor', 'prototype'];
+const plainObject = v.pipe(
+  v.custom<object>(isObject, not('an object')),
+  v.check(
+    (object) => reservedNames.every((name) => !Object.hasOwn(object, name)),
+    `cannot hold the names ${reservedNames.join(', ')}`,
+  ),
+);
+
+/** An object that may hold these keys and no others. */
+function object<T extends v.ObjectEntries>(entries: T) {
+  const known = Object.keys(entries);
+  return v.pipe(
+    plainObject,
+    v.strictObject(entries, ({ input }) => {
+      const near = closest(String(input), known);
+      return near === undefined ? `is unknown; known are ${known.join(', ')}` : `is unknown; did you mean ${near}?`;
+    }),
+  );
+}
+
+/** A key that may stand in the file. `about` goes into the JSON Schema. */
+function optional<T extends v.GenericSchema>(schema: T, about: { description?: string; examples?: unknown[] } = {}) {
+  return v.exactOptional(v.pipe(schema, v.metadata(about)));
+}
+
+const string = v.string(not('a string'));
+const text = v.pipe(string, v.regex(/\S/, 'must not be empty'));
+const flag = v.boolean(not('true or false'));
+
+const url = v.pipe(
+  string,
+  v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\//, 'must be a URL that begins with https:// or http://'),
+  v.check((value) => URL.canParse(value), 'must be a URL that begins with https:// or http://'),
+);
+
+/** Without a shell nothing gives these characters their meaning. */
+const command = v.union(
+  [
+    v.pipe(
+      string,
+      v.regex(/^(?=.*\S)[^"'`$|&;<>(){}*?\n\r]*$/, ({ input }) =>
+        input.trim() === '' ? 'must not be empty' : 'is run without a shell: write a list, ["program", "argument"]',
+      ),
+    ),
+    v.tupleWithRest([text], v.string('must be a string')),
+  ],
+  'must be a list of strings, ["program", "argument"]',
+);
+
+const anyCase = (name: string) => name.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+const refused = [...reservedNames, ...[...refusedHeaderNames].map(anyCase)].join('|');
+const headerName = v.pipe(
+  string,
+  v.regex(
+    new RegExp(`^(?!(?:${refused})$)[!#$%&'*+.^_\`|~A-Za-z0-9-]{1,200}$`),
+    ({ input }) => invalidNameReason(input) ?? 'is not a header name',
+  ),
+);
+
+const headerValue = v.pipe(
+  string,
+  v.regex(/^[\t ]*[!-~][\t -~]*$/, ({ input }) => invalidValueReason(input) ?? 'must not be empty'),
+);
+
+const countReason = 'must be a whole number from 1 on';
+const count = v.pipe(v.number(countReason), v.safeInteger(countReason), v.minValue(1, countReason));
+
+/** Why it is no timeout; empty where it is one. */
+function timeoutReason({ input }: { input: number | string }): string {
+  try {
+    parseDurationOf('it', String(input));
+    return '';
+  } catch (error) {
+    return messageOf(error).replace('it ', '');
+  }
+}
+
+const timeout = v.pipe(
+  v.union(
+    [
+      v.pipe(v.number(), v.gtValue(0, timeoutReason), v.maxValue(longestTimeoutMs / 1000, timeoutReason)),
+      v.pipe(v.string(), v.regex(durationForm, timeoutReason)),
+    ],
+    'must be seconds, or a duration such as "90s"',
+  ),
+  v.check((input) => timeoutReason({ input }) === '', timeoutReason),
+);
+
+const model = optional(text);
+const auth = optional(v.picklist(authForms, `must be one of ${authForms.join(', ')}`));
+
+const profileEntries = {
+  baseUrl: optional(url, {
+    description: "Where the gateway is; a path prefix is kept. The profile's key and headers go to this origin only.",
+    examples: ['https://gateway.example.com'],
+  }),
+  apiKey: optional(text),
+  apiKeyFile: optional(text, {
+    description: "A file that holds the key alone; relative paths start at the config file's folder.",
+  }),
+  apiKeyCommand: optional(command, {
+    description: 'A program that prints the key, run without a shell: a list, or a string that is split at its blanks.',
+    examples: [['pass', 'show', 'gateway']],
+  }),
+  models: optional(object({ text: model, image: model, edit: model, chat: model }), {
+    description: 'The model of each use.',
+  }),
+  auth: optional(object({ text: auth, image: auth, messages: auth }), {
+    description: "The form of authentication of each row of the service's table; auto follows that table.",
+  }),
+  headerNames: optional(
+    object({ apiKey: optional(headerName, { examples: ['x-api-key'] }), version: optional(headerName) }),
+    { description: 'The real names of x-vendor-a-api-key and vendor-b-version.' },
+  ),
+  headers: optional(v.pipe(plainObject, v.record(headerName, headerValue)), {
+    description: "Further headers of every request to this profile's origin; credentials are allowed here.",
+  }),
+  maxTokens: optional(count, { description: 'max_tokens of chat (4096).', examples: [4096] }),
+  timeout: optional(timeout, {
+    description: 'Seconds, or a duration such as 500ms, 90s, 2m, 1h (10m).',
+    examples: ['90s'],
+  }),
+  allowHttp: optional(flag, { description: "Allows http:// with a key for this profile's origin." }),
+  preview: optional(flag, { description: 'Shows pictures inline on terminals.' }),
+};
+
+/** The places a key can stand in; only one of them is used. */
+export const keyForms = ['apiKey', 'apiKeyFile', 'apiKeyCommand'] as const;
+
+const profile = v.pipe(
+  object(profileEntries),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const input = dataset.value;
+    const [first, second] = keyForms.filter((form) => input[form] !== undefined);
+    if (second === undefined) return;
+    const path = [{ type: 'object', origin: 'value', input, key: second, value: undefined }] as const;
+    addIssue({ message: `cannot stand beside ${first}: keep one`, path: [...path] });
+  }),
+  v.metadata({
+    allOf: keyForms.flatMap((one, at) => keyForms.slice(at + 1).map((other) => ({ not: { required: [one, other] } }))),
+  }),
+);
+
+const profileName = v.pipe(v.string(), v.regex(profileNameForm, `cannot name a profile: ${profileNameRule}`));
+
+/** The config file: `{"profile": "<name>", "profiles": {"<name>": {…}}}`. */
+export const configDefinition = v.pipe(
+  object({
+    $schema: optional(text),
+    profile: optional(text, {
+      description: 'The profile in use where neither --profile nor GATEWAY_PROFILE names one.',
+    }),
+    profiles: optional(v.pipe(plainObject, v.record(profileName, profile))),
+  }),
+  v.title('Settings of gateway-cli'),
+);
+
+/** A key of a profile, as `config set` takes it. */
+interface KeyDefinition {
+  /** valibot's names of the forms that a value can have: `string`, `number`, `boolean`, `tuple_with_rest`. */
+  types: readonly string[];
+  /** What a value can be, where that is a short list. */
+  values: readonly string[];
+  example: unknown;
+}
+
+/** Every key of a profile, dotted; `headers.<Name>` comes beside them. */
+export const profileKeys: ReadonlyMap<string, KeyDefinition> = new Map(keysOf(profileEntries, ''));
+
+/** The parts of valibot's schemas that say what a key is. */
+interface Part {
+  type: string;
+  pipe?: readonly Part[];
+  wrapped?: Part;
+  entries?: Record<string, Part>;
+  options?: readonly (Part | string)[];
+  metadata?: { examples?: readonly unknown[] };
+}
+
+function keysOf(entries: Record<string, Part>, prefix: string): [string, KeyDefinition][] {
+  return Object.entries(entries).flatMap(([name, entry]) => {
+    const parts = partsOf(entry);
+    const types = parts.map(({ type }) => type);
+    const group = parts.find(({ type }) => type === 'strict_object')?.entries;
+    if (group !== undefined) return keysOf(group, `${prefix}${name}.`);
+    if (types.includes('record')) return [];
+    const words = parts.find(({ type }) => type === 'picklist')?.options as readonly string[] | undefined;
+    const example = parts.find(({ metadata }) => metadata?.examples)?.metadata?.examples?.[0];
+    return [[prefix + name, { types, values: words ?? (types.includes('boolean') ? ['true', 'false'] : []), example }]];
+  });
+}
+
+function partsOf(part: Part): Part[] {
+  if (part.pipe) return part.pipe.flatMap(partsOf);
+  if (part.wrapped) return partsOf(part.wrapped);
+  return part.type === 'union' ? ((part.options ?? []) as readonly Part[]).flatMap(partsOf) : [part];
+}

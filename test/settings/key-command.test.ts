@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { runKeyCommand } from '../../src/settings/key.ts';
+
+const node = process.execPath;
+const from = 'somewhere';
+const posix = process.platform !== 'win32';
+
+test('gives what the command printed on stdout', async () => {
+  const script = 'console.log("key"); console.error("note")';
+  expect(await runKeyCommand([node, '-e', script], from)).toBe('key\n');
+});
+
+test('hands arguments over without a shell', async () => {
+  const printed = await runKeyCommand([node, '-p', 'process.argv[1]', '$HOME; echo *'], from);
+  expect(printed).toBe('$HOME; echo *\n');
+});
+
+test('keeps stdin from it: the prompt may be there', async () => {
+  expect(await runKeyCommand([node, '-p', 'require("fs").readFileSync(0, "utf8").length'], from)).toBe('0\n');
+});
+
+test('tells the exit code and the first line of stderr, without what may be secret', async () => {
+  const script = `console.log("sk-printed"); console.error("\\nno " + process.argv[1] + ", sk-printed\\nmore"); process.exitCode = 7`;
+  await expect(runKeyCommand([node, '-e', script, 'sk-canary'], from)).rejects.toMatchObject({
+    class: 'auth',
+    message: 'the key command failed (somewhere): exit code 7: no (redacted), (redacted)',
+    details: { sent: 'no', hint: `try it by hand: ${node} …` },
+  });
+});
+
+test.runIf(posix)('tells the signal that ended it', async () => {
+  await expect(runKeyCommand([node, '-e', 'process.kill(process.pid, "SIGTERM")'], from)).rejects.toMatchObject({
+    class: 'auth',
+    message: 'the key command failed (somewhere): ended by SIGTERM',
+  });
+});
+
+test('refuses a program that is not there', async () => {
+  const running = runKeyCommand(['gateway-cli-no-such-program', 'sk-canary'], from);
+  await expect(running).rejects.toMatchObject({ class: 'auth', details: { sent: 'no' } });
+  await expect(running).rejects.toThrow(/^the key command did not run \(somewhere\): .*ENOENT/);
+  await expect(running).rejects.not.toThrow('canary');
+});
+
+test('refuses one that prints without end', async () => {
+  const script = 'for (;;) require("fs").writeSync(1, "x".repeat(9999))';
+  await expect(runKeyCommand([node, '-e', script], from)).rejects.toThrow('maxBuffer');
+});
+
+test('kills one that takes too long, also when its child holds the pipes', async () => {
+  // The grandchild lives until nobody reads what it writes.
+  const talker = 'setInterval(() => process.stdout.write("x"), 50)';
+  const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(talker)}], { stdio: "inherit" }); setInterval(() => {}, 1000)`;
+  await expect(runKeyCommand([node, '-e', script], from, 300)).rejects.toThrow('no key after 300ms');
+});

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { recordReason } from '../../cassettes/record-reason.ts';
+import { writeReason } from '../../files/file-reason.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { modelVariables } from '../../settings/pick-values.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
@@ -10,14 +10,14 @@ import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './session.ts';
 
 /** The flags of recording and replaying, as they were typed. */
-export interface CassetteFlags {
+export interface RecordingFlags {
   record?: string;
   replay?: string;
   replaySpeed?: number;
 }
 
 /** Refuses what cannot go together. Throws GatewayError usage. */
-export function checkCassetteFlags({ record, replay, replaySpeed }: CassetteFlags): void {
+export function checkRecordingFlags({ record, replay, replaySpeed }: RecordingFlags): void {
   if (record !== undefined && replay !== undefined) {
     throw usageError('--record and --replay exclude each other', 'record first, then replay');
   }
@@ -26,12 +26,12 @@ export function checkCassetteFlags({ record, replay, replaySpeed }: CassetteFlag
   }
 }
 
-/** So many models of the cassettes are named at most. */
+/** So many models of the recordings are named at most. */
 const namedModels = 5;
 
-/** A replay without a model: which ones the folder holds. Throws GatewayError usage where it holds no cassette. */
+/** A replay without a model: which ones the folder holds. Throws GatewayError usage where it holds no recording. */
 export async function noModelToReplay(replay: string, { io }: Context, use: Use): Promise<GatewayError> {
-  const { recordedModels } = await import('../../cassettes/models.ts');
+  const { recordedModels } = await import('../../recordings/models.ts');
   const models = await recordedModels(resolve(io.cwd, replay));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
@@ -48,13 +48,13 @@ export interface Exchanges {
   close(): Promise<void>;
 }
 
-/** Answers from cassettes; nothing is sent. Throws GatewayError usage when there are none. */
+/** Answers from recordings; nothing is sent. Throws GatewayError usage when there are none. */
 export async function openReplaying(
   replay: string,
-  { replaySpeed = 1 }: CassetteFlags,
+  { replaySpeed = 1 }: RecordingFlags,
   { io }: Context,
 ): Promise<Exchanges> {
-  const { openReplay } = await import('../../cassettes/replay.ts');
+  const { openReplay } = await import('../../recordings/replay.ts');
   const at = await openReplay(resolve(io.cwd, replay), { speed: replaySpeed, elapsed: io.elapsed });
   return { at, close: async () => undefined };
 }
@@ -62,18 +62,18 @@ export async function openReplaying(
 /** What is sent, kept in a folder when `--record` says so; the credentials stay out of it. Throws GatewayError usage. */
 export async function openRecording(
   transport: Transport,
-  { record }: CassetteFlags,
+  { record }: RecordingFlags,
   { context, credentials }: { context: Context; credentials: readonly Credential[] },
 ): Promise<Exchanges> {
   if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
-  const { openRecorder } = await import('../../cassettes/recorder.ts');
+  const { openRecorder } = await import('../../recordings/recorder.ts');
   const { io, ui } = context;
   await warnOfPlain(credentials, context);
   const recorder = await openRecorder({
     folder: resolve(io.cwd, record),
     mask: createMasker(credentials.map(({ secret }) => secret)),
     elapsed: io.elapsed,
-    onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${recordReason(error)}`),
+    onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
   });
   return {
     at: (base) => recorder.record(transport.exchange, base),

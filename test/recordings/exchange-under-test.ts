@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRecorder, type Recorder, type RecorderOptions } from '../../src/cassettes/recorder.ts';
+import { openRecorder, type Recorder } from '../../src/recordings/recorder.ts';
+import type { RecorderOptions } from '../../src/recordings/recording-writer.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../../src/transport/types.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

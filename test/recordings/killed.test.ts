@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { partNonce } from '../../src/cassettes/parts.ts';
+import { partNonce } from '../../src/recordings/parts.ts';
 import { ownMark } from '../../src/files/lock/processes.ts';
 import { namesIn, serve, start } from '../faults/program.ts';
 import { startServe, upstreamKey, writeConfig } from './served.ts';

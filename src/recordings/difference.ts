@@ -1,5 +1,5 @@
 import { isObject, type JsonValue } from '../json.ts';
-import type { RecordedRequest } from './types.ts';
+import type { RecordedRequest } from './format.ts';
 
 /** One place where two requests are not the same; undefined where only one of them has it. */
 export interface Difference {

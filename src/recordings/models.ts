@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseObject } from '../json.ts';
-import { readLines } from './read-lines.ts';
-import { listHeads } from './shelf.ts';
+import { readLines } from './format.ts';
+import { listHeads } from './recording-index.ts';
 
 /** The environment variables that name models (README). */
 export const modelVariableNames = [
@@ -20,10 +20,10 @@ export interface ModelsByUse {
   edit?: string | undefined;
 }
 
-/** Which models the commands were told while a folder was recorded; beside the cassettes, for `serve --replay`. */
+/** Which models the commands were told while a folder was recorded; beside the recordings, for `serve --replay`. */
 const fileName = 'models.json';
 
-/** Keeps the variables with the cassettes. Throws what the system says. */
+/** Keeps the variables with the recordings. Throws what the system says. */
 export async function keepVariables(folder: string, variables: Readonly<Record<string, string>>): Promise<void> {
   await writeFile(join(folder, fileName), `${JSON.stringify(variables, null, 2)}\n`, { mode: 0o600 });
 }
@@ -39,7 +39,7 @@ export async function keptVariables(folder: string): Promise<Record<string, stri
   return variables.length === 0 ? undefined : Object.fromEntries(variables);
 }
 
-/** The models of the recorded requests, each once. Throws GatewayError usage where there is no cassette. */
+/** The models of the recorded requests, each once. Throws GatewayError usage where there is no recording. */
 export async function recordedModels(folder: string): Promise<string[]> {
   const heads = await listHeads(folder);
   return [...new Set(heads.map(({ request: { path, body } }) => modelOf(path, body)))].filter((model) => model !== '');

@@ -1,13 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
-import { parseLine } from './lines.ts';
-import { readLines } from './read-lines.ts';
-import { describeRequest } from './request-line.ts';
-import { openShelf } from './shelf.ts';
-import type { CassetteLine, Ended } from './types.ts';
+import type { Exchange, HttpRequest } from '../transport/types.ts';
+import { type Ended, parseLine, readLines, type RecordingLine } from './format.ts';
+import { describeRequest } from './request-key.ts';
+import { openIndex } from './recording-index.ts';
 
-/** How cassettes are played. */
+/** How recordings are played. */
 export interface ReplayOptions {
   /** 1: as it was, 2: twice as fast, 0: at once. */
   speed: number;
@@ -17,21 +15,19 @@ export interface ReplayOptions {
   sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
-type Reply = Extract<CassetteLine, { kind: 'reply' }>;
-
 /**
- * Answers requests from the cassettes of a folder, chunk for chunk and in time: nothing is sent. The exchange throws
- * GatewayError usage where no cassette fits, bad-reply where one cannot be read. `base` is what the paths of the service
+ * Answers requests from the recordings of a folder, chunk for chunk and in time: nothing is sent. The exchange throws
+ * GatewayError usage where no recording fits, bad-reply where one cannot be read. `base` is what the paths of the service
  * begin behind.
  */
 export async function openReplay(folder: string, options: ReplayOptions): Promise<(base: URL) => Exchange> {
-  const shelf = await openShelf(folder);
+  const index = await openIndex(folder);
   return (base) =>
     async (request, { signal, onSent }) => {
       signal.throwIfAborted();
-      const path = await shelf.take(await describeRequest(request, base));
+      const path = await index.take(await describeRequest(request, base));
       onSent?.();
-      const lines = readCassette(path);
+      const lines = readRecording(path);
       const clock = startClock(options, signal);
       try {
         const { value: reply } = await lines.next();
@@ -41,7 +37,8 @@ export async function openReplay(folder: string, options: ReplayOptions): Promis
         }
         if (reply?.kind !== 'reply') throw broken(path, 2);
         await clock(reply.delay);
-        return play(reply, { path, lines, clock, request });
+        const { status, headers } = reply;
+        return { status, headers, body: playBody({ path, lines, clock, request }) };
       } catch (error) {
         await lines.return(undefined);
         throw error;
@@ -51,13 +48,9 @@ export async function openReplay(folder: string, options: ReplayOptions): Promis
 
 interface Playing {
   path: string;
-  lines: AsyncGenerator<CassetteLine>;
+  lines: AsyncGenerator<RecordingLine>;
   clock: (delay: number) => Promise<void>;
   request: HttpRequest;
-}
-
-function play({ status, headers }: Reply, playing: Playing): HttpReply {
-  return { status, headers, body: playBody(playing) };
 }
 
 async function* playBody({ path, lines, clock, request }: Playing): AsyncGenerator<Uint8Array> {
@@ -73,7 +66,7 @@ async function* playBody({ path, lines, clock, request }: Playing): AsyncGenerat
 }
 
 /** The lines behind the first. */
-async function* readCassette(path: string): AsyncGenerator<CassetteLine> {
+async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
   let number = 0;
   for await (const text of readLines(path)) {
     if (++number === 1 || text === '') continue;

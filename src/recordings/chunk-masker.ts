@@ -1,4 +1,9 @@
-import type { Mask } from './types.ts';
+/** Hides secrets in a text, character for character. */
+export interface Mask {
+  hide(text: string): string;
+  /** Length of the longest secret, in characters. */
+  reach: number;
+}
 
 /** A chunk with the time since the one before, in ms. */
 export interface TimedChunk {

@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openReplay } from '../../src/cassettes/replay.ts';
+import { openReplay } from '../../src/recordings/replay.ts';
 import {
   answers,
   base,
@@ -13,7 +13,7 @@ import {
   recorderFor,
 } from './exchange-under-test.ts';
 
-/** A folder with one cassette for each body; equal requests unless said otherwise. */
+/** A folder with one recording for each body; equal requests unless said otherwise. */
 async function recorded(bodies: readonly (readonly BodyStep[])[], requests: readonly object[] = []): Promise<string> {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });

@@ -59,7 +59,7 @@ test('a script of every command is recorded with the models of the profile, and 
   }
   await replaying.stop();
 
-  // Cassettes alone, as `--record` of other commands leaves them: what they hold tells.
+  // Recordings alone, as `--record` of other commands leaves them: what they hold tells.
   unlinkSync(join(work.cwd, 'kept', 'models.json'));
   expect(modelsOf(await startServe(replay, work))).toEqual(modelsOf(recording));
   expect(modelsOf(await startServe(replay, { ...work, env: { GATEWAY_MODEL: 'told' } }))).toEqual({

@@ -1,10 +1,10 @@
 import { assert, oneof, property, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
-import { encodeHead, encodeLine, parseHead, parseLine } from '../../src/cassettes/lines.ts';
-import type { CassetteLine } from '../../src/cassettes/types.ts';
+import { encodeHead, encodeLine, parseHead, parseLine } from '../../src/recordings/format.ts';
+import type { RecordingLine } from '../../src/recordings/format.ts';
 import { anyText } from '../helpers/any-text.ts';
 
-test.each<[string, CassetteLine, string]>([
+test.each<[string, RecordingLine, string]>([
   [
     'the head of a reply',
     { kind: 'reply', status: 200, headers: { 'content-type': 'text/plain' }, delay: 12 },
@@ -19,7 +19,7 @@ test.each<[string, CassetteLine, string]>([
 });
 
 test('leaves out whatever else an object carries', () => {
-  const line = { kind: 'ended', ended: 'end', delay: 1, key: 'secret' } as CassetteLine;
+  const line = { kind: 'ended', ended: 'end', delay: 1, key: 'secret' } as RecordingLine;
   expect(encodeLine(line)).toBe('{"ended":"end","delay":1}\n');
 });
 

@@ -2,13 +2,18 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { codeOf, usageError } from '../errors.ts';
-import type { JsonValue } from '../json.ts';
+import { isObject, type JsonValue } from '../json.ts';
 import type { HttpRequest, RequestBody } from '../transport/types.ts';
 import { base64Length, isUpload, type Upload } from '../upload.ts';
-import { canonicalJson, digestText, sha256, shortBase64 } from './canonical.ts';
+
+/** Base64 up to this length stands in a recording as it is, in characters. */
+const shortBase64 = 1024;
+
+/** JSON that is nested deeper is not taken apart. */
+const mostDepth = 500;
 
 /** A request as it is looked up and shown. */
-export interface RequestLine {
+export interface RequestKey {
   /** SHA-256 of `text`, in hex. */
   hash: string;
   /** Canonical JSON of a RecordedRequest. */
@@ -21,7 +26,7 @@ export interface RequestLine {
  * Describes a request below a base URL. Files are read once, a piece at a time, for their digests.
  * Throws GatewayError usage when one cannot be read.
  */
-export async function describeRequest({ method, url, body }: HttpRequest, base: URL): Promise<RequestLine> {
+export async function describeRequest({ method, url, body }: HttpRequest, base: URL): Promise<RequestKey> {
   const path = pathBelow(url, base);
   const content = await readBody(body);
   const text = requestText(path, content, method);
@@ -97,4 +102,35 @@ function labelOf(path: string, body: JsonValue): string {
     .slice(0, 80)
     .replaceAll(/[^A-Za-z0-9.]+/g, '-');
   return plain.replace(/^[-.]+/, '').replace(/[-.]+$/, '');
+}
+
+/**
+ * JSON with the members of every object in order of their names, and each long Base64 string as its size and SHA-256: equal
+ * requests have equal texts, whoever wrote them. Throws RangeError for what is nested too deeply.
+ */
+function canonicalJson(value: JsonValue, depth = 0): string {
+  if (depth > mostDepth) throw new RangeError('nested too deeply');
+  if (typeof value === 'string') return JSON.stringify(shortened(value));
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name] as JsonValue, depth + 1)}`);
+  return `{${members.join(',')}}`;
+}
+
+/** What stands for bytes that are too long to show: `sha256sum` of the file gives the same digest. */
+function digestText(bytes: number, sha256: string): string {
+  return `<${bytes} bytes, sha256 ${sha256}>`;
+}
+
+/** SHA-256 in hex. */
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+function shortened(text: string): string {
+  if (text.length <= shortBase64 || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text;
+  const bytes = Buffer.from(text, 'base64');
+  return digestText(bytes.length, sha256(bytes));
 }

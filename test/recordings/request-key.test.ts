@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { describeRequest } from '../../src/cassettes/request-line.ts';
+import { describeRequest } from '../../src/recordings/request-key.ts';
 import { segmentBody } from '../../src/transport/body.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
 import { createUpload } from '../../src/upload.ts';

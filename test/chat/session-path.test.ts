@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sessionPath } from '../../src/chat/session-name.ts';
+import { sessionPath } from '../../src/chat/session-path.ts';
 
 const place = { cwd: '/work', folder: async () => '/state/sessions' };
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { guardedOutput } from '../../src/terminal/guarded-output.ts';
+import { sanitizeOutput } from '../../src/terminal/wrap-output.ts';
 
 const hostile = '::error::x\nа ##[set-output name=a]\u001b]52;c;x\u0007\u009b2J\u202e\u001b[31mred\u001b[0m';
 
 function place(isTTY: boolean, env: Record<string, string>, isFile = false) {
   const written: (string | Uint8Array)[] = [];
   const output = { isTTY, isFile, columns: 42, write: async (chunk: string | Uint8Array) => void written.push(chunk) };
-  return { output: guardedOutput(output, env), written };
+  return { output: sanitizeOutput(output, env), written };
 }
 
 test('on a terminal text keeps its colours, and nothing else is obeyed', async () => {

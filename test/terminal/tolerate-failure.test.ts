@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import type { Output } from '../../src/terminal/io.ts';
-import { lastingOutput } from '../../src/terminal/lasting-output.ts';
+import { tolerateFailure } from '../../src/terminal/wrap-output.ts';
 
 const never = new Promise<never>(() => undefined);
 const idle = new AbortController().signal;
@@ -11,31 +11,31 @@ function output(write: Output['write']): Output {
 }
 
 test('remembers the first failure of a full disk, and writes nothing more', async () => {
-  const full = new GatewayError('not-written', 'no space is left');
+  const full = new GatewayError('not-written', 'the disk is full');
   const tried: unknown[] = [];
-  const lasting = lastingOutput(
+  const tolerant = tolerateFailure(
     output(async (chunk) => {
       tried.push(chunk);
       throw full;
     }),
     idle,
   );
-  expect(lasting.failure).toBeUndefined();
-  await lasting.write('a');
-  await lasting.write('b');
-  expect([lasting.failure, tried]).toEqual([full, ['a']]);
+  expect(tolerant.failure).toBeUndefined();
+  await tolerant.write('a');
+  await tolerant.write('b');
+  expect([tolerant.failure, tried]).toEqual([full, ['a']]);
 });
 
 test.each([
   ['a reader that has gone', new GatewayError('closed', 'stdout was closed by its reader')],
   ['a bug', new TypeError('oh')],
 ])('passes %s on', async (_name, error) => {
-  const lasting = lastingOutput(
+  const tolerant = tolerateFailure(
     output(() => Promise.reject(error)),
     idle,
   );
-  await expect(lasting.write('a')).rejects.toBe(error);
-  expect(lasting.failure).toBeUndefined();
+  await expect(tolerant.write('a')).rejects.toBe(error);
+  expect(tolerant.failure).toBeUndefined();
 });
 
 test('after an abort a write may end in its time; one that nobody takes gives up, and so do those after it', async () => {
@@ -43,7 +43,7 @@ test('after an abort a write may end in its time; one that nobody takes gives up
   const reason = new Error('interrupted');
   let timeIsUp = (): void => undefined;
   const taken: unknown[] = [];
-  const lasting = lastingOutput(
+  const tolerant = tolerateFailure(
     output(async (chunk) => {
       if (chunk === 'stuck') await never;
       taken.push(chunk);
@@ -55,18 +55,18 @@ test('after an abort a write may end in its time; one that nobody takes gives up
     },
   );
   abort.abort(reason);
-  await lasting.write('last words');
-  const stuck = lasting.write('stuck');
+  await tolerant.write('last words');
+  const stuck = tolerant.write('stuck');
   timeIsUp();
   await expect(stuck).rejects.toBe(reason);
-  await expect(lasting.write('more')).rejects.toBe(reason);
+  await expect(tolerant.write('more')).rejects.toBe(reason);
   expect(taken).toEqual(['last words']);
 });
 
 test('a run that was aborted before it began gives up in time too', async () => {
   const reason = new Error('interrupted');
   let timeIsUp = (): void => undefined;
-  const lasting = lastingOutput(
+  const tolerant = tolerateFailure(
     output(() => never),
     AbortSignal.abort(reason),
     (_ms, act) => {
@@ -74,7 +74,7 @@ test('a run that was aborted before it began gives up in time too', async () => 
       return () => undefined;
     },
   );
-  const stuck = lasting.write('stuck');
+  const stuck = tolerant.write('stuck');
   timeIsUp();
   await expect(stuck).rejects.toBe(reason);
 });

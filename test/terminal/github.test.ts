@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCiGuard, isReadByCi } from '../../src/terminal/ci-commands.ts';
+import { createCiGuard, isReadByCi } from '../../src/terminal/github.ts';
 
 const hidden = '\u200b';
 

@@ -10,11 +10,11 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /**
- * Prints what never changes, laid beside the bundle by the build, and says whether it did: Node's own start is then all that
- * it costs. Where a file is missing, stdout does not take it, or a terminal has a width of its own, the program does what is
- * right there.
+ * Prints the help or the version that the build wrote beside the bundle, and says whether it did: Node's own start is then
+ * all that it costs. Where a file is missing, stdout does not take it, or a terminal has a width of its own, the program
+ * does what is right there.
  */
-export function answerAtOnce(argv: readonly string[]): boolean {
+export function printPrebuilt(argv: readonly string[]): boolean {
   const name = files[argv[0] ?? ''];
   if (name === undefined || argv.length > 1 || argv[0] === '') return false;
   try {

@@ -1,3 +1,3 @@
-import { answerAtOnce } from './terminal/at-once.ts';
+import { printPrebuilt } from './terminal/prebuilt-text.ts';
 
-if (!answerAtOnce(process.argv.slice(2))) void import('./program.ts');
+if (!printPrebuilt(process.argv.slice(2))) void import('./program.ts');

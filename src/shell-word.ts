@@ -25,3 +25,44 @@ export function lookAt(path: string, code: string | undefined): string {
     ? `see what is there: ls ${shellWord(dirname(path))}`
     : `look at it: ls -l ${shellWord(path)}`;
 }
+
+/** A line of a shell, taken apart. */
+export interface ShellLine {
+  words: string[];
+  /** The quote that is not closed, or nothing. */
+  quote: string;
+  /** Whether what is typed next begins a further word. */
+  isComplete: boolean;
+}
+
+/**
+ * Splits a line into words as a shell does: blanks separate; '…' is literal; in "…" a backslash escapes `"` and `\`;
+ * elsewhere it escapes any character. Variables, globs, pipes and `~` stay as they are written.
+ */
+export function splitShellLine(line: string): ShellLine {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (let i = 0; i < line.length; i++) {
+    const character = line[i] as string;
+    const next = line[i + 1];
+    if (quote !== '' && character === quote) quote = '';
+    else if (quote === '' && (character === "'" || character === '"')) {
+      quote = character;
+      word ??= '';
+    } else if (character === '\\' && next !== undefined && isEscape(quote, next)) {
+      word = (word ?? '') + next;
+      i++;
+    } else if (quote === '' && /\s/.test(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else word = (word ?? '') + character;
+  }
+  const isComplete = word === undefined;
+  return { words: word === undefined ? words : [...words, word], quote, isComplete };
+}
+
+function isEscape(quote: string, next: string): boolean {
+  if (quote === "'") return false;
+  return quote === '' || next === '"' || next === '\\';
+}

@@ -6,7 +6,7 @@ const src = join(import.meta.dirname, '../src');
 
 /** What stands below the rooms of the command line. */
 const beneath = [
-  'cassettes',
+  'recordings',
   'batch',
   'chat',
   'client',
@@ -39,7 +39,7 @@ const allowed: Record<string, readonly string[]> = {
   'cli/input': ['cli/flags', 'files', 'images', 'settings', 'terminal', 'formats'],
   'cli/flags': ['batch', 'chat', 'images', 'settings'],
   'cli/help': [],
-  cassettes: ['files'],
+  recordings: ['files'],
   batch: ['files', 'settings'],
   chat: ['files', 'settings'],
   client: ['formats', 'transport', 'images', 'scan'],

@@ -4,7 +4,9 @@ import { codeOf, type GatewayError, usageError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
+import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
+import { type BodyValue, isUpload } from '../upload.ts';
 import { lockSession } from './session-lock.ts';
 
 /** What a session file holds. */
@@ -142,4 +144,22 @@ async function rewrite(path: string, messages: SessionMessage[]): Promise<Stored
 
 function linesOf(messages: readonly SessionMessage[]): string {
   return messages.map((message) => `${JSON.stringify(message)}\n`).join('');
+}
+
+/**
+ * A part of a request as a session keeps it: pictures and files as the Base64 that was sent, so that a session is one file
+ * that can be moved, and a later turn sends the very same bytes. The gateway takes 32 MB
+ * at most, so it fits into memory.
+ */
+export async function storable(value: BodyValue): Promise<JsonValue> {
+  if (isUpload(value)) {
+    const bytes = typeof value.source === 'string' ? await readFile(value.source) : Buffer.from(value.source);
+    return bytes.toString('base64');
+  }
+  if (Array.isArray(value)) return Promise.all(value.map(storable));
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = await Promise.all(
+    Object.entries(value).map(async ([key, item]) => [key, await storable(item)] as const),
+  );
+  return Object.fromEntries(fields);
 }

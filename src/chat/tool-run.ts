@@ -20,7 +20,7 @@ export interface ToolPlace {
   signal: AbortSignal;
 }
 
-/** Most that a tool may say, in bytes: a request is 32 MB at most (wire.md 3, Limits). */
+/** Most that a tool may say, in bytes: a request is 32 MB at most. */
 const mostOutput = 1024 * 1024;
 
 /** Refuses a command whose program is not there, before anything is paid for. Throws GatewayError usage. */

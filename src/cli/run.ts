@@ -13,10 +13,9 @@ import { type ErrorClass, GatewayError, messageOf, outcomes } from '../errors.ts
 import { escapeForTerminal } from '../terminal/escape.ts';
 import { formatError } from '../terminal/error-text.ts';
 import { githubErrorLine } from '../terminal/github.ts';
-import { guardedOutput } from '../terminal/guarded-output.ts';
+import { sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
 import type { Io } from '../terminal/io.ts';
 import { jsonLine } from '../terminal/json-line.ts';
-import { lastingOutput } from '../terminal/lasting-output.ts';
 import { createStyle } from '../terminal/style.ts';
 import type { Command } from 'commander';
 
@@ -45,7 +44,7 @@ interface Run {
 /** Runs the program once: everything that is printed, printed; nothing of the process touched. Never throws. */
 export async function runProgram(argv: readonly string[], bare: Io, ending: Ending): Promise<Ended> {
   const { stdout, stderr, env } = bare;
-  const io = { ...bare, stdout: guardedOutput(stdout, env), stderr: guardedOutput(stderr, env) };
+  const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
   const started = io.elapsed();
   const run: Run = {
     report: emptyReport(commandOf(argv, tree)),
@@ -89,9 +88,9 @@ async function parseAndAct(
       const ui = createUi(io, run.root, run.report);
       run.redaction = ui;
       const { signal, patience } = ending;
-      const lasting = { ...io, stdout: lastingOutput(io.stdout, signal) };
+      const tolerant = { ...io, stdout: tolerateFailure(io.stdout, signal) };
       const context = {
-        io: lasting,
+        io: tolerant,
         signal,
         patience,
         root: run.root,

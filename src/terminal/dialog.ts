@@ -1,5 +1,5 @@
-import { Writable } from 'node:stream';
 import { GatewayError, usageError } from '../errors.ts';
+import { createMuteStream } from './mute-stream.ts';
 
 /** Questions to the person at the terminal. */
 export interface Dialog {
@@ -19,14 +19,8 @@ export interface DialogPlace {
 /** Opens a dialog: questions on stderr, so that stdout stays the payload's. Pasted lines answer the questions in turn. */
 export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Promise<Dialog> {
   const { createInterface } = await import('node:readline');
-  let muted = true;
-  const echo = new Writable({
-    write(chunk: Uint8Array, _encoding, done) {
-      if (!muted) stderr.write(chunk);
-      done();
-    },
-  });
-  const reader = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+  const output = createMuteStream(stderr);
+  const reader = createInterface({ input: stdin, output: output.stream, terminal: true, historySize: 0 });
   const lines: string[] = [];
   let waiting: Waiting | undefined;
   let over: GatewayError | undefined;
@@ -50,7 +44,7 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
   return {
     async ask(question, { hidden = false } = {}) {
       if (over) throw over;
-      muted = hidden;
+      output.isMuted = hidden;
       stderr.write(question);
       const pasted = lines.shift();
       if (pasted !== undefined) {

@@ -2,7 +2,7 @@ import type { GatewayError } from '../errors.ts';
 import { escapeLine } from './escape.ts';
 
 /**
- * A failure for people (design.md 4): `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
+ * A failure for people: `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
  * hint, each line of it indented. Redacted, then escaped; without a newline at the end. `label` is the class as the stream
  * shows it.
  */

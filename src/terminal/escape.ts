@@ -1,6 +1,6 @@
 /**
  * What a terminal would obey instead of show: C0 but tab and newline, DEL, C1, a carriage return that does not end a line,
- * and the bidirectional controls (faults.md 2c).
+ * and the bidirectional controls.
  */
 const dangerous = /\r(?!\n)|(?![\t\n\r])[\p{Cc}\p{Bidi_Control}]/gu;
 

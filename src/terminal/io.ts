@@ -1,6 +1,5 @@
 import type { Dialog } from './dialog.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
-
 import type { GatewayError } from '../errors.ts';
 
 /** One output stream as the program sees it. */
@@ -11,13 +10,13 @@ export interface Output {
   readonly isFile?: boolean | undefined;
   /** Nobody gets what is written: stdout was closed (`>&-`) when the process began. */
   readonly isClosed?: boolean | undefined;
-  /** Why nothing more is written, where a command's output outlasts that (see lasting-output.ts). */
+  /** Why nothing more is written, where a command's output outlasts that (see wrap-output.ts). */
   readonly failure?: GatewayError | undefined;
   /** Writes and waits until the reader has room. Rejects with GatewayError closed (EPIPE) or not-written (ENOSPC …). */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
-/** What stdin is, by fstat; only some kinds are read beside a prompt (design.md section 1). */
+/** What stdin is, by fstat; only some kinds are read beside a prompt. */
 export type InputKind = 'terminal' | 'file' | 'pipe' | 'socket' | 'null' | 'closed';
 
 /** Standard input: looked at first, read at most once. */

@@ -1,9 +1,7 @@
 import type { Interface, Key } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
-import { createEcho, type Echo } from './echo.ts';
-import { keepHistory, recallable, withBreaks } from './entry-history.ts';
-import { noticeHangup } from './hangup.ts';
+import { createMuteStream, type MuteStream } from './mute-stream.ts';
 
 /** What came of asking for an entry. */
 export type LineRead =
@@ -42,6 +40,8 @@ export interface EditorPlace {
 const pasteOn = '\x1b[?2004h';
 const pasteOff = '\x1b[?2004l';
 const continuation = '… ';
+/** A line break in a recalled entry: readline edits one line. The selector behind the sign tells it from a typed one. */
+const breakSign = '\u23ce\ufe0e';
 
 /** Opens the editor on a terminal. */
 export async function openLineEditor(place: EditorPlace, options: EditorOptions): Promise<LineEditor> {
@@ -58,7 +58,7 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
   };
   noticeHangup(place, state);
   const echo = createEcho(stdout);
-  const earlier = recallable(options.history);
+  const earlier = options.history.map(onOneLine).toReversed();
   const reader = createInterface({
     input: stdin,
     output: echo.stream,
@@ -70,7 +70,6 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
       return [hits, part];
     }),
   });
-  echo.isMuted = true;
   stdout.write(pasteOn);
   followKeys(stdin, reader, state);
   state.remember = keepHistory(reader, earlier);
@@ -112,7 +111,7 @@ interface State {
 async function readEntry(
   prompt: string,
   isQuestion: boolean,
-  { reader, echo, state, stdout }: { reader: Interface; echo: Echo; state: State; stdout: WriteStream },
+  { reader, echo, state, stdout }: { reader: Interface; echo: MuteStream; state: State; stdout: WriteStream },
 ): Promise<LineRead> {
   const early = isQuestion ? undefined : state.queue.shift();
   if (early !== undefined) {
@@ -142,7 +141,7 @@ function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: Stat
 
 function takeLine(line: string, reader: Interface, state: State): void {
   const goesOn = !state.isPasting && line.endsWith('\\');
-  state.lines.push(withBreaks(goesOn ? line.slice(0, -1) : line));
+  state.lines.push((goesOn ? line.slice(0, -1) : line).replaceAll(breakSign, '\n'));
   if (state.isPasting) return;
   if (goesOn) {
     reader.setPrompt(continuation);
@@ -156,7 +155,7 @@ function takeLine(line: string, reader: Interface, state: State): void {
   else state.queue.push(text);
 }
 
-function interrupt(reader: Interface, echo: Echo, state: State): void {
+function interrupt(reader: Interface, echo: MuteStream, state: State): void {
   const again = !state.isTouched;
   state.isTouched = false;
   state.isPasting = false;
@@ -182,4 +181,51 @@ function give(state: State, read: LineRead): void {
   const { waiting } = state;
   state.waiting = undefined;
   waiting?.(read);
+}
+
+/** readline's own output, as wide as the terminal; switched off while an answer is printed. */
+function createEcho(stdout: WriteStream): MuteStream {
+  const echo = createMuteStream(stdout);
+  Object.defineProperty(echo.stream, 'columns', { get: () => stdout.columns });
+  stdout.on('resize', () => echo.stream.emit('resize'));
+  return echo;
+}
+
+function onOneLine(entry: string): string {
+  return entry.trim().replaceAll(/\r?\n/g, breakSign);
+}
+
+/** One entry of the history is one prompt, whatever lines it was pasted as. Takes the earlier entries, the newest first. */
+function keepHistory(reader: Interface, earlier: readonly string[]): (entry: string) => void {
+  const entries = [...earlier];
+  let shown: string[] = [];
+  const show = (): void => void shown.splice(0, shown.length, ...entries);
+  reader.on('history', (history: string[]) => {
+    shown = history;
+    show();
+  });
+  return (entry) => {
+    const line = onOneLine(entry);
+    if (line === '' || line === entries[0]) return;
+    entries.unshift(line);
+    show();
+  };
+}
+
+/**
+ * A terminal that has gone cannot be set back; readline would throw that out of an event, and Node would abort at its end.
+ * The signal that goes with it may have been kept from us, so it is raised by hand.
+ */
+function noticeHangup({ stdin, hangUp }: EditorPlace, state: State): void {
+  const setRawMode = stdin.setRawMode.bind(stdin);
+  stdin.setRawMode = (mode) => {
+    try {
+      return setRawMode(mode);
+    } catch {
+      if (!state.isGone) hangUp();
+      state.isGone = true;
+      return stdin;
+    }
+  };
+  stdin.on('error', () => undefined);
 }

@@ -1,9 +1,9 @@
-import { readSync, writeSync } from 'node:fs';
+import { readSync, statSync, writeSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import type { WriteStream } from 'node:tty';
-import { codeOf, GatewayError, messageOf } from '../errors.ts';
+import { codeOf, GatewayError } from '../errors.ts';
+import { writeReason } from '../files/file-reason.ts';
 import type { Output } from './io.ts';
-import { nullDevice } from './null-device.ts';
 
 /** One of the process's two output streams. */
 export interface OutputPlace {
@@ -88,6 +88,11 @@ function isOpenedByNode({ fd, stats }: OutputPlace): boolean {
   }
 }
 
+/** The device number of /dev/null, where there is one. */
+export function nullDevice(): number | undefined {
+  return statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
+}
+
 /** Node's own stream for files ignores short counts: on a full disk it would cut the output and call that a success. */
 function fileWriter(fd: number): Write {
   return async (chunk) => {
@@ -115,13 +120,8 @@ function streamWriter(stream: () => WriteStream): Write {
 function writeFailure(error: unknown): GatewayError {
   const code = codeOf(error) ?? '';
   if (readerGone.has(code)) return new GatewayError('closed', 'stdout was closed by its reader', { cause: error });
-  const reasons: Record<string, string> = {
-    ENOSPC: 'no space is left',
-    EDQUOT: 'the quota is used up',
-    EFBIG: 'the file would be too large',
-  };
   const hint = 'make room, or send the output elsewhere';
-  return new GatewayError('not-written', `stdout cannot be written: ${reasons[code] ?? messageOf(error)}`, {
+  return new GatewayError('not-written', `stdout cannot be written: ${writeReason(error)}`, {
     hint,
     cause: error,
   });

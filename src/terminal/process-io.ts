@@ -6,8 +6,7 @@ import type { Dialog } from './dialog.ts';
 import { createInput, inputKind } from './input.ts';
 import type { InputKind, Io } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
-import { nullDevice } from './null-device.ts';
-import { createStderr, createStdout } from './output.ts';
+import { createStderr, createStdout, nullDevice } from './output.ts';
 
 /**
  * The edges of a real process. Nothing is read or written yet, and Node's own streams are not even made: each costs some ms.

@@ -2,14 +2,13 @@ import { usageError } from '../errors.ts';
 import type { GatewayError } from '../errors.ts';
 import { decodeText } from './decode-text.ts';
 import type { InputKind } from './io.ts';
-import { afterOnClock } from './timers.ts';
-import type { After } from './timers.ts';
+import { type After, afterOnClock, untilAborted } from './timers.ts';
 
 const noteMs = 2000;
 const mebibyte = 1024 * 1024;
 
 /**
- * Whether stdin is read for the prompt (design.md 1): always where there is no prompt, but never a terminal; beside a prompt
+ * Whether stdin is read for the prompt: always where there is no prompt, but never a terminal; beside a prompt
  * only a file, pipe or socket.
  */
 export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; noStdin: boolean }): boolean {
@@ -65,17 +64,6 @@ function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): 
     ];
     const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((callOff) => callOff()));
     settled.then(resolve, reject);
-  });
-}
-
-/** The same promise, but an abort rejects it at once. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
   });
 }
 

@@ -9,7 +9,7 @@ export interface ColorPlace {
 }
 
 /**
- * Whether a stream gets colour (design.md 2): never with `--no-color` or a NO_COLOR that is not empty; else as FORCE_COLOR
+ * Whether a stream gets colour: never with `--no-color` or a NO_COLOR that is not empty; else as FORCE_COLOR
  * says (`0` and `false` are off); else on terminals that are not dumb.
  */
 export function wantsColor({ env, isTTY, color }: ColorPlace): boolean {

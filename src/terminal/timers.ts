@@ -6,3 +6,14 @@ export const afterOnClock: After = (ms, act) => {
   const timer = setTimeout(act, ms).unref();
   return () => clearTimeout(timer);
 };
+
+/** The same promise, but an abort rejects it at once. */
+export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
+  });
+}

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { exportMarkdown } from '../../src/chat/markdown.ts';
-import { lastTurnStart, type SessionMessage, wholeTurns } from '../../src/chat/message.ts';
-import { storable } from '../../src/chat/stored-content.ts';
-import { withOpenCalls } from '../../src/chat/tool-results.ts';
+import { lastTurnStart, type SessionMessage, wholeTurns, withOpenCalls } from '../../src/chat/message.ts';
+import { storable } from '../../src/chat/session-file.ts';
 import { createUpload } from '../../src/upload.ts';
 
 const call: SessionMessage = {

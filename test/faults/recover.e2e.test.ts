@@ -138,7 +138,7 @@ describe('a reply that stdout cannot take', () => {
     server.reply(reply);
     const ran = await bash(`$CLI ${argv} > /dev/full`, server);
     expect(ran).toMatchObject({ code: 12, stdout: '' });
-    expect(ran.stderr).toMatch(/^gateway-cli: not-written: stdout cannot be written: no space is left/);
+    expect(ran.stderr).toMatch(/^gateway-cli: not-written: stdout cannot be written: the disk is full/);
     const file = recoverCommand(ran.stderr);
     const flags = name === 'a picture' ? '-o -' : '';
     const again = await bash(`$CLI recover ${file} ${flags} > out`, server, { cwd: ran.cwd });

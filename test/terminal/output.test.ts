@@ -41,9 +41,9 @@ test.each(['EPIPE', 'ECONNRESET', 'EOF', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRI
 );
 
 test.each([
-  ['ENOSPC', 'no space is left'],
-  ['EDQUOT', 'the quota is used up'],
-  ['EFBIG', 'the file would be too large'],
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the disk quota is used up'],
+  ['EFBIG', 'the file would be larger than allowed'],
   ['EIO', 'write EIO'],
 ])('a device that does not take it (%s) is an output that is not written', async (code, words) => {
   const { place: at } = place([code]);

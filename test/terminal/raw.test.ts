@@ -3,7 +3,7 @@ import { test } from '../helpers/with-server.ts';
 
 const body = 'a\u001b[2Jb';
 
-test('faults 2c: escape injection: --raw is exact on a terminal too, and warns of that', async ({ server, cli }) => {
+test('--raw is exact on a terminal too, and warns of that', async ({ server, cli }) => {
   server.reply({ body });
   const ran = await cli(['text', 'x', '--raw'], { tty: { stdout: true } });
   expect(ran).toMatchObject({ code: 0, stdout: body });

@@ -89,7 +89,7 @@ describe('readStdinText', () => {
     await expect(reading).rejects.toMatchObject({ details: { hint: expect.stringContaining('UTF-16') } });
   });
 
-  test('refuses more than its limit, and reads no further (faults 2c: stdin huge)', async () => {
+  test('refuses more than its limit, and reads no further', async () => {
     const { text, feed, seen, waiting } = arrange({ maxBytes: 1024 * 1024 });
     feed(new Uint8Array(1024 * 1024 + 1));
     await expect(text).rejects.toMatchObject({ class: 'usage', message: 'stdin holds more than 1 MiB' });

@@ -61,7 +61,7 @@ function exampleLines(command: Command, width: number): string[] {
 }
 
 /** The command that runs where a group's words name none: its words may be left out, so the group's help is its own. */
-function orDefault(command: Command): Command {
+export function orDefault(command: Command): Command {
   const name: unknown = Reflect.get(command, '_defaultCommandName');
   return command.commands.find((sub) => sub.name() === name) ?? command;
 }
@@ -73,12 +73,17 @@ export function namesOf(command: Command): string {
   return names.join(' ');
 }
 
-function commandLines(command: Command, width: number): string[] {
-  const rows = command
+/** The names of a group's commands and what each does. */
+export function commandRows(command: Command): (readonly [name: string, text: string])[] {
+  return command
     .createHelp()
     .visibleCommands(command)
     .filter((sub) => sub.name() !== 'help')
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
+}
+
+function commandLines(command: Command, width: number): string[] {
+  const rows = commandRows(command);
   return rows.length === 0 ? [] : ['Commands:', ...twoColumns(rows, width)];
 }
 
@@ -115,8 +120,9 @@ function headingOf(option: Option): string {
   return option.helpGroupHeading ?? 'Flags';
 }
 
-function isList(option: Option): boolean {
-  return option.parseArg !== undefined && option.parseArg.length === 2;
+/** Whether a flag may be given several times: its parser takes what came before. */
+export function isList(option: Option): boolean {
+  return option.parseArg?.length === 2;
 }
 
 function nameLines(heading: string, options: readonly Option[], width: number): string[] {

@@ -1,5 +1,4 @@
-import { lastSystem, type SessionMessage, wireMessage } from '../../chat/message.ts';
-import { withOpenCalls } from '../../chat/tool-results.ts';
+import { lastSystem, type SessionMessage, wireMessage, withOpenCalls } from '../../chat/message.ts';
 import { messagesPost } from '../../client/messages.ts';
 import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';

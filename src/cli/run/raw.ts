@@ -3,7 +3,7 @@ import type { Post } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
-import { createCiByteGuard, isReadByCi } from '../../terminal/ci-commands.ts';
+import { createCiByteGuard, isReadByCi } from '../../terminal/github.ts';
 import type { Context } from '../context.ts';
 import type { Session } from './session.ts';
 

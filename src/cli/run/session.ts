@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { TransportOptions } from '../../transport/types.ts';
-import { type Exchanges, openRecording, openReplaying } from './cassettes.ts';
+import { type Exchanges, openRecording, openReplaying } from './recordings.ts';
 import type { Context } from '../context.ts';
 import { readTextFlag, readUserFile } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';

@@ -6,9 +6,9 @@ import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import { checkCassetteFlags, noModelToReplay } from './cassettes.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { connectionFlags } from '../flags/shared.ts';
+import { checkRecordingFlags, noModelToReplay } from './recordings.ts';
 import { readUserFile } from '../input/input-files.ts';
 
 /** The flags of `connectionFlags`, as they were typed. */
@@ -34,7 +34,7 @@ export async function readSettings(
   use: Use,
 ): Promise<Settings> {
   refuseKeyInArgv(flags);
-  checkCassetteFlags(flags);
+  checkRecordingFlags(flags);
   const { io, root, ui } = context;
   const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));

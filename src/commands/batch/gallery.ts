@@ -6,7 +6,7 @@ import { type Card, galleryCard, galleryFoot, galleryHead } from '../../batch/ga
 import { countJobs, countOf } from '../../batch/summary.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
-import { clearDeadParts, partNonce } from '../../cassettes/parts.ts';
+import { clearDeadParts, partNonce } from '../../recordings/parts.ts';
 import { writeAnew } from '../../files/temp-file.ts';
 import { type Cards, findCards } from './gallery-cards.ts';
 import { readBatchFolder } from './read.ts';

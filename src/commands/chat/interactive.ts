@@ -1,14 +1,13 @@
-import { completeLine } from '../../chat/complete.ts';
 import { openHistory } from '../../chat/history.ts';
-import { makePrivateFolder, sessionsFolder } from '../../chat/session-folder.ts';
-import { parseEntry } from '../../chat/slash.ts';
+import { makePrivateFolder, sessionsFolder } from '../../chat/session-path.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
+import { untilAborted } from '../../terminal/timers.ts';
 import type { AllChatFlags } from './flags.ts';
 import type { Resumed } from './session.ts';
-import { runSlash } from './slash.ts';
+import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { openSession, readTarget } from '../../cli/run/session.ts';
@@ -19,7 +18,7 @@ interface Opening {
   resumed: Resumed | undefined;
 }
 
-/** The interactive mode (design.md section 1): prompts until the person leaves; every finished turn is on disk at once. */
+/** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
 export async function runInteractive(flags: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
   const { io, ui, signal } = context;
   await readTarget(settings, context);
@@ -90,18 +89,4 @@ async function leave({ resumed, context, flags }: Talk): Promise<void> {
   const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${profile} `];
   const before = flag.filter((part) => typeof part === 'string').join('');
   await context.ui.note(`kept; go on with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
-}
-
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw signal.reason;
-  let abort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    if (abort) signal.removeEventListener('abort', abort);
-  }
 }

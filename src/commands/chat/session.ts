@@ -2,8 +2,14 @@ import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SessionMessage } from '../../chat/message.ts';
 import { openSession, readSession, type SessionFile } from '../../chat/session-file.ts';
-import { listSessions, makePrivateFolder, newestSession, sessionsFolder } from '../../chat/session-folder.ts';
-import { isSessionPath, sessionPath } from '../../chat/session-name.ts';
+import {
+  isSessionPath,
+  listSessions,
+  makePrivateFolder,
+  newestSession,
+  sessionPath,
+  sessionsFolder,
+} from '../../chat/session-path.ts';
 import { messageOf, usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';

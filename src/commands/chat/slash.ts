@@ -1,34 +1,79 @@
-import { writeFile } from 'node:fs/promises';
-import { expandPath } from '../../chat/complete.ts';
+import { readdir, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import { exportMarkdown } from '../../chat/markdown.ts';
 import { lastSystem } from '../../chat/message.ts';
-import type { Entry } from '../../chat/slash.ts';
 import { usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
+import { twoColumns, wrapText } from '../../cli/help/help-layout.ts';
 import { readImages } from '../../cli/input/attachments.ts';
 import { lockedSession, pathOf } from './session.ts';
-import { slashHelp } from './slash-help.ts';
 import { askAgain, type Talk } from './talk.ts';
 import { shellWord } from '../../shell-word.ts';
 
-type Slash = Extract<Entry, { kind: 'command' }>;
-
-/** Runs a command of the interactive mode. False: leave. Throws GatewayError usage. */
-export async function runSlash({ name, argument }: Slash, talk: Talk): Promise<boolean> {
-  if (name === 'exit') return false;
-  if (name === 'retry') return askAgain(talk);
-  await actions[name](argument, talk);
-  return true;
+interface SlashCommand {
+  /** Its line of `/help`. */
+  text: string;
+  /** False: leave. Throws GatewayError usage. */
+  run(argument: string, talk: Talk): Promise<boolean | void>;
 }
 
-const actions: Record<Exclude<Slash['name'], 'exit' | 'retry'>, (argument: string, talk: Talk) => Promise<void>> = {
-  help: (_, { context }) => context.io.stderr.write(slashHelp(context.io.stderr.columns)),
-  model: changeModel,
-  system: changeSystem,
-  image: addImage,
-  save,
+/** The commands of the interactive mode. */
+export const slashCommands: Readonly<Record<string, SlashCommand>> = {
+  help: {
+    text: 'this list',
+    run: (_, { context }) => context.io.stderr.write(slashHelp(context.io.stderr.columns)),
+  },
+  model: { text: '<id>: ask another model; without an id: which one is asked', run: changeModel },
+  system: {
+    text: '<text>: the system instruction from now on; - takes it away, nothing shows it',
+    run: changeSystem,
+  },
+  image: { text: '<path>: send a picture along with the next prompt', run: addImage },
+  save: { text: '<name|file.jsonl|file.md>: keep it as a session of that name, or write Markdown', run: save },
+  retry: {
+    text: 'ask the last prompt again; the new answer takes the place of the old one',
+    run: (_, talk) => askAgain(talk),
+  },
+  exit: { text: 'leave (also Ctrl-D, or Ctrl-C twice)', run: async () => false },
 };
+
+/** What a line of the interactive mode asks for. */
+export type Entry =
+  | { kind: 'nothing' }
+  | { kind: 'prompt'; text: string }
+  | { kind: 'command'; name: string; argument: string }
+  | { kind: 'unknown'; name: string };
+
+/** Reads an entry: a slash in front makes a command, a blank before the slash a prompt. */
+export function parseEntry(text: string): Entry {
+  if (text.trim() === '') return { kind: 'nothing' };
+  const match = /^\/(\S*)(?:\s+([\s\S]*))?$/.exec(text);
+  if (!match) return { kind: 'prompt', text: text.startsWith(' /') ? text.slice(1) : text };
+  const [, name = '', argument = ''] = match;
+  if (name === 'quit') return { kind: 'command', name: 'exit', argument: '' };
+  return Object.hasOwn(slashCommands, name)
+    ? { kind: 'command', name, argument: argument.trim() }
+    : { kind: 'unknown', name };
+}
+
+/** Runs a command of the interactive mode. False: leave. Throws GatewayError usage. */
+export async function runSlash({ name, argument }: { name: string; argument: string }, talk: Talk): Promise<boolean> {
+  return (await slashCommands[name]?.run(argument, talk)) !== false;
+}
+
+const more = [
+  String.raw`A line that ends with \ goes on in the next; pasted lines are one prompt.`,
+  'Tab completes commands and paths. Ctrl-C stops the answer. A blank before / makes it a prompt.',
+];
+
+/** What `/help` prints, in lines of at most so many columns. */
+export function slashHelp(columns: number): string {
+  const rows = Object.entries(slashCommands).map(([name, { text }]): [string, string] => [`/${name}`, text]);
+  const rest = more.flatMap((text) => wrapText(text, columns - 2)).map((line) => `  ${line}`);
+  return `${[...twoColumns(rows, columns), ...rest].join('\n')}\n`;
+}
 
 async function changeModel(id: string, talk: Talk): Promise<void> {
   if (id !== '') talk.model = id;
@@ -90,4 +135,38 @@ async function saveMarkdown(typed: string, { context, messages }: Talk): Promise
     throw usageError(`${JSON.stringify(typed)} cannot be written: ${writeReason(error)}`, 'choose another name', error);
   }
   await context.ui.note(`written: ${path}`);
+}
+
+/** What could stand there, and the part of the line that it would replace. */
+export interface Completions {
+  hits: string[];
+  part: string;
+}
+
+/** Names with controls in them would be obeyed by the terminal. */
+const harmless = /^[^\p{Cc}\p{Bidi_Control}]+$/u;
+
+/** Completes a line of the interactive mode: commands, and the file names behind `/image` and `/save`. */
+export async function completeLine(line: string, cwd: string): Promise<Completions> {
+  const file = /^\/(?:image|save)\s+(.*)$/.exec(line);
+  if (file) return completePath(file[1] ?? '', cwd);
+  if (!/^\/\S*$/.test(line)) return { hits: [], part: line };
+  const names = Object.keys(slashCommands).map((name) => `/${name}`);
+  return { hits: names.filter((name) => name.startsWith(line)).map((name) => `${name} `), part: line };
+}
+
+async function completePath(typed: string, cwd: string): Promise<Completions> {
+  const cut = typed.lastIndexOf('/') + 1;
+  const [folder, begun] = [typed.slice(0, cut), typed.slice(cut)];
+  const entries = await readdir(expandPath(folder, cwd), { withFileTypes: true }).catch(() => []);
+  const hits = entries
+    .filter(({ name }) => name.startsWith(begun) && harmless.test(name) && (begun !== '' || !name.startsWith('.')))
+    .map((entry) => folder + entry.name + (entry.isDirectory() ? '/' : ''));
+  return { hits: hits.toSorted(), part: typed };
+}
+
+/** A path that was typed into the interactive mode, where no shell expands `~`. */
+export function expandPath(typed: string, cwd: string): string {
+  if (typed === '~' || typed.startsWith('~/')) return join(homedir(), typed.slice(1));
+  return isAbsolute(typed) ? typed : resolve(cwd, typed);
 }

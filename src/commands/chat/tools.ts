@@ -1,5 +1,5 @@
 import type { ToolCommand } from '../../chat/tool-command.ts';
-import { toolResult } from '../../chat/tool-results.ts';
+import { toolResult } from '../../chat/message.ts';
 import { checkProgram, runTool, type ToolOutcome } from '../../chat/tool-run.ts';
 import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';

@@ -1,5 +1,5 @@
 import type { SessionMessage } from '../../chat/message.ts';
-import { storable } from '../../chat/stored-content.ts';
+import { storable } from '../../chat/session-file.ts';
 import type { Answer } from '../../client/content.ts';
 import { endOf, startDeadline } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';

@@ -1,4 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
+import { commandRows, isList, orDefault } from '../../cli/help/help.ts';
 
 /** One thing that can stand where the cursor is. */
 interface Candidate {
@@ -61,7 +62,8 @@ async function offer(at: Cursor, typing: Typing): Promise<Completion> {
   }
   if (!at.plain && current.startsWith('-'))
     return { candidates: flagsOf({ ...at, command: orDefault(at.command) }), rest: 'none' };
-  const commands = at.words.length > 0 ? [] : commandsOf(at.command);
+  const rows = at.words.length > 0 ? [] : commandRows(at.command);
+  const commands = rows.map(([value, text]) => ({ value, text }));
   const inner = await argumentValues({ ...at, command: orDefault(at.command) }, typing);
   return { candidates: [...commands, ...inner.candidates], rest: inner.rest };
 }
@@ -94,21 +96,8 @@ function stepInto(at: Cursor, word: string): void {
   }
 }
 
-/** The command that stands in where a group's words name none (`batch jobs.jsonl`); commander keeps its name to itself. */
-function orDefault(command: Command): Command {
-  const name: unknown = Reflect.get(command, '_defaultCommandName');
-  return command.commands.find((sub) => sub.name() === name) ?? command;
-}
-
 function optionNamed(command: Command, name: string): Option | undefined {
   return command.options.find((option) => option.long === name || option.short === name);
-}
-
-function commandsOf(command: Command): Candidate[] {
-  const visible = command.createHelp().visibleCommands(command);
-  return visible
-    .filter((sub) => sub.name() !== 'help')
-    .map((sub) => ({ value: sub.name(), text: sub.summary() || sub.description() }));
 }
 
 /** Flags that can still be given: those that repeat, and those that are not there yet. */
@@ -118,10 +107,6 @@ function flagsOf({ command, used }: Cursor): Candidate[] {
     ...free.map((option) => ({ value: option.long ?? option.flags, text: option.description })),
     { value: '--help', text: 'print this help' },
   ];
-}
-
-function isList(option: Option): boolean {
-  return option.parseArg?.length === 2;
 }
 
 async function valuesOf(option: Option, { line, sources }: Typing): Promise<Completion> {

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander';
 import { complete, type Completion, type Sources } from './complete.ts';
 import { scripts, type Shell, shells } from './scripts.ts';
-import { splitLine } from './split-line.ts';
 import { usageError } from '../../errors.ts';
-import { listSessions, sessionsFolder } from '../../chat/session-folder.ts';
+import { splitShellLine } from '../../shell-word.ts';
+import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { useDefaults } from '../../settings/resolve.ts';
@@ -38,10 +38,16 @@ export function completeCommand(command: Command, openTree: (words: readonly str
   command.argument('[words...]');
   return async (context, [shell = '', ...rest]) => {
     const takesLine = shell === 'bash' || shell === 'powershell';
-    const line = takesLine ? splitLine(rest[0] ?? '').slice(1) : rest;
+    const line = takesLine ? wordsOf(rest[0] ?? '').slice(1) : rest;
     const found = await complete(await openTree(line), line, sourcesOf(context));
     await context.io.stdout.write(lines(found, { shell: shell as Shell, current: line.at(-1) ?? '' }));
   };
+}
+
+/** The last word is the one being typed, empty behind a blank. */
+function wordsOf(line: string): string[] {
+  const { words, isComplete } = splitShellLine(line);
+  return isComplete ? [...words, ''] : words;
 }
 
 /** bash replaces only what stands behind the last `=` or `:` of a word, zsh what stands behind `--flag=`. */

@@ -5,8 +5,8 @@ import {
   type ModelsByUse,
   modelVariableNames,
   recordedByUse,
-} from '../../cassettes/models.ts';
-import { recordReason } from '../../cassettes/record-reason.ts';
+} from '../../recordings/models.ts';
+import { writeReason } from '../../files/file-reason.ts';
 import { usageError } from '../../errors.ts';
 import type { Context } from '../../cli/context.ts';
 
@@ -33,18 +33,18 @@ export function servedEnvironment(env: Context['io']['env'], variables: Variable
   return served;
 }
 
-/** Keeps with the cassettes what the command was told, for the replay. Throws GatewayError usage. */
+/** Keeps with the recordings what the command was told, for the replay. Throws GatewayError usage. */
 export async function keepModels(record: string, models: Variables, { io }: Context): Promise<void> {
   const told = modelsIn(servedEnvironment(io.env, models));
   if (Object.keys(told).length === 0) return;
   try {
     await keepVariables(resolve(io.cwd, record), told);
   } catch (error) {
-    throw usageError(`--record '${record}': ${recordReason(error)}`, 'name a folder that can be written', error);
+    throw usageError(`--record '${record}': ${writeReason(error)}`, 'name a folder that can be written', error);
   }
 }
 
-/** The models of a replay: those of the recording, else the environment's, else those that the cassettes hold. */
+/** The models of a replay: those of the recording, else the environment's, else those that the recordings hold. */
 export async function replayedModels(replay: string, { io }: Context): Promise<Variables> {
   const folder = resolve(io.cwd, replay);
   const kept = await keptVariables(folder);

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
-import { checkCassetteFlags, openReplaying } from '../../cli/run/cassettes.ts';
+import { checkRecordingFlags, openReplaying } from '../../cli/run/recordings.ts';
 import { replayedModels } from './models.ts';
 import { openUpstream, type Source, type SourceFlags, type SourcePlace } from './upstream.ts';
 
@@ -9,7 +9,7 @@ import { openUpstream, type Source, type SourceFlags, type SourcePlace } from '.
  * anything listens.
  */
 export async function openSource(flags: SourceFlags, place: SourcePlace): Promise<Source | undefined> {
-  checkCassetteFlags(flags);
+  checkRecordingFlags(flags);
   if (flags.upstream !== undefined && flags.replay !== undefined) {
     throw usageError('--upstream and --replay exclude each other', 'a replay asks nobody: leave --upstream out');
   }

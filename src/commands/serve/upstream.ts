@@ -2,7 +2,7 @@ import { addressPost, createTarget, keyHeaders, type Target } from '../../client
 import { openConnections } from '../../client/connection.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Answerer, Call, ServedHeaderNames } from '../../gateway/types.ts';
-import type { ModelsByUse } from '../../cassettes/models.ts';
+import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
@@ -12,13 +12,13 @@ import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { KeySource, Use } from '../../settings/types.ts';
-import { type CassetteFlags, type Exchanges, openRecording } from '../../cli/run/cassettes.ts';
+import { type RecordingFlags, type Exchanges, openRecording } from '../../cli/run/recordings.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables } from './models.ts';
 import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
 
 /** The flags that say who answers in the place of the offline models. */
-export interface SourceFlags extends CassetteFlags {
+export interface SourceFlags extends RecordingFlags {
   upstream?: string;
   cacert?: string;
   clientCert?: string;
@@ -40,7 +40,7 @@ export interface Source {
 /** What beside the flags a source needs. */
 export interface SourcePlace {
   context: Context;
-  /** The key that callers show here: it never goes on, nor into a cassette. */
+  /** The key that callers show here: it never goes on, nor into a recording. */
   localKey: string;
   /** Names of headers that callers show to this gateway. */
   served: ServedHeaderNames;

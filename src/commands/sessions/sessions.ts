@@ -1,9 +1,14 @@
 import type { Command } from 'commander';
 import { readSession } from '../../chat/session-file.ts';
-import { listSessions, type SessionEntry, sessionsFolder } from '../../chat/session-folder.ts';
+import {
+  checkSessionName,
+  isSessionPath,
+  listSessions,
+  type SessionEntry,
+  sessionsFolder,
+} from '../../chat/session-path.ts';
 import { refuseLocked } from '../../chat/session-lock.ts';
 import { textOf } from '../../chat/message.ts';
-import { checkSessionName, isSessionPath } from '../../chat/session-name.ts';
 import { usageError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';

@@ -3,7 +3,7 @@ import type { RootOptions } from '../../../src/cli/context.ts';
 import { emptyReport } from '../../../src/cli/output/document.ts';
 import { createUi } from '../../../src/cli/run/ui.ts';
 import { Secret } from '../../../src/settings/secret.ts';
-import { guardedOutput } from '../../../src/terminal/guarded-output.ts';
+import { sanitizeOutput } from '../../../src/terminal/wrap-output.ts';
 import type { Io } from '../../../src/terminal/io.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 
@@ -11,7 +11,7 @@ import { canaryKey, eventStream, messageEvents, test } from '../../helpers/with-
 function place(root: Partial<RootOptions> = {}, env: Record<string, string> = {}) {
   const written: string[] = [];
   const bare = { isTTY: false, columns: 80, write: async (chunk: unknown) => void written.push(String(chunk)) };
-  const stderr = guardedOutput(bare, env);
+  const stderr = sanitizeOutput(bare, env);
   const report = emptyReport('text');
   const ui = createUi({ stderr, env } as unknown as Io, { color: true, ...root } as RootOptions, report);
   ui.hide([new Secret('canary-7f3a9c51')]);

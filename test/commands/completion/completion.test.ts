@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { splitLine } from '../../../src/commands/completion/split-line.ts';
+import { splitShellLine } from '../../../src/shell-word.ts';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -73,15 +73,15 @@ test('bash is given what stands behind the last = or : of the word, zsh what sta
 });
 
 test.each([
-  ['a b', ['a', 'b']],
-  ['a ', ['a', '']],
-  ['', ['']],
-  ["a 'b c' d", ['a', 'b c', 'd']],
-  [String.raw`a "b \" c" d\ e`, ['a', 'b " c', 'd e']],
-  ["a 'open", ['a', 'open']],
-  ["a ''", ['a', '']],
-])('splits %j as a shell does', (line, words) => {
-  expect(splitLine(line)).toEqual(words);
+  ['a b', ['a', 'b'], false],
+  ['a ', ['a'], true],
+  ['', [], true],
+  ["a 'b c' d", ['a', 'b c', 'd'], false],
+  [String.raw`a "b \" c" d\ e`, ['a', 'b " c', 'd e'], false],
+  ["a 'open", ['a', 'open'], false],
+  ["a ''", ['a', ''], false],
+])('splits %j as a shell does', (line, words, isComplete) => {
+  expect(splitShellLine(line)).toMatchObject({ words, isComplete });
 });
 
 test('a broken config completes the rest', async () => {

@@ -8,7 +8,7 @@ import { createApp } from '../../../src/gateway/app.ts';
 import { faultRows } from '../../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../../src/gateway/listen.ts';
 import { tableRows } from '../../helpers/readme.ts';
-import { startServe, writeConfig } from '../../cassettes/served.ts';
+import { startServe, writeConfig } from '../../recordings/served.ts';
 import { type Ran, run } from '../../helpers/run.ts';
 import { bin, shell } from '../../helpers/spawn.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';

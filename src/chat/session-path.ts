@@ -1,0 +1,105 @@
+import { readdir, stat } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
+import { codeOf, usageError } from '../errors.ts';
+import { readReason, writeReason } from '../files/file-reason.ts';
+import { makeFolder } from '../files/make-folder.ts';
+import { shellWord } from '../shell-word.ts';
+import { userFolders } from '../settings/folders.ts';
+
+/** A session of the state folder. */
+export interface SessionEntry {
+  name: string;
+  path: string;
+  /** Last change, ms since 1970. */
+  changed: number;
+}
+
+const extension = '.jsonl';
+
+/** Absolute path of the folder that sessions with names live in. Throws GatewayError usage where there is no home. */
+export async function sessionsFolder(): Promise<string> {
+  const { state } = await userFolders();
+  if (isAbsolute(state)) return join(state, 'sessions');
+  throw usageError(
+    `the state folder is not an absolute path: ${state}`,
+    'set XDG_STATE_HOME to an absolute path, or unset it',
+  );
+}
+
+/** Makes a folder that only its owner may enter. Throws GatewayError usage. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  try {
+    await makeFolder(folder, 0o700);
+  } catch (error) {
+    throw usageError(
+      `the folder ${JSON.stringify(folder)} cannot be made: ${writeReason(error)}`,
+      'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',
+      error,
+    );
+  }
+}
+
+/** The sessions of a folder, the newest first. A folder that is not there holds none. */
+export async function listSessions(folder: string): Promise<SessionEntry[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw usageError(
+      `the sessions cannot be listed: ${readReason(error)}`,
+      `look at it: ls -ld ${shellWord(folder)}`,
+      error,
+    );
+  });
+  const entries = await Promise.all(
+    names.filter((name) => name.endsWith(extension)).map((name) => entryOf(folder, name)),
+  );
+  return entries
+    .filter((entry) => entry !== undefined)
+    .toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
+}
+
+/** Undefined for what went away meanwhile and for what is no file. */
+async function entryOf(folder: string, file: string): Promise<SessionEntry | undefined> {
+  const path = join(folder, file);
+  const stats = await stat(path).catch(() => undefined);
+  if (!stats?.isFile()) return undefined;
+  return { name: file.slice(0, -extension.length), path, changed: stats.mtimeMs };
+}
+
+/** The session that was written last. Throws GatewayError usage where there is none. */
+export async function newestSession(folder: string): Promise<SessionEntry> {
+  const [newest] = await listSessions(folder);
+  if (newest) return newest;
+  throw usageError('there is no session to continue', 'begin one: gateway-cli chat --session notes "hello"');
+}
+
+/** Letters, digits and `. _ -`, so that a name is one harmless segment of a path everywhere. */
+const safeName = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,99}$/u;
+const reservedByWindows = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+
+/** Whether `--session` was given a path: it holds a slash or ends with `.jsonl`. */
+export function isSessionPath(typed: string): boolean {
+  return typed.includes('/') || typed.includes('\\') || typed.endsWith('.jsonl');
+}
+
+/** Refuses a session name that is no safe segment, with one that would be. Throws GatewayError usage. */
+export function checkSessionName(name: string): string {
+  if (safeName.test(name) && !name.endsWith('.') && !reservedByWindows.test(name)) return name;
+  const better = name
+    .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
+    .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+    .slice(0, 100);
+  const example = safeName.test(better) && !reservedByWindows.test(better) ? better : 'notes';
+  throw usageError(
+    `${JSON.stringify(name)} is no session name: letters, digits and . _ - make one`,
+    `a name: --session ${example}, or a file: --session ./${example}.jsonl`,
+  );
+}
+
+/** Absolute path of a session: a path is used as it is, a name lives in the folder. Throws GatewayError usage. */
+export async function sessionPath(
+  typed: string,
+  { cwd, folder }: { cwd: string; folder: () => Promise<string> },
+): Promise<string> {
+  if (isSessionPath(typed)) return resolve(cwd, typed);
+  return join(await folder(), `${checkSessionName(typed)}.jsonl`);
+}

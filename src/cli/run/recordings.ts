@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import { writeReason } from '../../files/file-reason.ts';
+import { type GatewayError, usageError } from '../../errors.ts';
+import { useDefaults } from '../../settings/resolve.ts';
+import { createMasker, isUnmistakable } from '../../settings/redact.ts';
+import type { Use } from '../../settings/types.ts';
+import type { Exchange, Transport } from '../../transport/types.ts';
+import type { Context } from '../context.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Credential } from './session.ts';
+
+/** The flags of recording and replaying, as they were typed. */
+export interface RecordingFlags {
+  record?: string;
+  replay?: string;
+  replaySpeed?: number;
+}
+
+/** Refuses what cannot go together. Throws GatewayError usage. */
+export function checkRecordingFlags({ record, replay, replaySpeed }: RecordingFlags): void {
+  if (record !== undefined && replay !== undefined) {
+    throw usageError('--record and --replay exclude each other', 'record first, then replay');
+  }
+  if (replaySpeed !== undefined && replay === undefined) {
+    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay cassettes --replay-speed 0');
+  }
+}
+
+/** So many models of the recordings are named at most. */
+const namedModels = 5;
+
+/** A replay without a model: which ones the folder holds. Throws GatewayError usage where it holds no recording. */
+export async function noModelToReplay(replay: string, { io }: Context, use: Use): Promise<GatewayError> {
+  const { recordedModels } = await import('../../recordings/models.ts');
+  const models = await recordedModels(resolve(io.cwd, replay));
+  const [first] = models;
+  const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
+  const held = first === undefined ? '' : `the cassettes hold ${models.slice(0, namedModels).join(', ')}${more}; `;
+  return usageError(
+    `--replay '${replay}' needs the model too: it is part of the recorded request`,
+    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${useDefaults[use].variables.at(-1)}`,
+  );
+}
+
+/** Exchanges below a base URL, and their end. */
+export interface Exchanges {
+  at(base: URL): Exchange;
+  close(): Promise<void>;
+}
+
+/** Answers from recordings; nothing is sent. Throws GatewayError usage when there are none. */
+export async function openReplaying(
+  replay: string,
+  { replaySpeed = 1 }: RecordingFlags,
+  { io }: Context,
+): Promise<Exchanges> {
+  const { openReplay } = await import('../../recordings/replay.ts');
+  const at = await openReplay(resolve(io.cwd, replay), { speed: replaySpeed, elapsed: io.elapsed });
+  return { at, close: async () => undefined };
+}
+
+/** What is sent, kept in a folder when `--record` says so; the credentials stay out of it. Throws GatewayError usage. */
+export async function openRecording(
+  transport: Transport,
+  { record }: RecordingFlags,
+  { context, credentials }: { context: Context; credentials: readonly Credential[] },
+): Promise<Exchanges> {
+  if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
+  const { openRecorder } = await import('../../recordings/recorder.ts');
+  const { io, ui } = context;
+  await warnOfPlain(credentials, context);
+  const recorder = await openRecorder({
+    folder: resolve(io.cwd, record),
+    mask: createMasker(credentials.map(({ secret }) => secret)),
+    elapsed: io.elapsed,
+    onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
+  });
+  return {
+    at: (base) => recorder.record(transport.exchange, base),
+    async close() {
+      await recorder.close();
+      await transport.close();
+    },
+  };
+}
+
+/** A reply is never altered for a word that it may hold by chance; whoever uses such a word as a credential shall know. */
+async function warnOfPlain(credentials: readonly Credential[], { ui }: Context): Promise<void> {
+  const plain = credentials.filter(({ secret }) => !isUnmistakable(secret.reveal().trim())).map(({ name }) => name);
+  if (plain.length === 0) return;
+  const short = plain.length === 1 ? 'is too short or too plain' : 'are too short or too plain';
+  await ui.warn(`--record: ${plain.join(', ')} ${short} to be masked: a reply that repeats it is recorded as it came`);
+}

@@ -1,0 +1,105 @@
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { codeOf, usageError } from '../errors.ts';
+import { readReason } from '../files/file-reason.ts';
+import { describeDifferences, type Difference, differences, distance } from './difference.ts';
+import { readRecordingName, shownHash } from './file-name.ts';
+import { parseHead, readFirstLine, type RecordedRequest } from './format.ts';
+import { type RequestKey, requestText, sha256 } from './request-key.ts';
+
+/** The recordings of a folder. */
+export interface RecordingIndex {
+  /**
+   * The recording for a request: equal requests get theirs in the recorded order, and the last one again and again.
+   * Throws GatewayError usage where there is none, naming the nearest and what differs.
+   */
+  take(key: RequestKey): Promise<string>;
+}
+
+interface ListedFile {
+  path: string;
+  /** From the name; files that the user named have none and come last. */
+  number: number;
+  shownHash: string | undefined;
+}
+
+interface ReadFile extends ListedFile {
+  hashes: readonly string[];
+  request: RecordedRequest;
+}
+
+/** Opens a folder of recordings. Throws GatewayError usage when it is not there or has none. */
+export async function openIndex(folder: string): Promise<RecordingIndex> {
+  const files = await listFiles(folder);
+  const runs = new Map<string, { paths: string[]; taken: number }>();
+  let read: Promise<ReadFile[]> | undefined;
+  const find = async (key: RequestKey): Promise<string[]> => {
+    const named = files.filter((file) => file.shownHash === shownHash(key.hash));
+    if (named.length > 0) return named.map(({ path }) => path);
+    // A recording may have been renamed, or its request changed by hand: then its first line tells.
+    read ??= readHeads(files);
+    const all = await read;
+    const fitting = all.filter(({ hashes }) => hashes.includes(key.hash));
+    if (fitting.length > 0) return fitting.map(({ path }) => path);
+    throw noRecording(folder, key, all);
+  };
+  return {
+    async take(key) {
+      const run = runs.get(key.hash) ?? { paths: await find(key), taken: 0 };
+      // Two may have looked at the same time: the first one counts.
+      const kept = runs.get(key.hash) ?? run;
+      runs.set(key.hash, kept);
+      const path = kept.paths[Math.min(kept.taken++, kept.paths.length - 1)];
+      return path as string;
+    },
+  };
+}
+
+/** Where each recording of a folder is, and its request. Throws GatewayError usage like `openIndex`. */
+export async function listHeads(folder: string): Promise<{ path: string; request: RecordedRequest }[]> {
+  return readHeads(await listFiles(folder));
+}
+
+async function listFiles(folder: string): Promise<ListedFile[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is no folder' };
+    const reason = words[codeOf(error) ?? ''] ?? readReason(error);
+    throw usageError(`--replay '${folder}': ${reason}`, 'record into it first: --record <dir>', error);
+  });
+  const recordings = names.filter((name) => name.endsWith('.jsonl') && !name.startsWith('.')).toSorted();
+  if (recordings.length === 0) {
+    throw usageError(`--replay '${folder}': there is no cassette in it`, 'record into it first: --record <dir>');
+  }
+  const files = recordings.map((name) => {
+    const told = readRecordingName(name);
+    return { path: join(folder, name), number: told?.number ?? Infinity, shownHash: told?.shownHash };
+  });
+  return files.sort((a, b) => (a.number === b.number ? 0 : a.number - b.number));
+}
+
+async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
+  const read: ReadFile[] = [];
+  for (const file of files) {
+    const head = parseHead(await readFirstLine(file.path));
+    if (!head) continue;
+    const { method, path, body } = head.request;
+    read.push({ ...file, request: head.request, hashes: [head.hash, sha256(requestText(path, body, method))] });
+  }
+  return read;
+}
+
+function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]): Error {
+  const asked = JSON.parse(key.text) as RecordedRequest;
+  let nearest: { path: string; found: Difference[] } | undefined;
+  for (const { path, request } of files) {
+    const found = differences(request, asked);
+    if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
+  }
+  const what = `no cassette in ${folder} fits ${asked.method} ${asked.path}`;
+  if (!nearest) return usageError(what, 'record the request first: --record <dir>');
+  const lines = describeDifferences(nearest.found);
+  return usageError(
+    `${what}; the nearest is ${basename(nearest.path)}: ${lines.join('; ')}`,
+    `record it: --record <dir>`,
+  );
+}

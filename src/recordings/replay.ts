@@ -1,0 +1,145 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, HttpRequest } from '../transport/types.ts';
+import { type Ended, parseLine, readLines, type RecordingLine } from './format.ts';
+import { describeRequest } from './request-key.ts';
+import { openIndex } from './recording-index.ts';
+
+/** How recordings are played. */
+export interface ReplayOptions {
+  /** 1: as it was, 2: twice as fast, 0: at once. */
+  speed: number;
+  /** Monotonic clock, ms. */
+  elapsed: () => number;
+  /** Waits; rejects when the signal aborts. */
+  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+}
+
+/**
+ * Answers requests from the recordings of a folder, chunk for chunk and in time: nothing is sent. The exchange throws
+ * GatewayError usage where no recording fits, bad-reply where one cannot be read. `base` is what the paths of the service
+ * begin behind.
+ */
+export async function openReplay(folder: string, options: ReplayOptions): Promise<(base: URL) => Exchange> {
+  const index = await openIndex(folder);
+  return (base) =>
+    async (request, { signal, onSent }) => {
+      signal.throwIfAborted();
+      const path = await index.take(await describeRequest(request, base));
+      onSent?.();
+      const lines = readRecording(path);
+      const clock = startClock(options, signal);
+      try {
+        const { value: reply } = await lines.next();
+        if (reply?.kind === 'ended' && reply.ended !== 'end') {
+          await clock(reply.delay);
+          throw noReply(reply.ended, request);
+        }
+        if (reply?.kind !== 'reply') throw broken(path, 2);
+        await clock(reply.delay);
+        const { status, headers } = reply;
+        return { status, headers, body: playBody({ path, lines, clock, request }) };
+      } catch (error) {
+        await lines.return(undefined);
+        throw error;
+      }
+    };
+}
+
+interface Playing {
+  path: string;
+  lines: AsyncGenerator<RecordingLine>;
+  clock: (delay: number) => Promise<void>;
+  request: HttpRequest;
+}
+
+async function* playBody({ path, lines, clock, request }: Playing): AsyncGenerator<Uint8Array> {
+  for await (const line of lines) {
+    await clock(line.delay);
+    if (line.kind === 'chunk') yield line.bytes;
+    if (line.kind === 'reply') break;
+    if (line.kind !== 'ended') continue;
+    if (line.ended === 'end') return;
+    throw cutShort(line.ended, request);
+  }
+  throw broken(path, undefined);
+}
+
+/** The lines behind the first. */
+async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
+  let number = 0;
+  for await (const text of readLines(path)) {
+    if (++number === 1 || text === '') continue;
+    const line = parseLine(text);
+    if (!line) throw broken(path, number);
+    yield line;
+  }
+}
+
+/** Waits until so many ms of the recording have passed; a late chunk does not make the next ones late. */
+function startClock({ speed, elapsed, sleep = sleepFor }: ReplayOptions, signal: AbortSignal): Playing['clock'] {
+  const started = elapsed();
+  let due = 0;
+  return async (delay) => {
+    signal.throwIfAborted();
+    if (speed === 0) return;
+    due += delay / speed;
+    const ms = due - (elapsed() - started);
+    if (ms >= 1) await sleep(ms, signal);
+  };
+}
+
+async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
+}
+
+type Loss = Exclude<Ended, 'end'>;
+
+const lossReasons = {
+  cut: 'the connection was closed',
+  reset: 'the connection was reset (ECONNRESET)',
+  left: 'the recording ends here',
+};
+
+function causeOf(ended: Loss): Error {
+  const code = ended === 'reset' ? 'ECONNRESET' : 'UND_ERR_SOCKET';
+  return Object.assign(new Error(lossReasons[ended]), { code });
+}
+
+/** The same failure as when it was recorded; who left then finds nothing more now. */
+function cutShort(ended: Loss, request: HttpRequest): GatewayError {
+  return new GatewayError('incomplete', `the reply was cut: ${lossReasons[ended]}`, {
+    sent: 'yes',
+    retryable: true,
+    request: placeOf(request),
+    cause: causeOf(ended),
+  });
+}
+
+/** The connection was lost before the head of the reply. */
+function noReply(ended: Loss, request: HttpRequest): GatewayError {
+  return new GatewayError('no-reply', `no reply was recorded: ${lossReasons[ended]}`, {
+    hint: 'the recorded exchange may have been billed, this replay was not',
+    sent: 'yes',
+    retryable: false,
+    request: placeOf(request),
+    cause: causeOf(ended),
+  });
+}
+
+function placeOf({ method = 'POST', url }: HttpRequest): string {
+  return `${method} ${url.origin}${url.pathname}`;
+}
+
+function broken(path: string, line: number | undefined): GatewayError {
+  const where = line === undefined ? 'it has no end' : `line ${line} is none of a cassette`;
+  return new GatewayError('bad-reply', `cannot replay ${path}: ${where}`, {
+    hint: 'record it again',
+    sent: 'no',
+    billed: 'no',
+    retryable: false,
+  });
+}

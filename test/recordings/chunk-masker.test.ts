@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { createChunkMasker, type TimedChunk } from '../../src/recordings/chunk-masker.ts';
+import { createMasker } from '../../src/settings/redact.ts';
+import { Secret } from '../../src/settings/secret.ts';
+
+const secret = 'canary-7f3a9c51-secret';
+const text = `{"é":"the key ${secret} is wrong","again":"${secret}"}`;
+
+function maskAll(chunks: readonly Uint8Array[]): TimedChunk[] {
+  const masker = createChunkMasker(createMasker([new Secret(secret)]));
+  const pushed = chunks.flatMap((bytes, delay) => masker.push({ bytes, delay }));
+  return [...pushed, ...masker.end()];
+}
+
+test('hides a secret wherever chunks are cut, and keeps every length and delay', () => {
+  const bytes = Buffer.from(text);
+  const hidden = text.replaceAll(secret, '*'.repeat(secret.length));
+  for (let first = 0; first <= bytes.length; first++) {
+    const chunks = [bytes.subarray(0, first), bytes.subarray(first, first + 3), bytes.subarray(first + 3)];
+    const masked = maskAll(chunks);
+    expect(Buffer.concat(masked.map((chunk) => chunk.bytes)).toString()).toBe(hidden);
+    expect(masked.map(({ bytes, delay }) => [bytes.length, delay])).toEqual(
+      chunks.map((chunk, i) => [chunk.length, i]),
+    );
+  }
+});
+
+test('hides a secret that comes byte for byte', () => {
+  const masked = maskAll([...Buffer.from(text)].map((byte) => Buffer.from([byte])));
+  expect(Buffer.concat(masked.map(({ bytes }) => bytes)).toString()).not.toContain(secret.slice(0, 6));
+});
+
+test('holds no more back than may still be the beginning of a secret', () => {
+  const masker = createChunkMasker(createMasker([new Secret(secret)]));
+  const released = Array.from({ length: 100 }, () => masker.push({ bytes: Buffer.from('abc'), delay: 0 })).flat();
+  expect(released.length).toBeGreaterThan(80);
+});
+
+test('without secrets every chunk goes through at once, as it is', () => {
+  const masker = createChunkMasker(createMasker([]));
+  const chunk = { bytes: Buffer.from('abc'), delay: 1 };
+  expect(masker.push(chunk)).toEqual([chunk]);
+  expect(masker.end()).toEqual([]);
+});

@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openRecorder, type Recorder } from '../../src/recordings/recorder.ts';
+import type { RecorderOptions } from '../../src/recordings/recording-writer.ts';
+import type { Exchange, HttpReply, HttpRequest } from '../../src/transport/types.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+export const base = new URL('http://127.0.0.1:9/');
+
+/** A request of the messages format with a body of one's own. */
+export function messagesRequest(body: object | string = { model: 'm', n: 1 }): HttpRequest {
+  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const headers = { 'x-api-key': 'not-kept' };
+  return { url: new URL('/v1/messages', base), headers, body: { segments: [bytes], bytes: bytes.length } };
+}
+
+/** A step of a body: bytes, a wait by the test's clock (ms), or what it fails with. */
+export type BodyStep = string | Uint8Array | number | Error;
+
+/** A clock that goes on only when it is told to. */
+export function createClock(): { elapsed: () => number; pass: (ms: number) => void } {
+  let now = 1000;
+  return { elapsed: () => now, pass: (ms) => void (now += ms) };
+}
+
+/** An exchange that answers with the next of the given bodies. */
+export function answers(pass: (ms: number) => void, ...bodies: readonly (readonly BodyStep[])[]): Exchange {
+  const queue = [...bodies];
+  return async (): Promise<HttpReply> => {
+    const steps = queue.shift() ?? [];
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const step of steps) {
+        if (step instanceof Error) throw step;
+        if (typeof step === 'number') pass(step);
+        else yield Buffer.from(step);
+      }
+    }
+    pass(7.4);
+    return { status: 200, headers: { 'content-type': 'text/plain', 'set-cookie': 'session=1' }, body: body() };
+  };
+}
+
+const noMask = { hide: (text: string) => text, reach: 0 };
+
+/** A recorder with a folder of its own. */
+export async function recorderFor(
+  options: Partial<RecorderOptions> & Pick<RecorderOptions, 'elapsed'>,
+): Promise<{ recorder: Recorder; folder: string }> {
+  const folder = options.folder ?? join(scratchFolder(), 'made');
+  const onFailure = (error: unknown): never => {
+    throw error;
+  };
+  return { recorder: await openRecorder({ mask: noMask, onFailure, ...options, folder }), folder };
+}
+
+/** The files of a folder with their lines, in order of their names. */
+export function cassettesIn(folder: string): { name: string; lines: unknown[] }[] {
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => ({ name, lines: parsedLines(join(folder, name)) }));
+}
+
+function parsedLines(path: string): unknown[] {
+  const text = readFileSync(path, 'utf8');
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+/** Reads a body to its end: the chunks, and what it failed with. */
+export async function readBody({ body }: HttpReply): Promise<{ chunks: string[]; error: unknown }> {
+  const chunks: string[] = [];
+  try {
+    for await (const chunk of body) chunks.push(Buffer.from(chunk).toString('latin1'));
+    return { chunks, error: undefined };
+  } catch (error) {
+    return { chunks, error };
+  }
+}
+
+/** A signal that nobody aborts. */
+export const calm = { signal: new AbortController().signal };

@@ -1,0 +1,61 @@
+import { assert, oneof, property, uint8Array } from 'fast-check';
+import { expect, test } from 'vitest';
+import { encodeHead, encodeLine, parseHead, parseLine } from '../../src/recordings/format.ts';
+import type { RecordingLine } from '../../src/recordings/format.ts';
+import { anyText } from '../helpers/any-text.ts';
+
+test.each<[string, RecordingLine, string]>([
+  [
+    'the head of a reply',
+    { kind: 'reply', status: 200, headers: { 'content-type': 'text/plain' }, delay: 12 },
+    '{"status":200,"headers":{"content-type":"text/plain"},"delay":12}',
+  ],
+  ['text', { kind: 'chunk', bytes: Buffer.from('é\n'), delay: 3 }, String.raw`{"delay":3,"text":"é\n"}`],
+  ['half a character', { kind: 'chunk', bytes: Buffer.from([0xc3]), delay: 0 }, '{"delay":0,"base64":"ww=="}'],
+  ['an end', { kind: 'ended', ended: 'reset', delay: 1 }, '{"ended":"reset","delay":1}'],
+])('writes and reads %s', (_name, line, text) => {
+  expect(encodeLine(line)).toBe(`${text}\n`);
+  expect(parseLine(text)).toEqual(line);
+});
+
+test('leaves out whatever else an object carries', () => {
+  const line = { kind: 'ended', ended: 'end', delay: 1, key: 'secret' } as RecordingLine;
+  expect(encodeLine(line)).toBe('{"ended":"end","delay":1}\n');
+});
+
+test('keeps every byte of every chunk', () => {
+  const content = oneof(
+    uint8Array(),
+    anyText.map((text) => Buffer.from(text)),
+  );
+  assert(
+    property(content, (bytes) => {
+      const line = parseLine(encodeLine({ kind: 'chunk', bytes, delay: 0 }).trimEnd());
+      expect(line?.kind === 'chunk' && Buffer.compare(line.bytes, bytes)).toBe(0);
+    }),
+  );
+});
+
+test.each([
+  ['no JSON', '{"delay":'],
+  ['no object', '[1]'],
+  ['a delay that goes back', '{"delay":-1,"text":"x"}'],
+  ['an unknown end', '{"ended":"maybe","delay":0}'],
+  ['a status that is none', '{"status":99,"headers":{},"delay":0}'],
+  ['no headers', '{"status":200,"delay":0}'],
+  ['nothing known', '{"delay":1}'],
+])('does not take %s for a line', (_name, text) => {
+  expect(parseLine(text)).toBeUndefined();
+});
+
+test('reads the first line, and nothing else as one', () => {
+  const request = '{"body":{"a":1},"method":"POST","path":"/v1/messages"}';
+  expect(parseHead(encodeHead('abc', request))).toEqual({
+    cassette: 1,
+    hash: 'abc',
+    request: { method: 'POST', path: '/v1/messages', body: { a: 1 } },
+  });
+  for (const text of ['', '{"cassette":2,"hash":"abc","request":{}}', '{"cassette":1,"hash":"abc"}']) {
+    expect(parseHead(text)).toBeUndefined();
+  }
+});

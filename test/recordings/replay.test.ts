@@ -1,0 +1,180 @@
+import { appendFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openReplay } from '../../src/recordings/replay.ts';
+import {
+  answers,
+  base,
+  type BodyStep,
+  calm,
+  createClock,
+  messagesRequest,
+  readBody,
+  recorderFor,
+} from './exchange-under-test.ts';
+
+/** A folder with one recording for each body; equal requests unless said otherwise. */
+async function recorded(bodies: readonly (readonly BodyStep[])[], requests: readonly object[] = []): Promise<string> {
+  const { elapsed, pass } = createClock();
+  const { recorder, folder } = await recorderFor({ elapsed });
+  const exchange = recorder.record(answers(pass, ...bodies), base);
+  for (const index of bodies.keys()) await readBody(await exchange(messagesRequest(requests[index]), calm));
+  return folder;
+}
+
+/** Plays without waiting; the waits that there would be are noted. */
+async function play(folder: string, speed = 1) {
+  const { elapsed, pass } = createClock();
+  const waits: number[] = [];
+  const sleep = async (ms: number): Promise<void> => {
+    waits.push(Math.round(ms));
+    pass(ms);
+  };
+  const exchange = (await openReplay(folder, { speed, elapsed, sleep }))(base);
+  return { ask: (body?: object) => exchange(messagesRequest(body), calm), waits, pass };
+}
+
+const text = async (reply: Promise<Parameters<typeof readBody>[0]>): Promise<string> =>
+  (await readBody(await reply)).chunks.join('|');
+
+describe('the same reply', () => {
+  const steps = ['a', 10, 'é\u2028\n', 0, Buffer.from([0xc3]), Buffer.from([0xa9]), 30, '{"x":"y"}'];
+
+  test('comes chunk for chunk, with status and headers', async () => {
+    const { ask } = await play(await recorded([steps]));
+    const reply = await ask();
+    expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain' } });
+    const chunks = steps.filter((step) => typeof step !== 'number').map((step) => Buffer.from(step).toString('latin1'));
+    expect(await readBody(reply)).toEqual({ chunks, error: undefined });
+  });
+
+  test.each([
+    [1, [7, 10, 30]],
+    [2, [4, 5, 15]],
+    [0, []],
+  ])('comes in time at speed %d', async (speed, expected) => {
+    const { ask, waits } = await play(await recorded([steps]), speed);
+    await readBody(await ask());
+    expect(waits).toEqual(expected);
+  });
+
+  test('does not come later because one chunk was taken late', async () => {
+    const { ask, waits, pass } = await play(await recorded([['a', 10, 'b', 10, 'c']]));
+    for await (const chunk of (await ask()).body) if (Buffer.from(chunk).toString() === 'a') pass(15);
+    expect(waits).toEqual([7, 5]);
+  });
+
+  test.each([
+    ['UND_ERR_SOCKET', 'the reply was cut: the connection was closed'],
+    ['ECONNRESET', 'the reply was cut: the connection was reset (ECONNRESET)'],
+  ])('ends as it ended: %s', async (code, message) => {
+    const { ask } = await play(await recorded([['a', Object.assign(new Error('gone'), { code })]]));
+    const { chunks, error } = await readBody(await ask());
+    expect(chunks).toEqual(['a']);
+    expect(error).toMatchObject({ class: 'incomplete', message, cause: { code } });
+  });
+});
+
+test('answers equal requests in the recorded order, and the last one again and again', async () => {
+  const folder = await recorded(Array.from({ length: 12 }, (_, index) => [String(index)]));
+  const { ask } = await play(folder);
+  const got: string[] = [];
+  for (let i = 0; i < 14; i++) got.push(await text(ask()));
+  expect(got).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '11', '11']);
+});
+
+test('gives each of many requests at once its own', async () => {
+  const { ask } = await play(await recorded([['a'], ['b'], ['c']]));
+  expect((await Promise.all([text(ask()), text(ask()), text(ask())])).toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+test('finds a cassette that was renamed, or whose request was changed by hand', async () => {
+  const folder = await recorded([['a']]);
+  const [name = ''] = readdirSync(folder);
+  renameSync(join(folder, name), join(folder, 'login.jsonl'));
+  const { ask } = await play(folder);
+  expect(await text(ask())).toBe('a');
+  writeFileSync(
+    join(folder, 'login.jsonl'),
+    readFileSync(join(folder, 'login.jsonl'), 'utf8').replace('"n":1', '"n":99'),
+  );
+  const changed = await play(folder);
+  expect(await text(changed.ask({ n: 99, model: 'm' }))).toBe('a');
+});
+
+describe('a request with no cassette', () => {
+  const known = [
+    { model: 'm', messages: [{ role: 'user', content: 'one' }] },
+    { model: 'm', messages: [{ role: 'user', content: `${'long '.repeat(50)}tail` }], stream: true },
+  ];
+
+  test.each<[string, object, string[]]>([
+    [
+      'one word',
+      { model: 'm', messages: [{ role: 'user', content: 'two' }] },
+      ['body.messages.0.content: recorded "one", asked "two"'],
+    ],
+    ['what is missing', { model: 'm' }, ['body.messages: recorded [{"content":"one","role":"user"}], asked nothing']],
+    [
+      'the place where long texts part',
+      { model: 'm', messages: [{ role: 'user', content: `${'long '.repeat(50)}end` }], stream: true },
+      ['body.messages.0.content: recorded …', 'long tail", asked …', 'long end"'],
+    ],
+  ])('names the nearest and %s', async (_name, body, expected) => {
+    const folder = await recorded([['a'], ['b']], known);
+    const { ask } = await play(folder);
+    const error: unknown = await ask(body).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
+    const { message } = error as Error;
+    expect(message).toContain(`no cassette in ${folder} fits POST /v1/messages; the nearest is messages-m-`);
+    for (const part of expected) expect(message).toContain(part);
+  });
+
+  test('names five differences at most', async () => {
+    const { ask } = await play(await recorded([['a']], [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 }]));
+    await expect(ask({})).rejects.toThrow(/body\.a: .*body\.e: .*; and 2 more$/);
+  });
+});
+
+test('says what to do where nothing is recorded', async () => {
+  const options = { speed: 1, elapsed: () => 0 };
+  const facts = { class: 'usage', details: { hint: 'record into it first: --record <dir>' } };
+  await expect(openReplay('/no/such/folder', options)).rejects.toMatchObject(facts);
+  const { folder } = await recorderFor({ elapsed: () => 0 });
+  await expect(openReplay(folder, options)).rejects.toMatchObject(facts);
+});
+
+test('waits no longer when the signal aborts', async () => {
+  const folder = await recorded([['a', 1_000_000, 'b']]);
+  const stop = new AbortController();
+  const exchange = (await openReplay(folder, { speed: 1, elapsed: () => performance.now() }))(base);
+  const { body } = await exchange(messagesRequest(), stop);
+  const reading = readBody({ status: 200, headers: {}, body });
+  stop.abort(new Error('enough'));
+  expect((await reading).error).toBe(stop.signal.reason);
+});
+
+describe('a cassette that is broken is a bad reply', () => {
+  test.each<[string, (text: string) => string, string]>([
+    ['without an end', (all) => all.slice(0, all.lastIndexOf('{"ended"')), 'it has no end'],
+    ['with a line that is none', (all) => all.replace('"text":"a"', '"text":'), 'line 3 is none of a cassette'],
+    ['without a head', (all) => `${all.split('\n')[0]}\n{"delay":0,"text":"a"}\n`, 'line 2 is none of a cassette'],
+  ])('%s', async (_name, change, reason) => {
+    const folder = await recorded([['a']]);
+    const path = join(folder, readdirSync(folder)[0] ?? '');
+    writeFileSync(path, change(readFileSync(path, 'utf8')));
+    const { ask } = await play(folder);
+    const thrown: unknown = await ask().then(
+      async (reply) => (await readBody(reply)).error,
+      (error: unknown) => error,
+    );
+    expect(thrown).toMatchObject({ class: 'bad-reply', message: `cannot replay ${path}: ${reason}` });
+  });
+
+  test('but a line of white space at its end is none', async () => {
+    const folder = await recorded([['a']]);
+    appendFileSync(join(folder, readdirSync(folder)[0] ?? ''), '\n');
+    const { ask } = await play(folder);
+    expect(await text(ask())).toBe('a');
+  });
+});

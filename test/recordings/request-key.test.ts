@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { describeRequest } from '../../src/recordings/request-key.ts';
+import { segmentBody } from '../../src/transport/body.ts';
+import type { HttpRequest } from '../../src/transport/types.ts';
+import { createUpload } from '../../src/upload.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+
+const base = new URL('https://gateway.example/prefix/');
+
+function request(body: string | Uint8Array, url = 'https://gateway.example/prefix/v1/messages'): HttpRequest {
+  const bytes = Buffer.from(body);
+  return { url: new URL(url), headers: {}, body: { segments: [bytes], bytes: bytes.length } };
+}
+
+const hashOf = async (made: HttpRequest, at = base): Promise<string> => (await describeRequest(made, at)).hash;
+
+describe('equal requests have equal hashes', () => {
+  const photo = Buffer.alloc(5000, 'photo');
+  const inline = (bytes: Buffer) => JSON.stringify({ data: bytes.toString('base64') });
+  const file = join(scratchFolder(), 'photo.png');
+  writeFileSync(file, photo);
+  const upload = (source: ReturnType<typeof createUpload>): HttpRequest => ({
+    ...request(''),
+    body: segmentBody({ data: source }),
+  });
+  const short = Buffer.from('short');
+
+  test.each<[string, HttpRequest, HttpRequest]>([
+    ['whatever the order of members', request('{"a":{"c":1,"b":2},"d":3}'), request('{"d":3,"a":{"b":2,"c":1}}')],
+    ['whatever the white space', request('{"a":[1,2]}'), request('{\n "a": [ 1, 2 ]\n}')],
+    ['however characters are escaped', request('{"a":"é/"}'), request(String.raw`{"a":"\u00e9\/"}`)],
+    [
+      'in whatever order the query stands',
+      request('{}', 'https://gateway.example/prefix/v1/messages?beta=true&alt=sse'),
+      request('{}', 'https://gateway.example/prefix/v1/messages?alt=sse&beta=true'),
+    ],
+    [
+      'whatever key stands in the query',
+      request('{}', 'https://gateway.example/prefix/v1beta/models/m:generateContent?key=one&alt=sse'),
+      request('{}', 'https://gateway.example/prefix/v1beta/models/m:generateContent?alt=sse&key=two'),
+    ],
+    ['uploaded from a file or written inline', upload(createUpload(file, photo.length)), request(inline(photo))],
+    ['uploaded from memory or written inline', upload(createUpload(photo)), request(inline(photo))],
+    ['also when the upload is short', upload(createUpload(short)), request(inline(short))],
+    ['also when it is no JSON', request('not json'), request('not json')],
+  ])('%s', async (_name, one, other) => {
+    expect(await hashOf(one)).toBe(await hashOf(other));
+  });
+
+  test('behind whatever base URL', async () => {
+    const elsewhere = request('{}', 'http://127.0.0.1:8787/v1/messages');
+    expect(await hashOf(elsewhere, new URL('http://127.0.0.1:8787'))).toBe(await hashOf(request('{}')));
+  });
+});
+
+test.each<[string, HttpRequest]>([
+  ['another text', request('{"a":"x"}')],
+  ['another type', request('{"a":"1"}')],
+  ['another path', request('{"a":1}', 'https://gateway.example/prefix/v1beta/models/m:generateContent')],
+  ['another query', request('{"a":1}', 'https://gateway.example/prefix/v1/messages?beta=true')],
+  ['a list in another order', request('{"a":[1,2]}')],
+  ['no JSON', request('{"a":1')],
+  ['bytes that are no UTF-8', request(Buffer.from([0x22, 0xff, 0x22]))],
+])('%s is another request', async (_name, other) => {
+  const usual = ['{"a":1}', '{"a":[2,1]}'].map((body) => hashOf(request(body)));
+  expect(await Promise.all(usual)).not.toContain(await hashOf(other));
+});
+
+test('shows a long upload by its size and by the digest that sha256sum gives', async () => {
+  const bytes = Buffer.alloc(3000, 7);
+  const { text, label } = await describeRequest(
+    { ...request(''), body: segmentBody({ model: 'some/model v1', data: createUpload(bytes) }) },
+    base,
+  );
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  expect(JSON.parse(text)).toEqual({
+    method: 'POST',
+    path: '/v1/messages',
+    body: { data: `<3000 bytes, sha256 ${digest}>`, model: 'some/model v1' },
+  });
+  expect(label).toBe('messages-some-model-v1');
+});
+
+test.each([600, 100_000])('takes JSON that is nested %d deep for plain bytes', async (depth) => {
+  const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+  const { text } = await describeRequest(request(deep), base);
+  expect((JSON.parse(text) as { body: string }).body).toMatch(
+    new RegExp(`^<${2 * depth} bytes, sha256 [0-9a-f]{64}>$`),
+  );
+});
+
+test('names the file that cannot be read', async () => {
+  const gone = { ...request(''), body: segmentBody({ data: createUpload('/no/such/photo.png', 3000) }) };
+  await expect(describeRequest(gone, base)).rejects.toMatchObject({
+    class: 'usage',
+    message: 'cannot read /no/such/photo.png (ENOENT)',
+  });
+});

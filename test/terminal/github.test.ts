@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { createCiGuard, isReadByCi } from '../../src/terminal/github.ts';
+
+const hidden = '\u200b';
+
+test.each([
+  ['a command', '::error::x', `${hidden}::error::x`],
+  ['one behind blanks', 'a\n \t::stop-commands::x', `a\n \t${hidden}::stop-commands::x`],
+  ['one behind a lone carriage return', 'a\r::x', `a\r${hidden}::x`],
+  ['one of the old form', 'text ##[error]x', `text ##${hidden}[error]x`],
+  ['one of the old form with more hashes', '###[x', `###${hidden}[x`],
+  ['colons within a line', 'a ::error::x', 'a ::error::x'],
+  ['hashes without a bracket', '## a #[x] ##a[', '## a #[x] ##a['],
+  ['hashes of two lines', '#\n#[x', '#\n#[x'],
+  ['nothing of the kind', 'plain', 'plain'],
+])('%s', (_name, text, safe) => {
+  expect(createCiGuard()(text)).toBe(safe);
+  const byCharacters = createCiGuard();
+  expect(Array.from(text, (character) => byCharacters(character)).join('')).toBe(safe);
+});
+
+test.each([
+  [{ GITHUB_ACTIONS: 'true' }, {}, true],
+  [{ GITHUB_ACTIONS: 'true' }, { isFile: false }, true],
+  [{ GITHUB_ACTIONS: 'true' }, { isFile: true }, false],
+  [{ GITHUB_ACTIONS: 'false' }, {}, false],
+  [{}, {}, false],
+])('with %j and %j a runner reads along: %s', (env, output, expected) => {
+  expect(isReadByCi(env, output)).toBe(expected);
+});

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createApp } from '../../gateway/app.ts';
-import { everyCommand } from '../../gateway/faults/fault.ts';
-import { faultRows } from '../../gateway/faults/table.ts';
+
+import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
 import type { ServedHeaderNames } from '../../gateway/types.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
 import { guard } from './http/guard.ts';
@@ -17,7 +18,7 @@ export interface AppOptions {
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
-  /** Only the paths, headers, versions and fields of spec.md, nothing that real clients do beyond it. */
+  /** Only the paths, headers, versions and fields of the specification, nothing that real clients do beyond it. */
   specOnly?: boolean | undefined;
   /** Fields and models that are not known are refused, not ignored or answered by a local model. */
   refuseUnknown?: boolean | undefined;
@@ -54,7 +55,7 @@ interface Settings extends AppOptions {
 
 const defaultMaxBody = 128 * 2 ** 20;
 
-/** The local gateway as a `node:http` request listener, not listening yet: both formats of spec.md, and GET /healthz. */
+/** The local gateway as a `node:http` request listener, not listening yet: both formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
   const { everyPath = false, refuseUnknown = specOnly, pace, faultDelay, varied } = options;
@@ -155,8 +156,4 @@ function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf('?');
   if (mark === -1) return { path: target, query: new URLSearchParams() };
   return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,9 +2,11 @@ import type { Command } from 'commander';
 import { createApp } from '../../gateway/app.ts';
 
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
-import { inUrl, listen } from '../../gateway/listen.ts';
+import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
-import type { ServedHeaderNames } from '../../gateway/types.ts';
+import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
+import { shellWord } from '../../shell-word.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
 import { usageError } from '../../errors.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
@@ -12,9 +14,7 @@ import { serveFlags } from '../../cli/flags/serve.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { runServed } from './run.ts';
-import { openSource } from './source.ts';
-import { announce, logLine } from './tell.ts';
-import type { SourceFlags } from './upstream.ts';
+import { openSource, type SourceFlags } from './source.ts';
 
 /** Flags of `serve`, as they were typed. */
 interface ServeFlags extends SourceFlags {
@@ -142,4 +142,36 @@ function parseServedNames(text: string | undefined): ServedHeaderNames {
     );
   }
   return { apiKey: apiKey || undefined, version: version || undefined };
+}
+
+/** The URL and what to paste; with `--json` one document for scripts. */
+async function announce(
+  { url, port }: Listening,
+  variables: Record<string, string>,
+  { context, name }: { context: Context; name: string | undefined },
+): Promise<void> {
+  const { io, root, report, ui } = context;
+  if (root.json) {
+    const document = {
+      schema: 'gateway-cli/serve@1',
+      ok: true,
+      url,
+      port,
+      apiKey: variables['GATEWAY_API_KEY'],
+      env: variables,
+    };
+    report.printed = true;
+    await io.stdout.write(jsonLine(document));
+    return;
+  }
+  const words = Object.entries(variables).map(([name, value]) => `${name}=${shellWord(value)}`);
+  await io.stdout.write(`export ${words.join(' ')}\n`);
+  const who = name === undefined ? 'the local gateway' : `the local gateway (${name})`;
+  await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);
+}
+
+/** One line a request: nothing of headers, queries or bodies. */
+function logLine({ method, path, status, model, durationMs, bytes, note }: LogEntry): string {
+  const words = [method, path, status, model, `${Math.round(durationMs)} ms`, `${bytes} B`, note && `(${note})`];
+  return words.filter((word) => word !== undefined && word !== '').join(' ');
 }

@@ -8,15 +8,15 @@ import type { Answerer, Call, Operation, Path, RequestContext } from './types.ts
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Only what the specification has is accepted. */
-  specOnly: boolean;
+  /** Only the paths, headers, versions and fields of the specification, nothing that real clients do beyond it. */
+  specOnly?: boolean | undefined;
   /** Fields and models that are not known are refused, as the services do it: for callers that see no log. */
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
   pace?: number | undefined;
   /** Equal requests without a seed get different pictures, as from a real model: for `image gen -n 4 --offline`. */
   varied?: boolean | undefined;
-  /** Wait of the slow faults, ms. */
+  /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ const exchanges = {
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineAnswerer({
-  specOnly,
+  specOnly = false,
   refuseUnknown = specOnly,
   pace = 0,
   varied = false,

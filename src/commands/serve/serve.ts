@@ -7,7 +7,7 @@ import { createKey } from '../../gateway/offline.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
-import { usageError } from '../../errors.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
@@ -82,7 +82,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     elapsed: context.io.elapsed,
   });
   const port = flags.port ?? (words.length > 0 ? 0 : defaultPort);
-  const gateway = await listen(app, { port, host });
+  const gateway = await listen(app, { port, host }).catch(hintAtAddress);
   context.atEnd(() => gateway.close(drainMs));
   context.patience.ms = drainMs + 1000;
   if (!gateway.isLoopback) await warnOfNetwork(gateway.url, flags, context);
@@ -96,6 +96,20 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   if (words.length > 0) return runServed(words, { variables, context });
   await announce(gateway, variables, { context, name: source?.name });
   await untilAborted(context.signal);
+}
+
+const addressHints: Record<string, string> = {
+  EADDRINUSE: '--port 0 picks a free port',
+  // Ports below 1024 are the administrator's.
+  EACCES: 'take a --port above 1023, or --port 0 for a free one',
+  EADDRNOTAVAIL: '--host 127.0.0.1 is this machine',
+};
+
+/** Says what to type where the address cannot be had. */
+function hintAtAddress(error: unknown): never {
+  if (!(error instanceof GatewayError)) throw error;
+  const hint = addressHints[codeOf(error) ?? ''];
+  throw error.but({ hint: hint ?? 'check --host: it takes an address of this machine, such as 127.0.0.1' });
 }
 
 async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }: Context): Promise<void> {

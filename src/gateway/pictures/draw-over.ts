@@ -1,6 +1,6 @@
 import { createRandom } from '../models/random.ts';
 import { createPicture, type Colour, type Picture } from '../../images/pixels/picture.ts';
-import { paintCastle, paintHouse, paintLighthouse, type Place } from './scene/buildings.ts';
+import { box, paintCastle, paintHouse, paintLighthouse, type Place } from './scene/buildings.ts';
 import { paintLabel } from './scene/label.ts';
 import { chooseMood } from './scene/mood.ts';
 import type { Scene } from './scene/sky.ts';
@@ -55,24 +55,10 @@ export function drawOver(picture: Picture, instruction: string, seed: string): {
   const balloon = found.length === 0;
   if (balloon)
     paintBalloon(scene, { x: width * random.between(0.3, 0.7), y: height * 0.72, height: unit * 0.5 }, colour);
-  else if (colour) tint(copy, colour);
+  else if (colour) fillPolygon(copy, box(-1, -1, width + 1, height + 1), { colour, alpha: 0.18 });
   paintLabel(copy);
   return {
     picture: copy,
     caption: `${balloon ? 'a balloon' : found.map(([, name]) => name).join(', ')} drawn over it`,
   };
-}
-
-function tint(picture: Picture, colour: Colour): void {
-  const { width, height } = picture;
-  fillPolygon(
-    picture,
-    [
-      [-1, -1],
-      [width + 1, -1],
-      [width + 1, height + 1],
-      [-1, height + 1],
-    ],
-    { colour, alpha: 0.18 },
-  );
 }

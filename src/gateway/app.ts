@@ -1,34 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
 import { guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
 import { findRoute, formatOf, type Route } from './http/route.ts';
 import { isTaken, sendReply } from './http/send.ts';
-import { createOfflineAnswerer } from './offline-answerer.ts';
+import { createOfflineAnswerer, type OfflineOptions } from './offline-answerer.ts';
 import { Problem, problemReply } from './problem.ts';
 import type { Answerer, Call, LogEntry, Reply, ServedHeaderNames } from './types.ts';
 
 /** What a gateway serves, and to whom. */
-export interface AppOptions {
+export interface AppOptions extends OfflineOptions {
   /** The key callers must show; without one anybody on this machine is answered. */
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
-  /** Only the paths, headers, versions and fields of spec.md, nothing that real clients do beyond it. */
-  specOnly?: boolean | undefined;
-  /** Fields and models that are not known are refused, not ignored or answered by a local model. */
-  refuseUnknown?: boolean | undefined;
   /** Every path leads to who answers, and every method. */
   everyPath?: boolean | undefined;
-  /** Wait between the deltas of a stream, ms. */
-  pace?: number | undefined;
-  /** Equal requests without a seed get different pictures. */
-  varied?: boolean | undefined;
-  /** How long `fault-slow` waits, ms (default 10 s). */
-  faultDelay?: number | undefined;
   /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
   hosts?: readonly string[] | undefined;
   /** Largest request body, bytes (default 128 MiB). */
@@ -54,11 +45,10 @@ interface Settings extends AppOptions {
 
 const defaultMaxBody = 128 * 2 ** 20;
 
-/** The local gateway as a `node:http` request listener, not listening yet: both formats of spec.md, and GET /healthz. */
+/** The local gateway as a `node:http` request listener, not listening yet: both formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
-  const { everyPath = false, refuseUnknown = specOnly, pace, faultDelay, varied } = options;
-  const answer = options.answer ?? createOfflineAnswerer({ specOnly, refuseUnknown, pace, faultDelay, varied });
+  const { everyPath = false, answer = createOfflineAnswerer(options) } = options;
   const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
   const settings: Settings = { ...options, ...taken, elapsed, answer };
   return (request, response) => void serve(request, response, settings);
@@ -155,8 +145,4 @@ function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf('?');
   if (mark === -1) return { path: target, query: new URLSearchParams() };
   return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -92,22 +92,8 @@ const reasons: Record<string, string> = {
   EACCES: 'permission denied',
   ENOTFOUND: 'there is no such host',
 };
-const hints: Record<string, string> = {
-  EADDRINUSE: '--port 0 picks a free port',
-  // Ports below 1024 are the administrator's.
-  EACCES: 'take a --port above 1023, or --port 0 for a free one',
-  EADDRNOTAVAIL: '--host 127.0.0.1 is this machine',
-};
-
 function cannotListen(error: unknown, address: string): GatewayError {
   const code = codeOf(error);
-  return new GatewayError(
-    'not-sent',
-    `cannot listen on ${address}: ${reasons[code ?? ''] ?? code ?? 'unknown reason'}`,
-    {
-      hint: hints[code ?? ''] ?? 'check --host: it takes an address of this machine, such as 127.0.0.1',
-      cause: error,
-      retryable: false,
-    },
-  );
+  const reason = reasons[code ?? ''] ?? code ?? 'unknown reason';
+  return new GatewayError('not-sent', `cannot listen on ${address}: ${reason}`, { cause: error, retryable: false });
 }

@@ -1,31 +1,28 @@
 import { createHash } from 'node:crypto';
 import { answerContent, countContent } from './content/exchange.ts';
-import type { Visit } from './faults/fault.ts';
-import { listIgnored } from './fields/ignored.ts';
-import { type Path, Violation } from './fields/violation.ts';
+import { Violation } from './fields/violation.ts';
 import { parseBody } from './http/body.ts';
 import { answerMessages, countMessage } from './messages/exchange.ts';
-import { answerModels } from './models/list.ts';
-import type { Surroundings } from './surroundings.ts';
-import type { Answerer, Call, Operation } from './types.ts';
+import { answerModels } from './models/local.ts';
+import type { Answerer, Call, Operation, Path, RequestContext } from './types.ts';
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Only what spec.md says is accepted. */
-  specOnly: boolean;
+  /** Only the paths, headers, versions and fields of the specification, nothing that real clients do beyond it. */
+  specOnly?: boolean | undefined;
   /** Fields and models that are not known are refused, as the services do it: for callers that see no log. */
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
   pace?: number | undefined;
   /** Equal requests without a seed get different pictures, as from a real model: for `image gen -n 4 --offline`. */
   varied?: boolean | undefined;
-  /** Wait of the slow faults, ms. */
+  /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
 }
 
 const defaultFaultDelay = 10_000;
 
-/** Visits are counted for so many different requests; the oldest are forgotten. */
+/** Attempts are counted for so many different requests; the oldest are forgotten. */
 const countedRequests = 10_000;
 
 const exchanges = {
@@ -38,35 +35,33 @@ const exchanges = {
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineAnswerer({
-  specOnly,
+  specOnly = false,
   refuseUnknown = specOnly,
   pace = 0,
   varied = false,
   faultDelay = defaultFaultDelay,
 }: OfflineOptions): Answerer {
-  const countVisit = createVisitCounter();
+  const countAttempt = createCounter();
   return async (call: Call) => {
     const { format, left, operation } = call;
     if (!isExchange(operation)) return answerModels(call);
     const bytes = await call.readBody();
     const body = parseBody(bytes);
     const id = idOf(call, bytes);
-    const visit = (stream: boolean): Visit => ({ count: countVisit(id), format, stream, delay: faultDelay, left });
-    const variant = varied ? countVisit(`picture ${id}`) : 0;
     const ignored: Path[] = [];
     const notes: string[] = [];
     const ignore = (path: Path): void => void ignored.push(path);
-    const surroundings: Surroundings = {
+    const context: RequestContext = {
       reading: { lenient: !specOnly, ...(!refuseUnknown && { ignore }) },
-      standsIn: !refuseUnknown,
-      tell: (note) => void notes.push(note),
+      fallback: !refuseUnknown,
+      note: (text) => void notes.push(text),
       pace,
       id,
-      variant,
-      visit,
+      variant: varied ? countAttempt(`picture ${id}`) : 0,
+      attempt: (stream) => ({ count: countAttempt(id), format, stream, delay: faultDelay, left }),
     };
     try {
-      const reply = await exchanges[operation](call, body, surroundings);
+      const reply = await exchanges[operation](call, body, context);
       return { ...reply, note: [...notes, ...listIgnored(ignored)].join('; ') || undefined };
     } catch (error) {
       throw error instanceof Violation ? error.toProblem(format) : error;
@@ -79,13 +74,13 @@ function isExchange(operation: Operation): operation is keyof typeof exchanges {
 }
 
 /** Counts how often an id came before. */
-function createVisitCounter(): (id: string) => number {
-  const visits = new Map<string, number>();
+function createCounter(): (id: string) => number {
+  const counts = new Map<string, number>();
   return (id) => {
-    const count = visits.get(id) ?? 0;
-    visits.delete(id);
-    visits.set(id, count + 1);
-    if (visits.size > countedRequests) visits.delete(visits.keys().next().value ?? '');
+    const count = counts.get(id) ?? 0;
+    counts.delete(id);
+    counts.set(id, count + 1);
+    if (counts.size > countedRequests) counts.delete(counts.keys().next().value ?? '');
     return count;
   };
 }
@@ -93,4 +88,23 @@ function createVisitCounter(): (id: string) => number {
 function idOf({ target }: Call, bytes: Buffer): string {
   const path = target.split('?')[0] ?? '';
   return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
+}
+
+/** So many fields are named in the log. */
+const named = 5;
+/** Longest step of a path that the log shows, in characters. */
+const stepLength = 40;
+
+/** What was left out of a body, in words for the log: the names come from the caller, so only plain ones are shown. */
+function listIgnored(paths: readonly Path[]): string[] {
+  if (paths.length === 0) return [];
+  const shown = paths.slice(0, named).map((path) => path.map(plainStep).join('.'));
+  const more = paths.length > named ? ` and ${paths.length - named} more` : '';
+  return [`ignored ${shown.join(', ')}${more}`];
+}
+
+function plainStep(step: string | number): string {
+  return String(step)
+    .slice(0, stepLength)
+    .replaceAll(/[^\w$-]/g, '?');
 }

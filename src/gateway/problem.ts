@@ -7,7 +7,7 @@ export interface ProblemDetails {
   status?: string;
   /** error.type of the messages format where it is not the usual one. */
   type?: string;
-  /** `details` of the content format (wire.md 2). */
+  /** `details` of the content format. */
   details?: JsonObject[];
   headers?: Record<string, string>;
 }
@@ -25,7 +25,7 @@ export class Problem extends Error {
   }
 }
 
-/** RPC name of an HTTP status in the content format (wire.md 2). */
+/** RPC name of an HTTP status in the content format. */
 const contentStatus: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -42,7 +42,7 @@ const contentStatus: Readonly<Record<number, string>> = {
   529: 'UNAVAILABLE',
 };
 
-/** error.type of an HTTP status in the messages format (wire.md 4). */
+/** error.type of an HTTP status in the messages format. */
 const messagesType: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',
@@ -69,7 +69,7 @@ function contentError({ code, message, extra }: Problem): JsonObject {
   return { error: { code, message, status, ...(extra.details && { details: extra.details }) } };
 }
 
-/** The `error` event and the error body share this shape (wire.md 4 and 5). */
+/** The `error` event and the error body share this shape. */
 export function messagesError({ code, message, extra }: Problem, requestId?: string): JsonObject {
   const type = extra.type ?? messagesType[code] ?? (code < 500 ? 'invalid_request_error' : 'api_error');
   return { type: 'error', error: { type, message }, ...(requestId !== undefined && { request_id: requestId }) };

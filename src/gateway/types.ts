@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 
-/** The two formats of spec.md 1; they differ in every error body. */
+/** The two request formats; they differ in every error body. */
 export type Format = 'content' | 'messages';
 
 /** The operations of the specification, what clients ask beside them, and `other` for all else that is passed on. */
@@ -14,7 +14,7 @@ export type Operation =
   | 'models'
   | 'other';
 
-/** How the caller showed its key (spec.md 5). */
+/** How the caller showed its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 
 /** One request that passed the gates: host, route, key, content type. Its body is still to be read. */
@@ -79,4 +79,45 @@ export interface LogEntry {
 export interface ServedHeaderNames {
   apiKey?: string | undefined;
   version?: string | undefined;
+}
+
+/** Keys and indexes from a body down to a value. */
+export type Path = readonly (string | number)[];
+
+/** How a body is read. */
+export interface Reading {
+  /** What clients send beyond the specification is taken too: further fields, and the snake_case names of client libraries. */
+  lenient: boolean;
+  /** Told of what is not known and left out; without it that is refused. */
+  ignore?: ((path: Path) => void) | undefined;
+}
+
+/** What an offline model knows of a request beside its body. */
+export interface RequestContext {
+  reading: Reading;
+  /** Whether a local model answers for a vendor's. */
+  fallback: boolean;
+  /** Adds to what the log says of the request. */
+  note(text: string): void;
+  /** Wait before each delta of a stream, ms. */
+  pace: number;
+  /** Made from the request's bytes alone: equal requests get equal ids. */
+  id: string;
+  /** How often the same request was answered before, where each of them gets a picture of its own; else 0. */
+  variant: number;
+  /** Counts one more attempt at a fault model. */
+  attempt(stream: boolean): Attempt;
+}
+
+/** One request to a fault model. */
+export interface Attempt {
+  /** How often the same request came before. */
+  count: number;
+  format: Format;
+  /** Whether the reply is a stream. */
+  stream: boolean;
+  /** The wait of the slow faults, ms. */
+  delay: number;
+  /** Its signal aborts when the caller leaves. */
+  left: { readonly signal: AbortSignal };
 }

@@ -1,8 +1,8 @@
-import { codeOf } from '../errors.ts';
+import { codeOf, GatewayError, messageOf } from '../errors.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
-import { forwardedHeaders, passedHeaders } from './upstream-headers.ts';
-import { failureProblem } from './upstream-failure.ts';
+import { Problem } from './problem.ts';
 import type { Answerer, Call, Reply } from './types.ts';
+import { forwardedHeaders, passedHeaders } from './upstream-headers.ts';
 
 /** Where a call goes, and what authenticates it there. */
 interface UpstreamAddress {
@@ -38,25 +38,21 @@ const shortBody = 64 * 1024;
 export function createUpstreamAnswerer(options: UpstreamOptions): Answerer {
   return async (call) => {
     const body = await bodyOf(call, options);
-    const timer = startTimer(options.timeoutMs ?? defaultTimeoutMs);
+    // It stops when the head is there: a body may take as long as it flows.
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
     try {
       const request = requestTo(call, body, options);
-      const reply = await options.exchange(request, { signal: AbortSignal.any([call.left.signal, timer.signal]) });
+      const reply = await options.exchange(request, { signal: AbortSignal.any([call.left.signal, late.signal]) });
       return passOn(reply, call);
     } catch (error) {
       if (call.left.signal.aborted) throw error;
-      throw failureProblem(error, { timedOut: timer.signal.aborted, usageStatus: options.usageStatus ?? 502 });
+      if (late.signal.aborted) throw new Problem(504, 'the upstream gateway did not answer in time', notAgain);
+      throw failureProblem(error, options.usageStatus ?? 502);
     } finally {
-      timer.stop();
+      clearTimeout(timer);
     }
   };
-}
-
-/** Stops counting when the head is there: a body may take as long as it flows. */
-function startTimer(ms: number): { signal: AbortSignal; stop(): void } {
-  const control = new AbortController();
-  const timer = setTimeout(() => control.abort(new Error('the time is over')), Math.min(ms, 2 ** 31 - 1));
-  return { signal: control.signal, stop: () => clearTimeout(timer) };
 }
 
 /** The body while it comes, where its length is known and nobody looks at it whole. */
@@ -81,16 +77,10 @@ function requestTo(
   parameters.delete('key');
   return {
     method: call.method,
-    url: withQuery(url, parameters),
+    url: Object.assign(new URL(url), { search: parameters.toString() }),
     headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
     body,
   };
-}
-
-function withQuery(url: URL, parameters: URLSearchParams): URL {
-  const asked = new URL(url);
-  asked.search = parameters.toString();
-  return asked;
 }
 
 function passOn({ status, headers, body }: HttpReply, call: Call): Reply {
@@ -105,4 +95,20 @@ function passOn({ status, headers, body }: HttpReply, call: Call): Reply {
     }
   }
   return reply;
+}
+
+/** Clients of both formats repeat a 502 or 504 by themselves unless they are told not to. */
+const notAgain = { headers: { 'x-should-retry': 'false' } };
+
+/**
+ * An exchange without a reply, as the caller is told of it: 503 where nothing was sent and so nothing billed, else 502.
+ * What may have been billed says that it must not simply be sent again. Anything that is no GatewayError is a bug of
+ * ours, and comes back as it is.
+ */
+function failureProblem(error: unknown, usageStatus: number): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  if (error.class === 'usage') return new Problem(usageStatus, messageOf(error), notAgain);
+  const again = error.class === 'not-sent' && error.details.retryable !== false;
+  const status = error.class === 'not-sent' ? 503 : 502;
+  return new Problem(status, `the upstream gateway gave no reply: ${messageOf(error)}`, again ? {} : notAgain);
 }

@@ -95,7 +95,7 @@ const cases: [string, Answer[]][] = [
   ],
 ];
 
-describe('faults 2d: key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {
+describe('key in --verbose, dumps, crashes, recordings, recovery files, sessions, User-Agent, URL', () => {
   test.each(cases)('%s', async (script, replies) => {
     const server = await serve();
     for (const reply of replies) server.reply(reply);

@@ -5,7 +5,7 @@ import { bash, folder, serve } from './program.ts';
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-describe('faults 2c: a stdout that is closed', () => {
+describe('a stdout that is closed', () => {
   test.each([
     ['text x'],
     ['text x --json'],

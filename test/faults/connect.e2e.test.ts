@@ -24,7 +24,7 @@ function resolving(addresses: readonly string[], ...options: string[]): Record<s
 test.each([
   ['DNS fails', 'http://nope.invalid --allow-http', 'nope.invalid'],
   ['refused', 'http://127.0.0.1:1', 'ECONNREFUSED'],
-])('faults 2a: %s: exit 7, not sent, not billed', async (_name, url, what) => {
+])('%s: exit 7, not sent, not billed', async (_name, url, what) => {
   const ran = await bash(`$CLI text x --json --retries 0 --base-url ${url}`, nowhere);
   expect(ran.code).toBe(7);
   expect(ran.stderr).toMatch(/^gateway-cli: not-sent: cannot connect to [^\n]+\n(?: {2}[^\n]+\n)*$/);
@@ -32,7 +32,7 @@ test.each([
   expect(document(ran.stdout).error).toMatchObject({ class: 'not-sent', sent: 'no', billed: 'no' });
 });
 
-test('faults 2a: refused on every address of a name: each of them is named', async () => {
+test('names each address of a name that refuses on all of them', async () => {
   const env = resolving(['127.0.0.1', '127.0.0.2']);
   const ran = await bash('$CLI text x --retries 0 --base-url http://two.test:1 --allow-http', nowhere, { env });
   expect(ran).toMatchObject({ code: 7, stdout: '' });
@@ -41,7 +41,7 @@ test('faults 2a: refused on every address of a name: each of them is named', asy
   );
 });
 
-test('faults 2a: NODE_TLS_REJECT_UNAUTHORIZED=0 is refused but for loopback: nobody is asked', async () => {
+test('refuses NODE_TLS_REJECT_UNAUTHORIZED=0 but for loopback, and sends nothing', async () => {
   const server = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
   const env = { ...resolving(['127.0.0.1']), NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   const ran = await bash(`$CLI text x --base-url https://gateway.test:${server.port}`, nowhere, { env });
@@ -50,7 +50,7 @@ test('faults 2a: NODE_TLS_REJECT_UNAUTHORIZED=0 is refused but for loopback: nob
   expect(server.connections).toBe(0);
 });
 
-test('faults 2a: http:// with a key: exit 2, and nobody is asked; with --allow-http it works', async () => {
+test('refuses http:// with a key as exit 2 and sends nothing, unless --allow-http is given', async () => {
   const server = await serve();
   const url = `http://gateway.test:${server.port}`;
   const env = resolving(['127.0.0.1']);
@@ -62,7 +62,7 @@ test('faults 2a: http:// with a key: exit 2, and nobody is asked; with --allow-h
   expect(await bash(`$CLI text x --base-url ${url} --allow-http`, nowhere, { env })).toMatchObject({ code: 0 });
 });
 
-test('faults 2a: proxy 407 is exit 7, and its password stays hidden', async () => {
+test('a proxy that answers 407 is exit 7, and its password stays hidden', async () => {
   const proxy = await serve();
   proxy.raw('HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n', cut);
   const env = { https_proxy: proxy.url.replace('://', '://user:hunter22@') };
@@ -73,7 +73,7 @@ test('faults 2a: proxy 407 is exit 7, and its password stays hidden', async () =
   expect(ran.stdout + ran.stderr).not.toContain('hunter22');
 });
 
-test('faults 2a: proxy refused: exit 7, and its password stays hidden', async () => {
+test('a proxy that refuses the connection is exit 7, and its password stays hidden', async () => {
   const env = { https_proxy: 'http://user:hunter22@127.0.0.1:1' };
   const argv = '$CLI text x -v --json --retries 0 --base-url https://gateway.example.invalid';
   const ran = await bash(argv, nowhere, { env });
@@ -86,7 +86,7 @@ test('faults 2a: proxy refused: exit 7, and its password stays hidden', async ()
 test.each([
   ['TLS bad cert', {}],
   ['NODE_TLS_REJECT_UNAUTHORIZED=0', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
-])('faults 2a: %s: a proxy that nobody vouches for is tried once, and not told its password', async (_name, more) => {
+])('%s: a proxy that nobody vouches for is tried once, and not told its password', async (_name, more) => {
   const proxy = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
   const env = { http_proxy: proxy.url.replace('://', '://user:hunter22@'), ...more };
   const ran = await bash('$CLI text x --json --base-url http://gateway.test --allow-http', nowhere, { env });
@@ -96,7 +96,7 @@ test.each([
   expect(proxy.requests).toHaveLength(0);
 });
 
-test('faults 2a: CONNECT fails: what the proxy could not send is tried again', async () => {
+test('retries what a proxy could not send because CONNECT failed', async () => {
   const proxy = await serve();
   proxy.raw('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n', cut);
   proxy.raw('HTTP/1.1 200 Connected\r\n\r\n');
@@ -106,7 +106,7 @@ test('faults 2a: CONNECT fails: what the proxy could not send is tried again', a
   expect([ran.code, document(ran.stdout).attempts]).toEqual([0, 2]);
 });
 
-test('faults 2a: proxy env for loopback: the gateway is asked directly', async () => {
+test('asks a loopback gateway directly, whatever the proxy variables say', async () => {
   const [server, proxy] = [await serve(), await serve()];
   server.reply(ok);
   const env = { http_proxy: proxy.url, https_proxy: proxy.url, HTTP_PROXY: proxy.url };
@@ -114,7 +114,7 @@ test('faults 2a: proxy env for loopback: the gateway is asked directly', async (
   expect(proxy.connections).toBe(0);
 });
 
-test('faults 2a: happy eyeballs: a name whose first address refuses is reached at its second', async () => {
+test('reaches a name at its second address where the first refuses', async () => {
   const server = await serve();
   server.reply(ok);
   // Whatever Node was told.
@@ -123,7 +123,7 @@ test('faults 2a: happy eyeballs: a name whose first address refuses is reached a
   expect(ran).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
 });
 
-test('faults 2a: connect hangs: the deadline ends it, and it was not sent', async () => {
+test('the deadline ends a connect that hangs, and nothing was sent', async () => {
   // A handshake that the server never takes up.
   const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
   await once(silent, 'listening');

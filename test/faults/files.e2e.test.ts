@@ -32,7 +32,7 @@ describe.skipIf(!posix)('what stands at the name already', () => {
     ['a folder', (path) => mkdirSync(path), 0],
     ['a FIFO', (path) => void spawnSync('mkfifo', [path]), 2],
   ];
-  test.each(places)('faults 2c: overwrite: %s is not replaced, and nothing is sent', async (_name, make, code) => {
+  test.each(places)('%s is not replaced, and nothing is sent', async (_name, make, code) => {
     const server = await serve();
     const cwd = folder();
     make(join(cwd, 'cat.png'));
@@ -43,7 +43,7 @@ describe.skipIf(!posix)('what stands at the name already', () => {
     expect(server.requests).toHaveLength(code === 0 ? 1 : 0);
   });
 
-  test('faults 2c: overwrite: --force replaces a file, and a link itself but not what it points to', async () => {
+  test('--force replaces a file, and a link itself but not what it points to', async () => {
     const server = await serve();
     server.always(reply);
     const cwd = folder();
@@ -59,7 +59,7 @@ describe.skipIf(!posix)('what stands at the name already', () => {
     expect(namesIn(cwd)).toEqual(['a.png', 'b.png', 'target']);
   });
 
-  test('faults 2c: overwrite: --force never replaces a pipe that came up while the request ran', async () => {
+  test('--force never replaces a pipe that came up while the request ran', async () => {
     const server = await serve();
     const cwd = folder();
     server.reply(() => (spawnSync('mkfifo', [join(cwd, 'cat.png')]), reply));
@@ -67,12 +67,12 @@ describe.skipIf(!posix)('what stands at the name already', () => {
     expect(lstatSync(join(cwd, 'cat.png')).isFIFO()).toBe(true);
   });
 
-  test.each(['/dev/null', '/dev/full'])('faults 2c: overwrite: %s is refused even with --force', async (path) => {
+  test.each(['/dev/null', '/dev/full'])('%s is refused even with --force', async (path) => {
     expect((await bash(`$CLI image gen x -f -o ${path}`, nowhere)).code).toBe(2);
     expect(lstatSync(path).isCharacterDevice()).toBe(true);
   });
 
-  test('faults 2c: overwrite: two at once never share a name', async () => {
+  test('two runs at once never share a name', async () => {
     const server = await serve();
     server.always(reply);
     const ran = await bash('for i in 1 2 3 4 5 6; do $CLI image gen x & done; wait', server);
@@ -81,7 +81,7 @@ describe.skipIf(!posix)('what stands at the name already', () => {
   });
 });
 
-test('faults 2c: cleanup deletes the wrong file: files of the user with names like ours survive every failure', async () => {
+test('files of the user with names like ours survive every failure', async () => {
   const server = await serve();
   const cwd = folder();
   const mine = ['.gateway-cli-0123456789abcdef01234567.part', 'image-1.png', 'image-1.png.json', 'image-1.part'];
@@ -94,7 +94,7 @@ test('faults 2c: cleanup deletes the wrong file: files of the user with names li
   expect(namesIn(cwd)).toEqual([...mine, 'image-2.png'].toSorted());
 });
 
-test('faults 2c: server-chosen names: nothing that the reply says of a name is used', async () => {
+test('uses no file name that the reply chooses', async () => {
   const server = await serve();
   const named = imageReply({ mimeType: 'image/png', data: png.toString('base64') });
   const evil = { ...named, responseId: '../evil', modelVersion: '/etc/evil', fileName: 'evil.sh' };
@@ -108,7 +108,7 @@ test('faults 2c: server-chosen names: nothing that the reply says of a name is u
   expect(namesIn(around)).toEqual(['here']);
 });
 
-describe('faults 2c: output dir missing, not writable, read-only, name too long: found before sending', () => {
+describe('an output that cannot be written is found before sending', () => {
   test.each([
     ['missing', '-o no/such/a.png', 'mkdir -p no/such'],
     ['a file instead of a folder', '-o file/a.png', 'file'],
@@ -168,7 +168,7 @@ describe('faults 2c: output dir missing, not writable, read-only, name too long:
   );
 });
 
-test('faults 2c: SIGKILL, power cut: never a short file under a final name', async () => {
+test('SIGKILL never leaves a short file under a final name', async () => {
   const large = Buffer.concat([head, randomBytes(300_000)]);
   const hash = sha256(large);
   const server = await serve();

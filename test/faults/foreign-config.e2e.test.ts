@@ -23,7 +23,7 @@ async function place() {
   };
 }
 
-test.each([0o666, 0o620, 0o602])('faults 2d: config mode %o never runs apiKeyCommand', async (mode) => {
+test.each([0o666, 0o620, 0o602])('config mode %o never runs apiKeyCommand', async (mode) => {
   const { server, path, ran, ask } = await place();
   chmodSync(path, mode);
   const { code, stderr } = await ask();
@@ -34,7 +34,7 @@ test.each([0o666, 0o620, 0o602])('faults 2d: config mode %o never runs apiKeyCom
   );
 });
 
-test.runIf(isRoot)('faults 2d: a config of another owner never runs apiKeyCommand', async () => {
+test.runIf(isRoot)('a config of another owner never runs apiKeyCommand', async () => {
   const { server, path, ran, ask } = await place();
   chownSync(path, 1234, 0);
   for (const words of ['text x', 'serve --upstream default', 'image gen x']) {
@@ -44,7 +44,7 @@ test.runIf(isRoot)('faults 2d: a config of another owner never runs apiKeyComman
   }
 });
 
-test('faults 2d: what only its owner can write runs its apiKeyCommand', async () => {
+test('what only its owner can write runs its apiKeyCommand', async () => {
   for (const mode of [0o600, 0o644, 0o400]) {
     const { server, path, ran, ask } = await place();
     chmodSync(path, mode);
@@ -53,7 +53,7 @@ test('faults 2d: what only its owner can write runs its apiKeyCommand', async ()
   }
 });
 
-test('faults 2d: a link to a config that others can write runs nothing', async () => {
+test('a link to a config that others can write runs nothing', async () => {
   const { path, ran, server } = await place();
   chmodSync(path, 0o622);
   const cwd = folder();
@@ -62,7 +62,7 @@ test('faults 2d: a link to a config that others can write runs nothing', async (
   expect([(await bash('$CLI text x', server, { cwd, env })).code, ran()]).toEqual([3, false]);
 });
 
-test('faults 2d: a change by config makes no command of others one of the user', async () => {
+test('a change by config makes no command of others one of the user', async () => {
   const { path, ran, ask } = await place();
   chmodSync(path, 0o666);
   const refused = await ask('config set models.text m');

@@ -10,7 +10,7 @@ import { bash, serve } from './program.ts';
 const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
 
-describe('faults 2d: prototype pollution', () => {
+describe('prototype pollution', () => {
   const poison = '{"__proto__":{"polluted":"yes","allowHttp":true},"constructor":{"prototype":{"polluted":"yes"}}}';
   const watch = `import fs from 'node:fs'; process.on('exit', () => fs.writeFileSync('polluted', String(({}).polluted)));`;
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watch)}` };
@@ -46,7 +46,7 @@ describe('faults 2d: prototype pollution', () => {
     expect(await bash('$CLI chat x', server)).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
   });
 
-  test('by a reply', async () => {
+  test('a reply sends no key of a prototype', async () => {
     const server = await serve();
     const body = JSON.stringify(textReply('Hello')).replace(
       '{',
@@ -59,7 +59,7 @@ describe('faults 2d: prototype pollution', () => {
 });
 
 /** Work per character must not grow with the text: ten times the text may take at most some twenty times as long. */
-describe('faults 2d: ReDoS: hostile text costs no more than its length', () => {
+describe('ReDoS: hostile text costs no more than its length', () => {
   const bodyOf = (body: string) => failureOf({ status: 400, headers: {}, body, format: 'content', authForm: 'bearer' });
   const targets: [string, (text: string) => unknown][] = [
     ['escapeForTerminal', escapeForTerminal],
@@ -104,7 +104,7 @@ test.each([
   ['x%2e%2e', '/v1beta/models/x%252e%252e:generateContent'],
   ['%2e%2e', '/v1beta/models/%252e%252e:generateContent'],
   ['m:streamGenerateContent', '/v1beta/models/m%3AstreamGenerateContent:generateContent'],
-])('faults 2d: model or path injection: %s is one encoded segment', async (model, path) => {
+])('model or path injection: %s is one encoded segment', async (model, path) => {
   const server = await serve();
   server.reply(ok);
   expect((await bash(`$CLI text x -m '${model}'`, server)).code).toBe(0);
@@ -112,7 +112,7 @@ test.each([
 });
 
 test.each(['..', '.', '../../x', 'a/../b', '../../x?y', 'm?y', 'm#y', 'a\\nb', ''])(
-  'faults 2d: model or path injection: %j is exit 2',
+  'model or path injection: %j is exit 2',
   async (model) => {
     const env = { GATEWAY_MODEL: '' };
     expect((await bash(`$CLI text x -m "$(printf '${model}')"`, nowhere, { env })).code).toBe(2);

@@ -23,7 +23,7 @@ function recoverCommand(stderr: string): string {
 }
 
 describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)', () => {
-  test('faults 2c: ENOSPC, paid result cannot be saved: the picture is kept, and recover gives the same bytes', async () => {
+  test('keeps a picture that the disk cannot take, and recover gives the same bytes', async () => {
     const server = await serve();
     const disk = smallDisk('256k');
     server.reply({ body: imageReply(picture) });
@@ -43,7 +43,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(namesIn(home)).toEqual(['.local', 'cat.png']);
   });
 
-  test('faults 2c: ENOSPC: --force leaves the old file as it was', async () => {
+  test('--force leaves the old file as it was when the disk is full', async () => {
     const server = await serve();
     const disk = smallDisk('256k');
     writeFileSync(join(disk, 'cat.png'), 'precious');
@@ -60,7 +60,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(readFileSync(join(disk, 'cat.png'), 'utf8')).toBe('precious');
   });
 
-  test('faults 2c: paid result cannot be saved: of several replies, all that came are kept in one file, and no more is paid for', async () => {
+  test('keeps all replies that came in one recovery file, and pays for no more', async () => {
     const server = await serve();
     const disk = smallDisk('1300k');
     server.always({ body: imageReply(picture) });
@@ -76,7 +76,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     for (const name of recovered) expect(sha(readFileSync(join(ran.cwd, name)))).toBe(sha(png));
   });
 
-  test('faults 2c: paid result cannot be saved: a batch whose disk is full keeps the picture that came, and the job is not called done', async () => {
+  test('a batch whose disk is full keeps the picture that came, and does not call the job done', async () => {
     const server = await serve();
     const disk = smallDisk('256k');
     server.always({ body: imageReply(picture) });
@@ -89,7 +89,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(readFileSync(join(disk, 'out/journal.jsonl'), 'utf8')).not.toContain('"done"');
   });
 
-  test('faults 2c: paid result cannot be saved: where the state folder is full too, the folder for temporary files takes it', async () => {
+  test('keeps the reply among the temporary files where the state folder is full too', async () => {
     const server = await serve();
     const [disk, state, temp] = [smallDisk('256k'), smallDisk('64k'), folder()];
     server.reply({ body: imageReply(picture) });
@@ -102,7 +102,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
     expect(leftIn(temp)).toHaveLength(1);
   });
 
-  test('faults 2c: paid result cannot be saved: where nothing takes a second copy, the first one is left and named', async () => {
+  test('leaves and names the first copy where nothing takes a second one', async () => {
     const server = await serve();
     const [disk, state, temp] = [smallDisk('256k'), smallDisk('64k'), smallDisk('1m')];
     server.reply({ body: imageReply(picture) });
@@ -116,7 +116,7 @@ describe.skipIf(!canMount && !isFull)('on a full disk (needs a mountable tmpfs)'
   });
 });
 
-test('faults 2c: ENOSPC by a limit on file sizes, which no folder escapes: exit 12 that says so, and no part of a file', async () => {
+test('a limit on file sizes is exit 12 that says so, and leaves no part of a file', async () => {
   const server = await serve();
   server.reply({ body: imageReply(picture) });
   const temp = folder();
@@ -133,7 +133,7 @@ describe('a reply that stdout cannot take', () => {
     ['the JSON document', 'text x --json', { body: textReply('Hello') }, 'Hello\n'],
     ['the body of --raw', 'text x --raw', { body: '{"odd": 1,  "candidates":[]}' }, '{"odd": 1,  "candidates":[]}'],
     ['a picture', 'image gen x -o -', { body: imageReply(picture) }, png.toString('latin1')],
-  ])('faults 2c: stdout full: %s is kept, and recover gives the same bytes', async (name, argv, reply, expected) => {
+  ])('stdout full: %s is kept, and recover gives the same bytes', async (name, argv, reply, expected) => {
     const server = await serve();
     server.reply(reply);
     const ran = await bash(`$CLI ${argv} > /dev/full`, server);
@@ -147,7 +147,7 @@ describe('a reply that stdout cannot take', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('faults 2c: stdout full: no further turn of a tool loop is paid for', async () => {
+  test('pays for no further turn of a tool loop when stdout is full', async () => {
     const server = await serve();
     const call = { type: 'tool_use', id: 't', name: 'now', input: {} };
     const message = { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hm' }, call] };
@@ -174,7 +174,7 @@ describe('a reply that stdout cannot take', () => {
     });
   });
 
-  test('faults 2c: stdout full: a path that cannot be printed loses no picture', async () => {
+  test('keeps the picture whose path cannot be printed', async () => {
     const server = await serve();
     server.reply({ body: imageReply(picture) });
     const ran = await bash('$CLI image gen x > /dev/full', server);
@@ -193,7 +193,7 @@ describe('a reply that stdout cannot take', () => {
   });
 });
 
-test('faults 2c: overwrite: a name that is taken while the request runs is exit 12, and the picture is kept', async () => {
+test('a name that is taken while the request runs is exit 12, and the picture is kept', async () => {
   const server = await serve();
   const cwd = folder();
   server.reply(() => {
@@ -219,23 +219,20 @@ test.each([
   ['some other JSON', 'other.json', 'it is no recovery file'],
   ['no JSON', 'other.txt', 'it is no recovery file'],
   ['a changed picture', 'changed.json', 'a picture in it is damaged'],
-])(
-  'faults 2c: paid result cannot be saved: recover of %s is exit 2 and writes nothing',
-  async (_name, file, message) => {
-    const cwd = folder();
-    mkdirSync(join(cwd, 'home'));
-    writeFileSync(join(cwd, 'other.json'), '{"schema":"x"}');
-    writeFileSync(join(cwd, 'other.txt'), 'hello');
-    const image = { candidate: 0, sha256: 'x', data: Buffer.from('picture').toString('base64') };
-    writeFileSync(
-      join(cwd, 'changed.json'),
-      JSON.stringify({ schema: 'gateway-cli/recovery@1', document: ['{}'], images: [image] }),
-    );
-    chmodSync(join(cwd, 'changed.json'), 0o600);
-    const before = namesIn(cwd);
-    const ran = await bash(`$CLI recover ${file}`, { url: 'http://127.0.0.1:1' }, { cwd });
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toContain(message);
-    expect(namesIn(cwd)).toEqual(before);
-  },
-);
+])('paid result cannot be saved: recover of %s is exit 2 and writes nothing', async (_name, file, message) => {
+  const cwd = folder();
+  mkdirSync(join(cwd, 'home'));
+  writeFileSync(join(cwd, 'other.json'), '{"schema":"x"}');
+  writeFileSync(join(cwd, 'other.txt'), 'hello');
+  const image = { candidate: 0, sha256: 'x', data: Buffer.from('picture').toString('base64') };
+  writeFileSync(
+    join(cwd, 'changed.json'),
+    JSON.stringify({ schema: 'gateway-cli/recovery@1', document: ['{}'], images: [image] }),
+  );
+  chmodSync(join(cwd, 'changed.json'), 0o600);
+  const before = namesIn(cwd);
+  const ran = await bash(`$CLI recover ${file}`, { url: 'http://127.0.0.1:1' }, { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+  expect(namesIn(cwd)).toEqual(before);
+});

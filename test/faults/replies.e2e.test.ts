@@ -166,7 +166,7 @@ const replies: [string, string, ScriptedReply, number, string, string?][] = [
   ],
   ['MAX_TOKENS with --require-complete', 'text --require-complete', { body: cutByLimit() }, 11, 'cut\n'],
 ];
-test.each(replies)('faults 2b: %s', async (_name, command, reply, code, stdout, said = '') => {
+test.each(replies)('%s', async (_name, command, reply, code, stdout, said = '') => {
   const server = await serve();
   server.reply(reply);
   const ran = await bash(`$CLI ${command} x`, server);
@@ -191,7 +191,7 @@ function cutByLimit(): object {
 }
 
 test.each(['', '-v', '--json', '--debug'])(
-  'faults 2b: error body holds our key: it is hidden, and escapes too (%s)',
+  'error body holds our key: it is hidden, and escapes too (%s)',
   async (flag) => {
     const server = await serve();
     server.reply(({ headers }) => ({

@@ -19,7 +19,7 @@ test.each([
   ['padded by one too much', `${base64}=`],
   ['padded twice over', `${base64}====`],
   ['empty', ''],
-])('faults 2b: Base64: %s is no picture, and no file is left', async (_name, data) => {
+])('Base64: %s is no picture, and no file is left', async (_name, data) => {
   const server = await serve();
   server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
   const ran = await bash('$CLI image gen x', server);
@@ -30,7 +30,7 @@ test.each([
   ['spaced', (base64.match(/.{1,76}/g) ?? []).join('\r\n')],
   ['url-safe', base64.replaceAll('+', '-').replaceAll('/', '_')],
   ['without padding', base64.replaceAll('=', '')],
-])('faults 2b: Base64: %s is the same picture', async (_name, data) => {
+])('Base64: %s is the same picture', async (_name, data) => {
   const server = await serve();
   server.reply({ body: imageReply({ mimeType: 'image/png', data }) });
   const ran = await bash('$CLI image gen x', server);
@@ -47,7 +47,7 @@ test.each([
   ['NUL', 'image/png\u0000.sh', base64, 'image-1.png'],
   ['5 KB', `image/${'p'.repeat(5000)}`, base64, 'image-1.png'],
   ['SVG of unknown bytes', 'image/svg+xml', unknown, 'image-1.bin'],
-])('faults 2b: mime and bytes disagree: %s: the bytes name the file', async (_name, mimeType, data, file) => {
+])('mime and bytes disagree: %s: the bytes name the file', async (_name, mimeType, data, file) => {
   const server = await serve();
   server.reply({
     headers: { 'content-disposition': 'attachment; filename="../evil.sh"' },
@@ -62,14 +62,14 @@ test.each([
   ['a text', 'text/html', base64],
   ['a path, of unknown bytes', 'image/../../x.sh', unknown],
   ['a program, of unknown bytes', 'application/x-sh', unknown],
-])('faults 2b: mime and bytes disagree: %s is no picture', async (_name, mimeType, data) => {
+])('mime and bytes disagree: %s is no picture', async (_name, mimeType, data) => {
   const server = await serve();
   server.reply({ body: imageReply({ mimeType, data }) });
   const ran = await bash('$CLI image gen x', server);
   expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([10, '', []]);
 });
 
-test('faults 2b: count differs: what came is written and named, exit 11', async () => {
+test('fewer pictures than asked are written and named, and the exit code is 11', async () => {
   const server = await serve();
   const picture = { body: imageReply({ mimeType: 'image/png', data: base64 }) };
   for (const reply of [picture, picture, picture, { body: textReply('no') }]) server.reply(reply);

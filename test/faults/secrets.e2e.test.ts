@@ -7,7 +7,7 @@ import { bash, folder, serve, start } from './program.ts';
 const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
 
-describe('faults 2d: key on argv', () => {
+describe('a key in the arguments', () => {
   test.each([
     '--api-key KEY',
     '--api-key=KEY',
@@ -60,7 +60,7 @@ test.each([
   ['a NUL', 'abc\\0def-secret-tail'],
   ['U+2028', 'abc\\xe2\\x80\\xa8def-secret-tail'],
   ['a blank', 'abc def-secret-tail'],
-])('faults 2d: key with newline or bad characters: %s is exit 3, and the value is not shown', async (_name, key) => {
+])('key with newline or bad characters: %s is exit 3, and the value is not shown', async (_name, key) => {
   const ran = await bash(
     `printf '${key}' > key; GATEWAY_API_KEY= $CLI text x --json --debug --api-key-file key`,
     nowhere,
@@ -70,7 +70,7 @@ test.each([
   expect(ran.stdout + ran.stderr).not.toMatch(/abc|secret-tail/);
 });
 
-test('faults 2d: key with newline at its end works: it is trimmed', async () => {
+test('trims a key that ends with a newline', async () => {
   const server = await serve();
   server.reply(ok);
   expect(
@@ -79,7 +79,7 @@ test('faults 2d: key with newline at its end works: it is trimmed', async () => 
   expect(server.requests[0]?.headers['x-vendor-a-api-key']).toBe(canaryKey);
 });
 
-describe('faults 2d: project config or .env in cwd', () => {
+describe('a config or .env in the current folder', () => {
   test('cannot set URL, key, proxy or anything else: the attacker gets no request', async () => {
     const [server, attacker] = [await serve(), await serve()];
     const cwd = folder();
@@ -111,7 +111,7 @@ describe('faults 2d: project config or .env in cwd', () => {
   });
 });
 
-test('faults 2d: project config or .env in cwd: a file there is not taken for the key file of a profile', async () => {
+test('does not take a file in the current folder for the key file of a profile', async () => {
   const server = await serve();
   const cwd = folder();
   mkdirSync(join(cwd, 'home'));
@@ -123,7 +123,7 @@ test('faults 2d: project config or .env in cwd: a file there is not taken for th
   expect(server.connections).toBe(0);
 });
 
-test('faults 2d: key bound to an origin: the key of a profile goes nowhere else, also with --base-url', async () => {
+test('the key of a profile goes to its own origin alone, also with --base-url', async () => {
   const [mine, other] = [await serve(), await serve()];
   const cwd = folder();
   const config = {
@@ -141,7 +141,7 @@ test('faults 2d: key bound to an origin: the key of a profile goes nowhere else,
   expect(JSON.stringify(other.requests[0]?.rawHeaders)).not.toMatch(/hidden-header|canary/);
 });
 
-test.each(['0644', '0640', '0604'])('faults 2d: config mode: %s is warned of', async (mode) => {
+test.each(['0644', '0640', '0604'])('warns of a config with mode %s', async (mode) => {
   const server = await serve();
   server.reply(ok);
   const script = `echo '{"profiles":{"default":{"apiKey":"${canaryKey}"}}}' > c.json; chmod ${mode} c.json; GATEWAY_CONFIG=c.json $CLI text x`;

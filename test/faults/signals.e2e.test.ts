@@ -43,7 +43,7 @@ const cases = Object.entries(moments).flatMap(([name, moment]) =>
 );
 
 describe.skipIf(!posix)('signals', () => {
-  test.each(cases)('faults 2c: SIGINT, SIGTERM, SIGHUP: %s %s', async (signal, name, code, moment) => {
+  test.each(cases)('%s %s', async (signal, name, code, moment) => {
     const server = await serve();
     server.reply(moment.reply);
     const { child, cwd, printed, ended } = start([...moment.argv], server);
@@ -79,7 +79,7 @@ describe.skipIf(!posix)('signals', () => {
     }
   });
 
-  test('faults 2c: SIGINT before connect: nothing was sent, and the document says so', async () => {
+  test('SIGINT before the connection sends nothing, and the document says so', async () => {
     const server = await serve();
     const { child, printed, ended } = start(['text', '--json'], server, { stdio: ['pipe', 'pipe', 'pipe'] });
     await printed('waiting for stdin');
@@ -111,7 +111,7 @@ describe.skipIf(!posix)('signals', () => {
     ['the first bounds the clean-up', 1, ''],
     // In a process whose own timers never fire, only the second signal can end it.
     ['a second ends it at once', 2, 'globalThis.setTimeout = () => ({ unref() {}, ref() {} });'],
-  ])('faults 2c: SIGINT where the reader of stdout is stuck: %s', async (_name, count, before) => {
+  ])('SIGINT where the reader of stdout is stuck: %s', async (_name, count, before) => {
     const server = await serve();
     const cwd = folder();
     server.reply({ raw: [never] });

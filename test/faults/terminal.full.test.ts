@@ -25,7 +25,7 @@ describe.skipIf(!hasScript && !isFull)('on a pseudo-terminal (needs script)', ()
       { body: { candidates: [{ finishReason: 'OTHER', finishMessage: hostile }] } },
     ],
     ['the name of a tool', 'text x', { body: toolReply() }],
-  ])('faults 2c: escape injection: %s reaches the terminal as something to look at', async (_name, argv, reply) => {
+  ])('escape injection: %s reaches the terminal as something to look at', async (_name, argv, reply) => {
     const server = await serve();
     server.reply(reply);
     const ran = await bash(inTerminal(`CI=1 $CLI ${argv} --no-color`), server);
@@ -75,7 +75,7 @@ function toolReply(): object {
   return { candidates: [{ content: { parts: [call] }, finishReason: 'STOP' }] };
 }
 
-test('faults 2c: escape injection: text in a pipe is exact, stderr never is', async () => {
+test('text in a pipe is exact, and on stderr it is escaped', async () => {
   const server = await serve();
   server.reply({ body: textReply(hostile) });
   expect((await bash('$CLI text x', server)).stdout).toBe(`${hostile}\n`);
@@ -96,7 +96,7 @@ const harmless = [
   'fine :: here\n',
 ].join('');
 
-test('faults 2c: CI log commands in model text are not obeyed, however they are cut; a file is exact', async () => {
+test('CI log commands in model text are not obeyed, however they are cut; a file is exact', async () => {
   const env = { GITHUB_ACTIONS: 'true' };
   const server = await serve();
   server.reply({ body: textReply(commands) });
@@ -127,7 +127,7 @@ test('a failure in GitHub Actions is an annotation too, escaped', async () => {
   expect(stderr.split('\n').filter((line) => line.trim().startsWith('::'))).toHaveLength(1);
 });
 
-describe('faults 2c: stdout closed by its reader', () => {
+describe('stdout closed by its reader', () => {
   test('ends with 141 and without a word, and the upstream request is aborted', async () => {
     const server = await serve();
     const answer = messageEvents(`first line\n${'x'.repeat(32_000)}`).map((event) => eventStream(event));
@@ -159,7 +159,7 @@ describe('faults 2c: stdout closed by its reader', () => {
   );
 });
 
-test('faults 2c: slow reader: the server is held back, memory is flat, nothing is lost', async () => {
+test('a slow reader holds the server back, in flat memory and without loss', async () => {
   const server = await serve();
   const delta = eventStream(messageEvents('x'.repeat(32_000))[2] as object);
   const [head, tail] = [messageEvents().slice(0, 2), messageEvents().slice(2)].map((events) => eventStream(...events));
@@ -191,31 +191,28 @@ describe('stdin', () => {
     ['binary', `printf '\\377\\376\\0' | $CLI text`, 2, 'not UTF-8'],
     ['closed', '$CLI text <&-', 2, 'no prompt'],
     ['empty', '$CLI text < /dev/null', 2, 'no prompt'],
-  ])('faults 2c: stdin huge, binary, closed: %s', async (_name, script, code, message) => {
+  ])('stdin huge, binary, closed: %s', async (_name, script, code, message) => {
     const ran = await bash(script, { url: 'http://127.0.0.1:1' });
     expect([ran.code, ran.stdout]).toEqual([code, '']);
     expect(ran.stderr).toMatch(new RegExp(message));
   });
 
-  test.skipIf(!hasScript && !isFull)(
-    'faults 2c: stdin is a terminal: no prompt is exit 2, and it does not hang',
-    async () => {
-      const cwd = folder();
-      // A terminal at which somebody sits: nothing is typed, and it does not end.
-      const ran = await bash(
-        `mkfifo keys; exec 3<> keys; script -qec '$CLI text --stdin-timeout 5s; echo code $?' shown <&3 > /dev/null`,
-        { url: 'http://127.0.0.1:1' },
-        { cwd },
-      );
-      expect(ran.code).toBe(0);
-      const shown = readFileSync(join(cwd, 'shown'), 'utf8');
-      expect(shown).toContain('there is no prompt');
-      expect(shown).toContain('code 2');
-    },
-  );
+  test.skipIf(!hasScript && !isFull)('stdin is a terminal: no prompt is exit 2, and it does not hang', async () => {
+    const cwd = folder();
+    // A terminal at which somebody sits: nothing is typed, and it does not end.
+    const ran = await bash(
+      `mkfifo keys; exec 3<> keys; script -qec '$CLI text --stdin-timeout 5s; echo code $?' shown <&3 > /dev/null`,
+      { url: 'http://127.0.0.1:1' },
+      { cwd },
+    );
+    expect(ran.code).toBe(0);
+    const shown = readFileSync(join(cwd, 'shown'), 'utf8');
+    expect(shown).toContain('there is no prompt');
+    expect(shown).toContain('code 2');
+  });
 });
 
-describe('faults 2c: unhandled rejection', () => {
+describe('unhandled rejection', () => {
   const hook = (code: string) => `--import=data:text/javascript,${encodeURIComponent(code)}`;
 
   test.each([

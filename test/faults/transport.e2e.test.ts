@@ -15,7 +15,7 @@ const nowhere = { url: 'http://127.0.0.1:1' };
 const ok = { body: textReply('Hello') };
 const document = (stdout: string) => JSON.parse(stdout) as { attempts: number; error: Record<string, unknown> };
 
-test('faults 2a: TLS bad cert: exit 7 with its code and what to type, one attempt; with --cacert it works', async () => {
+test('a bad certificate is exit 7 with its code and what to type, after one attempt; --cacert accepts it', async () => {
   const server = await serve({ tls: { cert: pem('server.pem'), key: pem('server.key') } });
   const ran = await bash('$CLI text x --json', server);
   expect(ran.code).toBe(7);
@@ -27,7 +27,7 @@ test('faults 2a: TLS bad cert: exit 7 with its code and what to type, one attemp
   expect(await bash(`$CLI text x --cacert ${tls}/ca.pem`, server)).toMatchObject({ code: 0, stdout: 'Hello\n' });
 });
 
-test('faults 2a: TLS wrong host: exit 7 with its code and what to check, one attempt', async () => {
+test('a certificate of another host is exit 7 with its code and what to check, after one attempt', async () => {
   const server = await serve({ tls: { cert: pem('elsewhere.pem'), key: pem('elsewhere.key') } });
   const ran = await bash(`$CLI text x --json --cacert ${tls}/ca.pem`, server);
   expect(ran.code).toBe(7);
@@ -36,7 +36,7 @@ test('faults 2a: TLS wrong host: exit 7 with its code and what to check, one att
   expect(server.requests).toHaveLength(0);
 });
 
-test.each([301, 302, 303, 307, 308])('faults 2a: any 3xx: %i is exit 9, and the key goes nowhere', async (status) => {
+test.each([301, 302, 303, 307, 308])('%i is exit 9, and the key goes nowhere', async (status) => {
   const [server, other] = [await serve(), await serve()];
   server.reply({ status, headers: { location: `${other.url}/elsewhere?token=x` } });
   const ran = await bash('$CLI text x', server);
@@ -46,7 +46,7 @@ test.each([301, 302, 303, 307, 308])('faults 2a: any 3xx: %i is exit 9, and the 
   expect([server.connections, other.connections]).toEqual([1, 0]);
 });
 
-test('faults 2a: headers never come: exit 8, perhaps billed, and not repeated', async () => {
+test('a reply head that never comes is exit 8, perhaps billed, and not repeated', async () => {
   const server = await serve();
   server.reply({ raw: [new Promise(() => undefined)] });
   const ran = await bash('$CLI text x --json --timeout 3s', server);
@@ -58,7 +58,7 @@ test('faults 2a: headers never come: exit 8, perhaps billed, and not repeated', 
   await server.requests[0]?.closed;
 });
 
-test('faults 2a: slow-loris body: bytes that drip do not outlast the deadline', async () => {
+test('a body that drips does not outlast the deadline', async () => {
   const server = await serve();
   server.reply({ chunks: drip() });
   const ran = await bash('$CLI chat x --json --timeout 3s', server);
@@ -89,17 +89,14 @@ const lost: [string, ScriptedReply, string, number, string][] = [
   ],
   ['FIN in a JSON body', { raw: ['HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n', half, cut] }, 'text', 11, ''],
 ];
-test.each(lost)(
-  'faults 2a: RST or FIN mid-body: %s is exit 11, and never repeated',
-  async (_name, reply, command, code, shown) => {
-    const server = await serve();
-    server.reply(reply);
-    const ran = await bash(`$CLI ${command} x`, server);
-    expect(ran.code).toBe(code);
-    expect(ran.stdout.startsWith(shown)).toBe(true);
-    expect(server.requests).toHaveLength(1);
-  },
-);
+test.each(lost)('%s is exit 11, and never repeated', async (_name, reply, command, code, shown) => {
+  const server = await serve();
+  server.reply(reply);
+  const ran = await bash(`$CLI ${command} x`, server);
+  expect(ran.code).toBe(code);
+  expect(ran.stdout.startsWith(shown)).toBe(true);
+  expect(server.requests).toHaveLength(1);
+});
 
 test.each([
   ['a stream', `${long}connection: close\r\n\r\n`, begun.slice(0, 4).join(''), 'chat', 'half\n'],
@@ -117,13 +114,13 @@ test.each([
     'text',
     'Hello\n',
   ],
-])('faults 2a: clean early close: %s is exit 11, with what came', async (_name, head, body, command, stdout) => {
+])('%s is exit 11, with what came', async (_name, head, body, command, stdout) => {
   const server = await serve();
   server.raw(head, body, cut);
   expect(await bash(`$CLI ${command} x`, server)).toMatchObject({ code: 11, stdout });
 });
 
-test('faults 2a: keep-alive race: a socket that dies after the request was sent is exit 8', async () => {
+test('a socket that dies after the request was sent is exit 8', async () => {
   const server = await serve();
   server.reply({ raw: [cut] });
   const ran = await bash('$CLI text x --json', server);
@@ -131,7 +128,7 @@ test('faults 2a: keep-alive race: a socket that dies after the request was sent 
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'yes', billed: 'unknown' } });
 });
 
-test('faults 2a: early 413 while 50 MB go up shows what the gateway said', async () => {
+test('shows what the gateway said of an early 413 while 50 MB go up', async () => {
   const server = await serve();
   const body = JSON.stringify({ error: { message: 'the image is too big' } });
   server.reply({ raw: [`HTTP/1.1 413 Too Large\r\ncontent-length: ${body.length}\r\n\r\n${body}`, cut], early: true });
@@ -141,7 +138,7 @@ test('faults 2a: early 413 while 50 MB go up shows what the gateway said', async
   expect(ran.stderr).toContain('the image is too big');
 });
 
-test('faults 2a: early 413 whose connection breaks while it is read: what came of it is shown', async () => {
+test('shows what came of an early 413 whose connection breaks while it is read', async () => {
   const server = await serve();
   server.reply({ raw: ['HTTP/1.1 413 Too Large\r\ncontent-length: 900\r\n\r\nthe image is too big', cut] });
   const ran = await bash('$CLI text x', server);
@@ -157,7 +154,7 @@ test.each([
     'Content-Length and chunked',
     'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
   ],
-])('faults 2a: malformed head: %s is exit 9', async (_name, bytes) => {
+])('%s is exit 9', async (_name, bytes) => {
   const server = await serve();
   server.raw(bytes, cut);
   const ran = await bash('$CLI text x', server);
@@ -165,7 +162,7 @@ test.each([
   expect(ran.stderr).toMatch(/^gateway-cli: bad-reply: /);
 });
 
-test('faults 2a: HTTP/2 is never offered: fewer ways to fail', async () => {
+test('never offers HTTP/2', async () => {
   const offered: unknown[] = [];
   let reached = false;
   const server = createTlsServer({
@@ -185,7 +182,7 @@ test('faults 2a: HTTP/2 is never offered: fewer ways to fail', async () => {
   expect([reached, offered.includes('h2')]).toEqual([true, false]);
 });
 
-test("faults 2a: clock skew: a date counts from the reply's own Date", async () => {
+test("counts a retry date from the reply's own Date", async () => {
   const server = await serve();
   const tomorrow = Date.now() + 86_400_000;
   const headers = { date: new Date(tomorrow).toUTCString(), 'retry-after': new Date(tomorrow + 1000).toUTCString() };

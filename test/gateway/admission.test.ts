@@ -36,7 +36,7 @@ async function ask(
   return response.status;
 }
 
-describe('the key (spec.md 5)', () => {
+describe('the key', () => {
   const version = { 'vendor-b-version': '2023-06-01' };
   const rows: [name: string, path: string, headers: Record<string, string>, status: number, specOnly: number][] = [
     ['content, vendor header', textPath, { 'x-vendor-a-api-key': key }, 200, 200],

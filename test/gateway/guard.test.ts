@@ -19,7 +19,7 @@ async function statusOf(bytes: string): Promise<string> {
   return (await gateway.raw(bytes)).slice(9, 12);
 }
 
-describe('the Host header (faults.md 2f)', () => {
+describe('the Host header', () => {
   const rows: [name: string, hosts: (port: number) => string[], status: string][] = [
     ['the address', (port) => [`127.0.0.1:${port}`], '200'],
     ['localhost', (port) => [`localhost:${port}`], '200'],

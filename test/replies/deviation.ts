@@ -25,7 +25,7 @@ interface Deviation {
   files?: Readonly<Record<string, string>>;
 }
 
-/** A test of one deviation (wire.md 6) through the whole program. */
+/** A test of one deviation (formats 6) through the whole program. */
 export function deviation(title: string, { argv, reply, code, document, stdout, stderr, files }: Deviation): void {
   test(title, async ({ server, cli }) => {
     server.reply(typeof reply === 'string' ? { body: reply } : reply);

@@ -3,7 +3,7 @@ import { deviation } from './deviation.ts';
 const text = ['text', 'hi', '--retries', '0'];
 const chat = ['chat', 'hi', '--retries', '0'];
 
-deviation('a relay answers the content path with the shape of a third format (wire 6 #16)', {
+deviation('a relay answers the content path with the shape of a third format (deviation 16)', {
   argv: text,
   reply: {
     status: 401,
@@ -13,42 +13,42 @@ deviation('a relay answers the content path with the shape of a third format (wi
   document: { error: { class: 'auth', status: 401, requestId: '2025abc', sent: 'yes', billed: 'no' } },
 });
 
-deviation('and the messages path too, with a code that is a number (wire 6 #16)', {
+deviation('and the messages path too, with a code that is a number (deviation 16)', {
   argv: chat,
   reply: { status: 400, body: '{"error":{"message":"bad","type":"invalid_request_error","param":null,"code":400}}' },
   code: 4,
   stderr: 'the gateway answered 400 (invalid_request_error): bad',
 });
 
-deviation('a foreign outer type is read through (wire 6 #17)', {
+deviation('a foreign outer type is read through (deviation 17)', {
   argv: chat,
   reply: { status: 500, body: '{"type":"one_hub_error","error":{"type":"system_error","message":"no channel"}}' },
   code: 6,
   stderr: 'the gateway answered 500 (system_error): no channel',
 });
 
-deviation('`success: false` with a message is an error, also with status 200 (wire 6 #17)', {
+deviation('`success: false` with a message is an error, also with status 200 (deviation 17)', {
   argv: text,
   reply: '{"success":false,"message":"no channel is left"}',
   code: 6,
   stderr: 'the gateway answered 200 with an error: no channel is left',
 });
 
-deviation('`detail` and a list of details are told (wire 6 #17)', {
+deviation('`detail` and a list of details are told (deviation 17)', {
   argv: text,
   reply: { status: 422, body: '{"detail":[{"loc":["body","contents"],"msg":"field required","type":"missing"}]}' },
   code: 4,
   stderr: 'body.contents: field required',
 });
 
-deviation('`error` that is a text is the message (wire 6 #17)', {
+deviation('`error` that is a text is the message (deviation 17)', {
   argv: text,
   reply: { status: 403, body: '{"error":"Forbidden by policy"}' },
   code: 3,
   stderr: 'Forbidden by policy',
 });
 
-deviation('a message that is JSON itself is unwrapped (wire 6 #18)', {
+deviation('a message that is JSON itself is unwrapped (deviation 18)', {
   argv: text,
   reply: {
     status: 400,
@@ -58,7 +58,7 @@ deviation('a message that is JSON itself is unwrapped (wire 6 #18)', {
   stderr: 'API key not valid. Please pass a valid API key.',
 });
 
-deviation('a message in the local language is shown, and 503 for an unknown model has a hint (wire 6 #21)', {
+deviation('a message in the local language is shown, and 503 for an unknown model has a hint (deviation 21)', {
   argv: text,
   reply: {
     status: 503,
@@ -71,7 +71,7 @@ deviation('a message in the local language is shown, and 503 for an unknown mode
   stderr: '当前分组 default 下对于模型 m 无可用渠道',
 });
 
-deviation('of an HTML page the title is told (wire 6 #39)', {
+deviation('of an HTML page the title is told (deviation 39)', {
   argv: text,
   reply: {
     status: 502,
@@ -82,14 +82,14 @@ deviation('of an HTML page the title is told (wire 6 #39)', {
   stderr: 'api.example.com | 502: Bad gateway',
 });
 
-deviation('an HTML page with status 200 is a bad reply (wire 6 #39)', {
+deviation('an HTML page with status 200 is a bad reply (deviation 39)', {
   argv: chat,
   reply: { headers: { 'content-type': 'text/html' }, body: '<html><title>Welcome</title></html>' },
   code: 9,
   stderr: 'Welcome',
 });
 
-deviation('JSON under the type of a stream is read by its content (wire 6 #40)', {
+deviation('JSON under the type of a stream is read by its content (deviation 40)', {
   argv: text,
   reply: {
     status: 404,
@@ -100,7 +100,7 @@ deviation('JSON under the type of a stream is read by its content (wire 6 #40)',
   stderr: 'the gateway answered 404 (NOT_FOUND): models/x is not found',
 });
 
-deviation('an error in an event under the type of JSON is read by its content (wire 6 #40)', {
+deviation('an error in an event under the type of JSON is read by its content (deviation 40)', {
   argv: chat,
   reply: {
     status: 400,

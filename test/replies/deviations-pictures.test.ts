@@ -8,7 +8,7 @@ const urlSafe = png.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''
 const inline = (inlineData: string, more = '') =>
   `{"candidates":[{"content":{"parts":[{"inlineData":${inlineData}${more}}],"role":"model"},"finishReason":"STOP"}]}`;
 
-deviation('a Markdown data URL in a text part is saved, and cut from the text (wire 6 #1)', {
+deviation('a Markdown data URL in a text part is saved, and cut from the text (deviation 1)', {
   argv: gen,
   reply: `{"candidates":[{"content":{"parts":[{"text":"Here: ![image](data:image/png;base64,${png}) and ![b](data:image/png;x=1;base64,${png.replaceAll('=', '')})!"}]},"finishReason":"STOP"}]}`,
   code: 0,
@@ -16,7 +16,7 @@ deviation('a Markdown data URL in a text part is saved, and cut from the text (w
   files: { 'image-1.png': png, 'image-2.png': png },
 });
 
-deviation('and `text` prints the words around it (wire 6 #1)', {
+deviation('and `text` prints the words around it (deviation 1)', {
   argv: ['text', 'a dot'],
   reply: `{"candidates":[{"content":{"parts":[{"text":"Here: ![image](data:image/png;base64,${png})"}]},"finishReason":"STOP"}]}`,
   code: 0,
@@ -32,7 +32,7 @@ const begin =
 const end =
   'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n';
 
-deviation('a data URL that spans many deltas never reaches the screen (wire 6 #2)', {
+deviation('a data URL that spans many deltas never reaches the screen (deviation 2)', {
   argv: ['chat', 'a dot'],
   reply: `${begin}event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n${[
     'Look! ![im',
@@ -51,7 +51,7 @@ deviation('a data URL that spans many deltas never reaches the screen (wire 6 #2
   files: { 'image-1.png': png },
 });
 
-deviation('a data URL in the text of a JSON message is saved too (wire 6 #2)', {
+deviation('a data URL in the text of a JSON message is saved too (deviation 2)', {
   argv: ['chat', 'a dot', '--no-stream'],
   reply: `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"![x](data:image/png;base64,${png})\\n\\nDone"}],"stop_reason":"end_turn"}`,
   code: 0,
@@ -62,21 +62,21 @@ deviation('a data URL in the text of a JSON message is saved too (wire 6 #2)', {
 const link =
   '{"candidates":[{"content":{"parts":[{"text":"![cat](https://cdn.example.org/cat.png?a=1&b=2)"}]},"finishReason":"STOP"}]}';
 
-deviation('a Markdown link to a hosted image is printed and not fetched (wire 6 #3)', {
+deviation('a Markdown link to a hosted image is printed and not fetched (deviation 3)', {
   argv: ['text', 'a cat'],
   reply: link,
   code: 0,
   stdout: '![cat](https://cdn.example.org/cat.png?a=1&b=2)\n',
 });
 
-deviation('an image command names the link and is exit 10 (wire 6 #3)', {
+deviation('an image command names the link and is exit 10 (deviation 3)', {
   argv: gen,
   reply: link,
   code: 10,
   stderr: "curl -O 'https://cdn.example.org/cat.png?a=1&b=2'",
 });
 
-deviation('a bare data URL in a text part is saved (wire 6 #4)', {
+deviation('a bare data URL in a text part is saved (deviation 4)', {
   argv: gen,
   reply: `{"candidates":[{"content":{"parts":[{"text":"data:image/png;base64,${png}"}]},"finishReason":"STOP"}]}`,
   code: 0,
@@ -84,7 +84,7 @@ deviation('a bare data URL in a text part is saved (wire 6 #4)', {
   files: { 'image-1.png': png },
 });
 
-deviation('an image block of a JSON message is saved (wire 6 #5)', {
+deviation('an image block of a JSON message is saved (deviation 5)', {
   argv: ['chat', 'a dot', '-o', 'dot.png'],
   reply: `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"Hi"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${png}"}}],"stop_reason":"end_turn"}`,
   code: 0,
@@ -92,7 +92,7 @@ deviation('an image block of a JSON message is saved (wire 6 #5)', {
   files: { 'dot.png': png },
 });
 
-deviation('an image block that stands whole in content_block_start is saved (wire 6 #5)', {
+deviation('an image block that stands whole in content_block_start is saved (deviation 5)', {
   argv: ['chat', 'a dot'],
   reply: `${begin}event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${png}"}}}\n\nevent: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n${end}`,
   code: 0,
@@ -100,7 +100,7 @@ deviation('an image block that stands whole in content_block_start is saved (wir
   files: { 'image-1.png': png },
 });
 
-deviation('base64url is decoded (wire 6 #7)', {
+deviation('base64url is decoded (deviation 7)', {
   argv: gen,
   reply: inline(`{"mimeType":"image/png","data":"${urlSafe}=="}`),
   code: 0,
@@ -108,7 +108,7 @@ deviation('base64url is decoded (wire 6 #7)', {
   files: { 'image-1.png': png },
 });
 
-deviation('missing padding, line breaks and escaped slashes are no fault (wire 6 #8)', {
+deviation('missing padding, line breaks and escaped slashes are no fault (deviation 8)', {
   argv: gen,
   reply: inline(
     `{"mimeType":"image/png","data":"${png.slice(0, 40)}\\r\\n${png.slice(40).replaceAll('=', '').replaceAll('/', '\\/')}"}`,
@@ -118,7 +118,7 @@ deviation('missing padding, line breaks and escaped slashes are no fault (wire 6
   files: { 'image-1.png': png },
 });
 
-deviation('a data-URL prefix inside data is taken off (wire 6 #10)', {
+deviation('a data-URL prefix inside data is taken off (deviation 10)', {
   argv: gen,
   reply: inline(`{"mimeType":"image/png","data":"data:image/png;base64,${png}"}`),
   code: 0,
@@ -126,7 +126,7 @@ deviation('a data-URL prefix inside data is taken off (wire 6 #10)', {
   files: { 'image-1.png': png },
 });
 
-deviation('without a mimeType the bytes tell (wire 6 #11)', {
+deviation('without a mimeType the bytes tell (deviation 11)', {
   argv: gen,
   reply: inline(`{"data":"${jpeg}"}`),
   code: 0,
@@ -134,21 +134,21 @@ deviation('without a mimeType the bytes tell (wire 6 #11)', {
   files: { 'image-1.jpg': jpeg },
 });
 
-deviation('a mimeType with capitals and parameters is understood (wire 6 #12)', {
+deviation('a mimeType with capitals and parameters is understood (deviation 12)', {
   argv: gen,
   reply: inline(`{"mimeType":"Image/PNG; charset=binary","data":"${png}"}`),
   code: 0,
   document: { ...saved, warnings: [] },
 });
 
-deviation('audio with parameters is no picture (wire 6 #12)', {
+deviation('audio with parameters is no picture (deviation 12)', {
   argv: gen,
   reply: inline('{"mimeType":"audio/L16;codec=pcm;rate=24000","data":"AAAA"}'),
   code: 10,
   document: { images: [] },
 });
 
-deviation('a wrong mimeType gives way to the bytes, with a warning (wire 6 #13)', {
+deviation('a wrong mimeType gives way to the bytes, with a warning (deviation 13)', {
   argv: [...gen, '-o', 'cat.png'],
   reply: inline(`{"mimeType":"image/png","data":"${jpeg}"}`),
   code: 0,
@@ -160,21 +160,21 @@ deviation('a wrong mimeType gives way to the bytes, with a warning (wire 6 #13)'
 const draft = `{"inlineData":{"mimeType":"image/jpeg","data":"${jpeg}"},"thought":true}`;
 const final = `{"inlineData":{"mimeType":"image/png","data":"${png}"},"thoughtSignature":"AAAA"}`;
 
-deviation('drafts are left out where a final picture came (wire 6 #14)', {
+deviation('drafts are left out where a final picture came (deviation 14)', {
   argv: gen,
   reply: `{"candidates":[{"content":{"parts":[${draft},${draft},${final}]},"finishReason":"STOP"}]}`,
   code: 0,
   document: { images: [first] },
 });
 
-deviation('the last draft is saved where there is nothing else (wire 6 #14)', {
+deviation('the last draft is saved where there is nothing else (deviation 14)', {
   argv: gen,
   reply: `{"candidates":[{"content":{"parts":[${draft},${final.replace('"thoughtSignature":"AAAA"', '"thought":true')}]},"finishReason":"STOP"}]}`,
   code: 0,
   document: { images: [first] },
 });
 
-deviation('a ratio that was ignored is a warning (wire 6 #42)', {
+deviation('a ratio that was ignored is a warning (deviation 42)', {
   argv: [...gen, '--aspect', '16:9'],
   reply: inline(`{"mimeType":"image/png","data":"${png}"}`),
   code: 0,
@@ -182,7 +182,7 @@ deviation('a ratio that was ignored is a warning (wire 6 #42)', {
   stderr: 'warning: image-1.png is 1×1, not 16:9\n',
 });
 
-deviation('and with --strict exit 11, the file kept (wire 6 #42)', {
+deviation('and with --strict exit 11, the file kept (deviation 42)', {
   argv: [...gen, '--aspect', '16:9', '--size', '2K', '--strict'],
   reply: inline(`{"mimeType":"image/png","data":"${png}"}`),
   code: 11,

@@ -17,49 +17,49 @@ const said = { text: 'Hello', complete: true, responseId: 'msg_1', stopReason: '
 const hello = { ...said, usage: { inputTokens: 4, outputTokens: 2, totalTokens: 6 } };
 const cut = { complete: false, text: 'Hello' };
 
-deviation('a stream without `event:` lines (wire 6 #22)', {
+deviation('a stream without `event:` lines (deviation 22)', {
   argv: chat,
   reply: whole.replaceAll(/event: .*\n/g, ''),
   code: 0,
   document: hello,
 });
 
-deviation('`data: [DONE]` in place of message_stop (wire 6 #23)', {
+deviation('`data: [DONE]` in place of message_stop (deviation 23)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}${close}${stop}data: [DONE]\n\n`,
   code: 0,
   document: hello,
 });
 
-deviation('`event: done` behind message_stop (wire 6 #23)', {
+deviation('`event: done` behind message_stop (deviation 23)', {
   argv: chat,
   reply: `${whole}event: done\ndata: [DONE]\n\n`,
   code: 0,
   document: hello,
 });
 
-deviation('`[DONE]` without a stop reason is no end (wire 6 #23)', {
+deviation('`[DONE]` without a stop reason is no end (deviation 23)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}data: [DONE]\n\n`,
   code: 11,
   document: cut,
 });
 
-deviation('no message_stop, but a stop reason (wire 6 #24)', {
+deviation('no message_stop, but a stop reason (deviation 24)', {
   argv: chat,
   reply: start + block + delta('Hello') + close + stop,
   code: 0,
   document: hello,
 });
 
-deviation('neither message_stop nor a stop reason is a cut (wire 6 #24)', {
+deviation('neither message_stop nor a stop reason is a cut (deviation 24)', {
   argv: chat,
   reply: start + block + delta('Hello') + close,
   code: 11,
   document: { ...cut, error: { class: 'incomplete', billed: 'yes' } },
 });
 
-deviation('an error event in the middle keeps what was printed (wire 6 #25)', {
+deviation('an error event in the middle keeps what was printed (deviation 25)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}event: error\ndata: {"type":"error","error":{"details":null,"type":"overloaded_error","message":"Overloaded"}}\n\n`,
   code: 6,
@@ -67,7 +67,7 @@ deviation('an error event in the middle keeps what was printed (wire 6 #25)', {
   stderr: '(overloaded_error): Overloaded',
 });
 
-deviation('an error injected into an open event is a bad stream, and keeps what came (wire 6 #26)', {
+deviation('an error injected into an open event is a bad stream, and keeps what came (deviation 26)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_deltadata: {"type":"error","error":{"type":"api_error","message":"m"}}\n\n`,
   code: 9,
@@ -75,39 +75,39 @@ deviation('an error injected into an open event is a bad stream, and keeps what 
   stderr: 'an event of the stream is no JSON',
 });
 
-deviation('CRLF (wire 6 #27)', { argv: chat, reply: whole.replaceAll('\n', '\r\n'), code: 0, document: hello });
+deviation('CRLF (deviation 27)', { argv: chat, reply: whole.replaceAll('\n', '\r\n'), code: 0, document: hello });
 
-deviation('CR alone (wire 6 #27)', { argv: chat, reply: whole.replaceAll('\n', '\r'), code: 0, document: hello });
+deviation('CR alone (deviation 27)', { argv: chat, reply: whole.replaceAll('\n', '\r'), code: 0, document: hello });
 
-deviation('no blank behind the colon (wire 6 #28)', {
+deviation('no blank behind the colon (deviation 28)', {
   argv: chat,
   reply: whole.replaceAll(/^(event|data): /gm, '$1:'),
   code: 0,
   document: hello,
 });
 
-deviation('comments, also re-wrapped as data (wire 6 #29)', {
+deviation('comments, also re-wrapped as data (deviation 29)', {
   argv: chat,
   reply: `: PING\n\n:\n\n${start}: OPENROUTER PROCESSING\n\ndata: : OPENROUTER PROCESSING\n\n${block}${delta('Hello')}${close}${stop}${end}`,
   code: 0,
   document: hello,
 });
 
-deviation('pings without data or type (wire 6 #30)', {
+deviation('pings without data or type (deviation 30)', {
   argv: chat,
   reply: `${start}event: ping\ndata:\n\nevent: ping\ndata: {}\n\ndata: {}\n\nevent: ping\ndata: {"type": "ping"}\n\n${block}${delta('Hello')}${close}${stop}${end}`,
   code: 0,
   document: hello,
 });
 
-deviation('a byte order mark in front of a stream (wire 6 #31)', {
+deviation('a byte order mark in front of a stream (deviation 31)', {
   argv: chat,
   reply: `\ufeff${whole}`,
   code: 0,
   document: hello,
 });
 
-deviation('a byte order mark in front of JSON (wire 6 #31)', {
+deviation('a byte order mark in front of JSON (deviation 31)', {
   argv: ['text', 'hi'],
   reply: '\ufeff{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}',
   code: 0,
@@ -117,35 +117,35 @@ deviation('a byte order mark in front of JSON (wire 6 #31)', {
 const emoji = Buffer.from(start + block + delta('Zoë 🦅') + close + stop + end);
 const inside = emoji.indexOf('🦅') + 2;
 
-deviation('a character that is split between chunks (wire 6 #32)', {
+deviation('a character that is split between chunks (deviation 32)', {
   argv: chat,
   reply: { chunks: [emoji.subarray(0, inside - 4), emoji.subarray(inside - 4, inside), emoji.subarray(inside)] },
   code: 0,
   stdout: 'Zoë 🦅\n',
 });
 
-deviation('a last event without its blank line (wire 6 #33)', {
+deviation('a last event without its blank line (deviation 33)', {
   argv: chat,
   reply: whole.trimEnd(),
   code: 0,
   document: hello,
 });
 
-deviation('a last event that is cut says nothing (wire 6 #33)', {
+deviation('a last event that is cut says nothing (deviation 33)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}event: message_delta\ndata: {"type":"message_delta","delta":{"stop_rea`,
   code: 11,
   document: cut,
 });
 
-deviation('a last event that is no beginning of JSON is a bad stream, and keeps what came (wire 6 #33)', {
+deviation('a last event that is no beginning of JSON is a bad stream, and keeps what came (deviation 33)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}event: message_delta\ndata: {"type":"message_delta","delta":<html>`,
   code: 9,
   document: cut,
 });
 
-deviation('a last `[DONE]` that is cut says nothing (wire 6 #33)', {
+deviation('a last `[DONE]` that is cut says nothing (deviation 33)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}${close}${stop}data: [DO`,
   code: 0,
@@ -154,7 +154,7 @@ deviation('a last `[DONE]` that is cut says nothing (wire 6 #33)', {
 
 const broken = Buffer.from(start + block + delta('Hello') + delta('b\u0000d') + close + stop + end);
 
-deviation('an event that is not UTF-8 is a bad stream, and keeps what came (wire 6 #32)', {
+deviation('an event that is not UTF-8 is a bad stream, and keeps what came (deviation 32)', {
   argv: chat,
   reply: { chunks: [broken.map((byte) => (byte === 0 ? 0xff : byte))] },
   code: 9,
@@ -162,21 +162,21 @@ deviation('an event that is not UTF-8 is a bad stream, and keeps what came (wire
   stderr: 'an event of the stream is not UTF-8',
 });
 
-deviation('a delta without a type is a bad stream, and keeps what came (wire 6 #30)', {
+deviation('a delta without a type is a bad stream, and keeps what came (deviation 30)', {
   argv: chat,
   reply: start + block + delta('Hello') + delta('lost').replace('"type":"text_delta",', '') + close + stop + end,
   code: 9,
   document: { complete: false, text: 'Hello', error: { message: 'a delta of the stream has no type' } },
 });
 
-deviation('no usage at all (wire 6 #34)', {
+deviation('no usage at all (deviation 34)', {
   argv: chat,
   reply: whole.replace(/,"usage":\{[^}]*\}/, '').replace(/,"usage":\{[^}]*\}/, ''),
   code: 0,
   document: said,
 });
 
-deviation('usage that is 0 at the start, and null later (wire 6 #34)', {
+deviation('usage that is 0 at the start, and null later (deviation 34)', {
   argv: chat,
   reply: whole
     .replace('{"input_tokens":4,"output_tokens":1}', '{"input_tokens":0,"output_tokens":0}')
@@ -185,14 +185,14 @@ deviation('usage that is 0 at the start, and null later (wire 6 #34)', {
   document: hello,
 });
 
-deviation('message_start twice with one id is one message (wire 6 #35)', {
+deviation('message_start twice with one id is one message (deviation 35)', {
   argv: chat,
   reply: start + start + block + delta('Hello') + close + stop + end,
   code: 0,
   document: hello,
 });
 
-deviation('a second message spliced in is a bad stream; the first is kept (wire 6 #35)', {
+deviation('a second message spliced in is a bad stream; the first is kept (deviation 35)', {
   argv: chat,
   reply: `${start}${block}${delta('Hello')}${start.replace('msg_1', 'msg_2')}${block}${delta('Foreign')}${close}${stop}${end}`,
   code: 9,
@@ -200,14 +200,14 @@ deviation('a second message spliced in is a bad stream; the first is kept (wire 
   stderr: 'a second message (msg_2) begins inside the stream',
 });
 
-deviation('data lines that are padded with blanks (wire 6 #22)', {
+deviation('data lines that are padded with blanks (deviation 22)', {
   argv: chat,
   reply: whole.replaceAll('}\n\n', '}        \n\n').replaceAll('"text":"Hello"}}', '"text":"Hello"}      }'),
   code: 0,
   document: hello,
 });
 
-deviation('unknown events, blocks and deltas are passed over (wire 6 #30)', {
+deviation('unknown events, blocks and deltas are passed over (deviation 30)', {
   argv: chat,
   reply: `${start}event: new_event\ndata: {"type":"new_event","x":[1]}\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":1,"content_block":{"type":"hologram","x":{"y":1}}}\n\nevent: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"new_delta","x":1}}\n\nevent: content_block_stop\ndata: {"type":"content_block_stop","index":1}\n\n${block}${delta('Hello')}${close}${stop}${end}`,
   code: 0,

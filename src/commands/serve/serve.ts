@@ -1,20 +1,20 @@
 import type { Command } from 'commander';
 import { createApp } from '../../gateway/app.ts';
-import { everyCommand } from '../../gateway/faults/fault.ts';
-import { faultRows } from '../../gateway/faults/table.ts';
-import { inUrl, listen } from '../../gateway/listen.ts';
+
+import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
+import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
-import type { ServedHeaderNames } from '../../gateway/types.ts';
-import { usageError } from '../../errors.ts';
+import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
+import { shellWord } from '../../shell-word.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
+import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { runServed } from './run.ts';
-import { openSource } from './source.ts';
-import { announce, logLine } from './tell.ts';
-import type { SourceFlags } from './upstream.ts';
+import { openSource, type SourceFlags } from './source.ts';
 
 /** Flags of `serve`, as they were typed. */
 interface ServeFlags extends SourceFlags {
@@ -82,7 +82,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     elapsed: context.io.elapsed,
   });
   const port = flags.port ?? (words.length > 0 ? 0 : defaultPort);
-  const gateway = await listen(app, { port, host });
+  const gateway = await listen(app, { port, host }).catch(hintAtAddress);
   context.atEnd(() => gateway.close(drainMs));
   context.patience.ms = drainMs + 1000;
   if (!gateway.isLoopback) await warnOfNetwork(gateway.url, flags, context);
@@ -96,6 +96,20 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   if (words.length > 0) return runServed(words, { variables, context });
   await announce(gateway, variables, { context, name: source?.name });
   await untilAborted(context.signal);
+}
+
+const addressHints: Record<string, string> = {
+  EADDRINUSE: '--port 0 picks a free port',
+  // Ports below 1024 are the administrator's.
+  EACCES: 'take a --port above 1023, or --port 0 for a free one',
+  EADDRNOTAVAIL: '--host 127.0.0.1 is this machine',
+};
+
+/** Says what to type where the address cannot be had. */
+function hintAtAddress(error: unknown): never {
+  if (!(error instanceof GatewayError)) throw error;
+  const hint = addressHints[codeOf(error) ?? ''];
+  throw error.but({ hint: hint ?? 'check --host: it takes an address of this machine, such as 127.0.0.1' });
 }
 
 async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }: Context): Promise<void> {
@@ -142,4 +156,36 @@ function parseServedNames(text: string | undefined): ServedHeaderNames {
     );
   }
   return { apiKey: apiKey || undefined, version: version || undefined };
+}
+
+/** The URL and what to paste; with `--json` one document for scripts. */
+async function announce(
+  { url, port }: Listening,
+  variables: Record<string, string>,
+  { context, name }: { context: Context; name: string | undefined },
+): Promise<void> {
+  const { io, root, report, ui } = context;
+  if (root.json) {
+    const document = {
+      schema: 'gateway-cli/serve@1',
+      ok: true,
+      url,
+      port,
+      apiKey: variables['GATEWAY_API_KEY'],
+      env: variables,
+    };
+    report.printed = true;
+    await io.stdout.write(jsonLine(document));
+    return;
+  }
+  const words = Object.entries(variables).map(([name, value]) => `${name}=${shellWord(value)}`);
+  await io.stdout.write(`export ${words.join(' ')}\n`);
+  const who = name === undefined ? 'the local gateway' : `the local gateway (${name})`;
+  await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);
+}
+
+/** One line a request: nothing of headers, queries or bodies. */
+function logLine({ method, path, status, model, durationMs, bytes, note }: LogEntry): string {
+  const words = [method, path, status, model, `${Math.round(durationMs)} ms`, `${bytes} B`, note && `(${note})`];
+  return words.filter((word) => word !== undefined && word !== '').join(' ');
 }

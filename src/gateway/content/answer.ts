@@ -19,7 +19,7 @@ export interface ReplyName {
   id: string;
 }
 
-/** The reply of a text model (spec.md 2.2): one candidate for each that was asked for. */
+/** The reply of a text model: one candidate for each that was asked for. */
 export function textReply({ task, candidates }: ContentRequest, name: ReplyName): JsonObject {
   const drafts = Array.from({ length: candidates }, (_, index) => draftAnswer(task, index));
   const thoughts = sum(drafts.map(({ usage }) => usage.thinking));
@@ -27,7 +27,7 @@ export function textReply({ task, candidates }: ContentRequest, name: ReplyName)
   return finishReply(drafts.map(textCandidate), name, { prompt: countInput(task), answer, thoughts, modality: 'TEXT' });
 }
 
-/** The reply of an image model: each candidate says what the picture is, then holds it (spec.md 2.2). */
+/** The reply of an image model: each candidate says what the picture is, then holds it. */
 export function imageReply(request: ContentRequest, pictures: readonly MadePicture[], name: ReplyName): JsonObject {
   const silent = request.modalities.length > 0 && !request.modalities.includes('TEXT');
   const candidates = pictures.map(({ mimeType, bytes, caption }, index) => {
@@ -70,7 +70,7 @@ function finishReply(candidates: JsonObject[], { model, id }: ReplyName, counts:
   };
 }
 
-/** A token limit that leaves nothing to say gives a candidate without parts, as the public service does (wire.md 1). */
+/** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
 function textCandidate(draft: Draft, index: number): JsonObject {
   const parts: JsonObject[] = [];
   if (draft.thinking !== '') parts.push({ text: draft.thinking, thought: true });

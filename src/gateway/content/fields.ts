@@ -1,48 +1,30 @@
 import { isObject } from '../../json.ts';
 import type { JsonValue } from '../../json.ts';
-import { anything, flag, freeObject, list, object, oneOf, text, type Rule } from '../fields/rule.ts';
-import { generationConfig } from './generation-config.ts';
-import { badValue, type Path } from '../fields/violation.ts';
+import { anything, flag, freeObject, integer, list, number, object, oneOf, text, type Rule } from '../fields/rule.ts';
+import { badValue } from '../fields/violation.ts';
 
-/** The one field of a part that makes it what it is */
-const partKinds = [
-  'text',
-  'inlineData',
-  'fileData',
-  'functionCall',
-  'functionResponse',
-  'executableCode',
-  'codeExecutionResult',
-  'toolCall',
-  'toolResponse',
-] as const;
-
-function requireOneKind(part: JsonValue, path: Path): void {
-  const kinds = partKinds.filter((kind) => Object.hasOwn(Object(part), kind));
-  if (kinds.length === 0)
-    throw badValue([...path, 'data'], "required oneof field 'data' must have one initialized field");
-  if (kinds.length > 1) throw badValue([...path, 'data'], `only one of ${kinds.join(', ')} may stand in a part`);
-}
-
-const functionResponse = {
-  id: text,
-  name: text,
-  response: freeObject,
-  parts: list(anything),
-  scheduling: text,
-  willContinue: flag,
-};
-
-const partFields = object({
+/** The one field of a part that makes it what it is. */
+const partKinds = {
   text,
-  inlineData: object({ mimeType: text, data: text, displayName: text }, { required: ['mimeType', 'data'] }),
-  functionCall: object({ id: text, name: text, args: freeObject }, { required: ['name'] }),
-  fileData: object({ mimeType: text, fileUri: text, displayName: text }, { required: ['fileUri'] }),
-  functionResponse: object(functionResponse, { required: ['name', 'response'] }),
+  inlineData: object({ 'mimeType!': text, 'data!': text, displayName: text }),
+  fileData: object({ mimeType: text, 'fileUri!': text, displayName: text }),
+  functionCall: object({ id: text, 'name!': text, args: freeObject }),
+  functionResponse: object({
+    id: text,
+    'name!': text,
+    'response!': freeObject,
+    parts: list(anything),
+    scheduling: text,
+    willContinue: flag,
+  }),
   executableCode: freeObject,
   codeExecutionResult: freeObject,
   toolCall: freeObject,
   toolResponse: freeObject,
+};
+
+const partFields = object({
+  ...partKinds,
   thought: flag,
   thoughtSignature: text,
   videoMetadata: freeObject,
@@ -56,34 +38,33 @@ const partFields = object({
 const part: Rule = (value, path, reading) => {
   const read = partFields(value, path, reading);
   // A part of a kind that is not known is empty once that was left out.
-  const isLeftOut = reading.ignore && isEmpty(read) && !isEmpty(value);
-  if (!isLeftOut) requireOneKind(read, path);
-  return read;
+  if (reading.ignore && isEmpty(read) && !isEmpty(value)) return read;
+  const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
+  if (kinds.length === 1) return read;
+  const fault =
+    kinds.length === 0
+      ? "required oneof field 'data' must have one initialized field"
+      : `only one of ${kinds.join(', ')} may stand in a part`;
+  throw badValue([...path, 'data'], fault);
 };
 
 function isEmpty(value: JsonValue): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-const content = object(
-  { role: oneOf(['user', 'model', 'function']), parts: list(part, { min: 1 }) },
-  { required: ['parts'] },
-);
+const content = object({ role: oneOf('user', 'model', 'function'), 'parts!': list(part, { min: 1 }) });
 
-const declaration = object(
-  {
-    name: text,
-    description: text,
-    behavior: text,
-    parameters: freeObject,
-    parametersJsonSchema: anything,
-    response: freeObject,
-    responseJsonSchema: anything,
-  },
-  { required: ['name'] },
-);
+const declaration = object({
+  'name!': text,
+  description: text,
+  behavior: text,
+  parameters: freeObject,
+  parametersJsonSchema: anything,
+  response: freeObject,
+  responseJsonSchema: anything,
+});
 
-const severalTools = list(
+const toolList = list(
   object({
     functionDeclarations: list(declaration, { max: 512 }),
     googleSearch: freeObject,
@@ -99,31 +80,67 @@ const severalTools = list(
 
 /** Some clients send a single tool instead of a list. */
 const tools: Rule = (value, path, reading) =>
-  severalTools(reading.lenient && !Array.isArray(value) ? [value] : value, path, reading);
-
-const functionCalling = object({
-  mode: oneOf(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']),
-  allowedFunctionNames: list(text),
-});
+  toolList(reading.lenient && !Array.isArray(value) ? [value] : value, path, reading);
 
 const toolConfig = object({
-  functionCallingConfig: functionCalling,
+  functionCallingConfig: object({
+    mode: oneOf('AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'),
+    allowedFunctionNames: list(text),
+  }),
   retrievalConfig: freeObject,
   includeServerSideToolInvocations: flag,
 });
 
-const safetySetting = object({ category: text, threshold: text }, { required: ['category', 'threshold'] });
+/** `width:height`; ratios more extreme than 10:1 are refused. */
+const aspectRatio: Rule = (value, path, reading) => {
+  const ratio = String(text(value, path, reading));
+  const [, width, height] = /^(\d{1,4}):(\d{1,4})$/.exec(ratio) ?? [];
+  const quotient = Number(width) / Number(height);
+  if (quotient >= 0.1 && quotient <= 10) return ratio;
+  throw badValue(path, `${JSON.stringify(ratio.slice(0, 40))} is no aspect ratio; write width:height, such as 16:9`);
+};
+
+const generationConfig = object({
+  temperature: number({ min: 0, max: 2 }),
+  topP: number({ min: 0, max: 1 }),
+  topK: integer({ min: 0 }),
+  candidateCount: integer({ min: 1, max: 8 }),
+  maxOutputTokens: integer({ min: 1 }),
+  stopSequences: list(text, { max: 5 }),
+  seed: integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  responseMimeType: oneOf('text/plain', 'application/json', 'text/x.enum'),
+  responseSchema: freeObject,
+  responseJsonSchema: anything,
+  presencePenalty: number(),
+  frequencyPenalty: number(),
+  responseLogprobs: flag,
+  logprobs: integer({ min: 0, max: 20 }),
+  responseModalities: list(oneOf('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
+  mediaResolution: text,
+  speechConfig: freeObject,
+  enableEnhancedCivicAnswers: flag,
+  thinkingConfig: object({ includeThoughts: flag, thinkingBudget: integer({ min: -1 }), thinkingLevel: text }),
+  imageConfig: object({
+    aspectRatio,
+    imageSize: oneOf('512', '1K', '2K', '4K'),
+    personGeneration: text,
+    outputMimeType: text,
+    outputCompressionQuality: integer(),
+    imageOutputOptions: freeObject,
+    prominentPeople: text,
+  }),
+});
 
 /** The rule for a whole request body of the content format. */
 export const contentBody = object(
   {
-    contents: list(content, { min: 1 }),
+    'contents!': list(content, { min: 1 }),
     systemInstruction: content,
     generationConfig,
-    safetySettings: list(safetySetting),
+    safetySettings: list(object({ 'category!': text, 'threshold!': text })),
     tools,
     toolConfig,
     cachedContent: text,
   },
-  { required: ['contents'], beyond: { serviceTier: text, store: flag, labels: freeObject, model: text } },
+  { serviceTier: text, store: flag, labels: freeObject, model: text },
 );

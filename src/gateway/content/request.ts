@@ -1,11 +1,11 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { decodeBase64 } from '../fields/base64.ts';
-import { plainMediaType, sniffMediaType } from '../fields/media.ts';
+import { decodeBase64, plainMediaType, sniffMediaType } from '../fields/media.ts';
 import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
-import type { Reading } from '../fields/rule.ts';
-import { badValue, type Path } from '../fields/violation.ts';
+import { badValue } from '../fields/violation.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import type { Path, Reading } from '../types.ts';
+import { findLocalModel } from '../models/local.ts';
 import { contentBody } from './fields.ts';
 
 /** A checked request of the content format. */
@@ -52,11 +52,11 @@ export function readContentRequest(checked: JsonObject, model: string): ContentR
   };
 }
 
-/** Rules between fields, as the public service has them (wire.md 1). */
+/** Rules between fields, as the public service has them. */
 function checkConfig(config: JsonObject, model: string): void {
   const path = ['generationConfig'];
   const has = (name: string): boolean => Object.hasOwn(config, name);
-  const text = /^local-(?:text|chat)$/.test(model);
+  const text = findLocalModel(model)?.draws === false;
   if (has('responseSchema') && has('responseJsonSchema')) {
     throw badValue([...path, 'responseJsonSchema'], 'only one of responseSchema and responseJsonSchema may be set');
   }

@@ -1,7 +1,7 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import { splitWords } from '../models/words.ts';
+import { splitWords } from '../models/tokens.ts';
 
 /**
  * Splits a whole reply into the pieces of a stream: the text by words, everything else in one piece each; only the last

@@ -1,74 +1,59 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Reply } from '../types.ts';
-import { everyCommand, type Fault, type Visit } from './fault.ts';
+import type { Attempt, Reply } from '../types.ts';
+import type { FaultTable } from './fault.ts';
 
 /** A dripping reply comes in this many pieces. */
 const drips = 20;
 
 /** Connections that break or dawdle, and bodies that are not what the head says. */
-export const connectionFaults: readonly Fault[] = [
-  {
-    name: 'fault-cut',
+export const connectionFaults: FaultTable = {
+  'fault-cut': {
     description: 'the connection is closed in the middle of the body',
-    commands: everyCommand,
     exitCode: 11,
     reply: async (reply) => ({ ...(await half(reply)), ending: 'cut' }),
   },
-  {
-    name: 'fault-reset-body',
+  'fault-reset-body': {
     description: 'the connection is reset in the middle of the body',
-    commands: everyCommand,
     exitCode: 11,
     reply: async (reply) => ({ ...(await half(reply)), ending: 'reset' }),
   },
-  {
-    name: 'fault-reset',
+  'fault-reset': {
     description: 'the connection is reset before any reply',
-    commands: everyCommand,
     exitCode: 8,
     reply: (reply) => ({ ...reply, head: false, ending: 'reset' }),
   },
-  {
-    name: 'fault-slow',
+  'fault-slow': {
     description: 'answers well, but only after 10 s',
-    commands: everyCommand,
     exitCode: 0,
     before: ({ delay, left }) => sleep(delay, undefined, { signal: left.signal }),
   },
-  {
-    name: 'fault-hang',
+  'fault-hang': {
     description: 'never answers',
-    commands: everyCommand,
     exitCode: 8,
     flags: '--timeout 2',
     before: ({ left }) => forever(left.signal),
   },
-  {
-    name: 'fault-stall',
+  'fault-stall': {
     description: 'sends half of the body, then nothing more',
-    commands: everyCommand,
     exitCode: 11,
     flags: '--timeout 2',
-    reply: async (reply, visit) => stall(await half(reply), visit),
+    reply: async (reply, { left }) => {
+      const { body, ...head } = await half(reply);
+      return { ...head, body: thenNothing(body, left.signal) };
+    },
   },
-  {
-    name: 'fault-drip',
+  'fault-drip': {
     description: 'sends the body in small pieces, for 10 s',
-    commands: everyCommand,
     exitCode: 0,
     reply: drip,
   },
-  {
-    name: 'fault-empty',
+  'fault-empty': {
     description: '200 with an empty body',
-    commands: everyCommand,
     exitCode: 9,
     reply: (reply) => ({ ...reply, body: '' }),
   },
-  {
-    name: 'fault-garbage-json',
+  'fault-garbage-json': {
     description: '200 with a whole body that is not JSON',
-    commands: everyCommand,
     exitCode: 9,
     reply: (reply) => ({
       ...reply,
@@ -76,7 +61,7 @@ export const connectionFaults: readonly Fault[] = [
       body: '{"candidates": [oops, "content": }\n',
     }),
   },
-];
+};
 
 /** A reply that stops in the middle. */
 type Half = Reply & { body: AsyncIterable<Uint8Array> };
@@ -102,16 +87,12 @@ async function* firstOf(pieces: Pieces, bytes: number): AsyncGenerator<Uint8Arra
   }
 }
 
-function stall(reply: Half, { left }: Visit): Reply {
-  return { ...reply, body: thenNothing(reply.body, left.signal) };
-}
-
-async function* thenNothing(body: Half['body'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* thenNothing(body: Pieces, signal: AbortSignal): AsyncGenerator<string | Uint8Array> {
   yield* body;
   await forever(signal);
 }
 
-async function drip(reply: Reply, { delay, left }: Visit): Promise<Reply> {
+async function drip(reply: Reply, { delay, left }: Attempt): Promise<Reply> {
   const whole = await collect(reply.body);
   const length = Math.max(1, Math.ceil(whole.length / drips));
   async function* pieces(): AsyncGenerator<Buffer> {
@@ -125,18 +106,15 @@ async function drip(reply: Reply, { delay, left }: Visit): Promise<Reply> {
 
 /** Waits until the caller leaves. */
 async function forever(signal: AbortSignal): Promise<never> {
-  await new Promise((_, reject) => {
-    const leave = (): void => reject(new Error('the caller left'));
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-  });
-  throw new Error('the caller left');
+  // The longest wait that a timer can have: 24 days.
+  await sleep(2 ** 31 - 1, undefined, { signal });
+  throw new Error('the caller stayed');
 }
 
 async function collect(body: Reply['body']): Promise<Buffer> {
-  if (typeof body === 'string') return Buffer.from(body);
-  if (body instanceof Uint8Array) return Buffer.from(body);
   const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(Buffer.from(chunk));
+  for await (const chunk of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) {
+    chunks.push(Buffer.from(chunk));
+  }
   return Buffer.concat(chunks);
 }

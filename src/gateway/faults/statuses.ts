@@ -1,84 +1,69 @@
 import type { JsonObject } from '../../json.ts';
-import { Problem, type ProblemDetails } from '../problem.ts';
-import type { Reply } from '../types.ts';
-import { everyCommand, type Fault, type Visit } from './fault.ts';
+import { Problem } from '../problem.ts';
+import type { Attempt } from '../types.ts';
+import type { FaultTable } from './fault.ts';
 
-const overloaded = 'The model is overloaded. Please try again later.';
-const exhausted = 'Resource has been exhausted (e.g. check quota).';
+const overloaded = { code: 503, message: 'The model is overloaded. Please try again later.' };
+const exhausted = { code: 429, message: 'Resource has been exhausted (e.g. check quota).', waitSeconds: 1 };
 
 /** Error statuses, for good or for the first tries only. */
-export const statusFaults: readonly Fault[] = [
-  always({ code: 400, exitCode: 4, message: 'The request was refused, as this model always does.' }),
-  always({ code: 401, exitCode: 3, message: 'invalid x-api-key' }),
-  always({ code: 402, exitCode: 5, message: 'Your credit balance is too low.' }),
-  always({ code: 403, exitCode: 3, message: 'The key may not use this model.' }),
-  always({ code: 404, exitCode: 4, message: 'The model was not found.' }),
-  always({ code: 408, exitCode: 6, message: 'The request timed out.' }),
-  always({ code: 413, exitCode: 4, message: 'Maximum request body size 1048576 exceeded, actual body size 1056562' }),
-  always({ code: 429, exitCode: 5, message: exhausted, waitSeconds: 1 }),
-  always({ code: 500, exitCode: 6, message: 'An internal error has occurred.' }),
-  always({ code: 503, exitCode: 6, message: overloaded }),
-  always({ code: 504, exitCode: 6, message: 'The deadline expired before the operation could complete.' }),
-  always({ code: 529, exitCode: 6, message: 'Overloaded' }),
-  {
-    name: 'fault-quota',
+export const statusFaults: FaultTable = {
+  ...always(4, { code: 400, message: 'The request was refused, as this model always does.' }),
+  ...always(3, { code: 401, message: 'invalid x-api-key' }),
+  ...always(5, { code: 402, message: 'Your credit balance is too low.' }),
+  ...always(3, { code: 403, message: 'The key may not use this model.' }),
+  ...always(4, { code: 404, message: 'The model was not found.' }),
+  ...always(6, { code: 408, message: 'The request timed out.' }),
+  ...always(4, { code: 413, message: 'Maximum request body size 1048576 exceeded, actual body size 1056562' }),
+  ...always(5, exhausted),
+  ...always(6, { code: 500, message: 'An internal error has occurred.' }),
+  ...always(6, overloaded),
+  ...always(6, { code: 504, message: 'The deadline expired before the operation could complete.' }),
+  ...always(6, { code: 529, message: 'Overloaded' }),
+  'fault-quota': {
     description: '429 with a wait of an hour: too long to be worth a retry',
-    commands: everyCommand,
     exitCode: 5,
-    before: () => fail({ code: 429, message: exhausted, waitSeconds: 3600 }),
+    before: () => fail({ ...exhausted, waitSeconds: 3600 }),
   },
-  times({ code: 429, count: 1, word: 'once', message: exhausted, waitSeconds: 1 }),
-  times({ code: 503, count: 1, word: 'once', message: overloaded }),
-  times({ code: 503, count: 2, word: 'twice', message: overloaded }),
-  {
-    name: 'fault-html-502',
+  ...first(1, 'once', exhausted),
+  ...first(1, 'once', overloaded),
+  ...first(2, 'twice', overloaded),
+  'fault-html-502': {
     description: 'always 502 with an HTML page, as a proxy in front sends it',
-    commands: everyCommand,
     exitCode: 6,
-    reply: () => htmlPage(502, 'Bad Gateway'),
+    reply: () => ({ status: 502, headers: { 'content-type': 'text/html; charset=utf-8' }, body: badGatewayPage }),
   },
-  {
-    name: 'fault-redirect',
+  'fault-redirect': {
     description: '307 to another host; a client must not follow with its key',
-    commands: everyCommand,
     exitCode: 9,
     reply: () => ({ status: 307, headers: { location: 'https://example.invalid/' }, body: '' }),
   },
-];
+};
 
 interface Failure {
   code: number;
   message: string;
-  /** A hint how long to wait, in both spellings of wire.md 2 and 4. */
+  /** How long to wait: as a header, and in the details of the content format. */
   waitSeconds?: number;
 }
 
-function always(failure: Failure & { exitCode: number }): Fault {
-  const { code, exitCode } = failure;
-  const description = `always ${code}${failure.waitSeconds === undefined ? '' : `, retry after ${failure.waitSeconds} s`}`;
-  return { name: `fault-${code}`, description, commands: everyCommand, exitCode, before: () => fail(failure) };
+function always(exitCode: number, failure: Failure): FaultTable {
+  const { code, waitSeconds } = failure;
+  const description = `always ${code}${waitSeconds === undefined ? '' : `, retry after ${waitSeconds} s`}`;
+  return { [`fault-${code}`]: { description, exitCode, before: () => fail(failure) } };
 }
 
-function times({ count, word, ...failure }: Failure & { count: number; word: string }): Fault {
-  return {
-    name: `fault-${failure.code}-${word}`,
-    description: `${failure.code} ${word}, then an answer to the same request`,
-    commands: everyCommand,
-    exitCode: 0,
-    // It starts over after an answer, so that a script can be run again.
-    before: (visit: Visit) => (visit.count % (count + 1) < count ? fail(failure) : undefined),
-  };
+/** Fails the first tries. It starts over after an answer, so that a script can be run again. */
+function first(count: number, word: string, failure: Failure): FaultTable {
+  const before = (attempt: Attempt): void => (attempt.count % (count + 1) < count ? fail(failure) : undefined);
+  const description = `${failure.code} ${word}, then an answer to the same request`;
+  return { [`fault-${failure.code}-${word}`]: { description, exitCode: 0, before } };
 }
 
 function fail({ code, message, waitSeconds }: Failure): never {
   if (waitSeconds === undefined) throw new Problem(code, message);
   const retryInfo: JsonObject = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${waitSeconds}s` };
-  const extra: ProblemDetails = { details: [retryInfo], headers: { 'retry-after': String(waitSeconds) } };
-  throw new Problem(code, message, extra);
+  throw new Problem(code, message, { details: [retryInfo], headers: { 'retry-after': String(waitSeconds) } });
 }
 
-function htmlPage(status: number, title: string): Reply {
-  const heading = `${status} ${title}`;
-  const body = `<html>\r\n<head><title>${heading}</title></head>\r\n<body><center><h1>${heading}</h1></center></body>\r\n</html>\r\n`;
-  return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body };
-}
+const badGatewayPage = `<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center></body>\r\n</html>\r\n`;

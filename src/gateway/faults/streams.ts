@@ -1,15 +1,14 @@
 import { event, type StreamEvent } from '../messages/events.ts';
 import { messagesError, Problem } from '../problem.ts';
 import type { Reply } from '../types.ts';
-import type { Fault } from './fault.ts';
+import type { FaultTable } from './fault.ts';
 
 /** Deltas that come before a stream goes wrong. */
 const goodDeltas = 5;
 
 /** Streams of the messages format that go wrong, or are only odd. */
-export const streamFaults: readonly Fault[] = [
-  {
-    name: 'fault-error-event',
+export const streamFaults: FaultTable = {
+  'fault-error-event': {
     description: 'the stream breaks off with an overloaded_error event',
     commands: ['chat'],
     exitCode: 6,
@@ -21,15 +20,13 @@ export const streamFaults: readonly Fault[] = [
       yield event(messagesError(new Problem(529, 'Overloaded')));
     },
   },
-  {
-    name: 'fault-no-end',
+  'fault-no-end': {
     description: 'the stream ends without a stop reason and message_stop',
     commands: ['chat'],
     exitCode: 11,
     events: begin,
   },
-  {
-    name: 'fault-bad-event',
+  'fault-bad-event': {
     description: 'an event in the middle of the stream is not JSON',
     commands: ['chat'],
     exitCode: 9,
@@ -40,36 +37,33 @@ export const streamFaults: readonly Fault[] = [
       yield event({ type: 'message_stop' });
     },
   },
-  {
-    name: 'fault-no-message-stop',
+  'fault-no-message-stop': {
     description: 'the stream has its stop reason, but no message_stop',
     commands: ['chat'],
     exitCode: 0,
     events: function* (events) {
-      for (const each of events) if (each.event !== 'message_stop') yield each;
+      for (const each of events) if (each.name !== 'message_stop') yield each;
     },
   },
-  {
-    name: 'fault-unknown-events',
+  'fault-unknown-events': {
     description: 'events, blocks and deltas that nobody knows, between the good ones',
     commands: ['chat'],
     exitCode: 0,
     events: function* (events) {
       for (const each of events) {
         yield each;
-        if (each.event === 'message_start') yield event({ type: 'offline_note', note: 'skip me' });
-        if (each.event === 'content_block_start') yield unknownDelta(each);
+        if (each.name === 'message_start') yield event({ type: 'offline_note', note: 'skip me' });
+        if (each.name === 'content_block_start') yield unknownDelta(each);
       }
     },
   },
-  {
-    name: 'fault-odd-framing',
+  'fault-odd-framing': {
     description: 'CRLF line ends, comments, no event names, and [DONE] at the end',
     commands: ['chat'],
     exitCode: 0,
     reply: (reply, { stream }) => (stream ? { ...reply, body: oddFraming(reply.body) } : reply),
   },
-];
+};
 
 function unknownDelta({ data }: StreamEvent): StreamEvent {
   return event({
@@ -83,9 +77,9 @@ function unknownDelta({ data }: StreamEvent): StreamEvent {
 function* begin(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   let deltas = 0;
   for (const each of events) {
-    if (each.event === 'content_block_stop' || each.event === 'message_delta') return;
+    if (each.name === 'content_block_stop' || each.name === 'message_delta') return;
     yield each;
-    if (each.event === 'content_block_delta' && ++deltas === goodDeltas) return;
+    if (each.name === 'content_block_delta' && ++deltas === goodDeltas) return;
   }
 }
 

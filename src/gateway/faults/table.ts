@@ -1,28 +1,22 @@
-import { answerFaults } from './answers.ts';
 import { connectionFaults } from './connections.ts';
-import type { Fault, FaultRow } from './fault.ts';
-import { pictureFaults } from './pictures.ts';
+import type { Fault, FaultRow, FaultTable } from './fault.ts';
+import { replyFaults } from './replies.ts';
 import { statusFaults } from './statuses.ts';
 import { streamFaults } from './streams.ts';
 
-const faults: readonly Fault[] = [
-  ...statusFaults,
-  ...connectionFaults,
-  ...answerFaults,
-  ...pictureFaults,
-  ...streamFaults,
-];
+export const everyCommand = ['text', 'image gen', 'image edit', 'chat'] as const;
+
+const tables: readonly FaultTable[] = [statusFaults, connectionFaults, replyFaults, streamFaults];
+const faults = new Map<string, Fault>(
+  tables
+    .flatMap((table) => Object.entries(table))
+    .map(([name, fault]) => [name, { name, commands: everyCommand, ...fault }]),
+);
 
 /** Every fault model with what it does and the exit code it leads to, for the help and the README. */
-export const faultRows: readonly FaultRow[] = faults.map(({ name, description, commands, exitCode, flags }) => ({
-  name,
-  description,
-  commands,
-  exitCode,
-  ...(flags !== undefined && { flags }),
-}));
+export const faultRows: readonly FaultRow[] = [...faults.values()];
 
 /** The fault of a model name. */
 export function findFault(model: string): Fault | undefined {
-  return faults.find(({ name }) => name === model);
+  return faults.get(model);
 }

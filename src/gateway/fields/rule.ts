@@ -1,19 +1,12 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { badValue, Violation, type Fault, type Path } from './violation.ts';
-
-/** How a body is read. */
-export interface Reading {
-  /** What clients send beyond the specification is taken too: further fields, and the snake_case names of client libraries. */
-  lenient: boolean;
-  /** Told of what is not known and left out; without it that is refused. */
-  ignore?: ((path: Path) => void) | undefined;
-}
+import type { Path, Reading } from '../types.ts';
+import { badValue, Violation, type Breach } from './violation.ts';
 
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
 export type Rule = (value: JsonValue, path: Path, reading: Reading) => JsonValue;
 
-/** The fields an object may have. */
+/** The fields an object may have, and their rules. A name that ends with `!` is required. */
 export type Fields = Readonly<Record<string, Rule>>;
 
 interface Bounds {
@@ -23,105 +16,99 @@ interface Bounds {
 
 /** Any JSON. */
 export const anything: Rule = (value) => value;
+export const text = ofType('string', (value) => typeof value === 'string');
+export const flag = ofType('boolean', (value) => typeof value === 'boolean');
+/** An object with any fields. */
+export const freeObject = ofType('object', isObject);
 
-/** A string. */
-export const text: Rule = (value, path) => {
-  if (typeof value !== 'string') throw wrongType(path, 'string', value);
-  return value;
-};
+const anyNumber = ofType('number', (value) => typeof value === 'number');
+const anyInteger = ofType('integer', (value) => Number.isSafeInteger(value));
+const anyList = ofType('list', Array.isArray);
 
-/** true or false. */
-export const flag: Rule = (value, path) => {
-  if (typeof value !== 'boolean') throw wrongType(path, 'boolean', value);
-  return value;
-};
-
-/** An object whose fields are nobody's business here. */
-export const freeObject: Rule = (value, path) => {
-  if (!isObject(value)) throw wrongType(path, 'object', value);
-  return value;
-};
+function ofType(expected: string, fits: (value: JsonValue) => boolean): Rule {
+  return (value, path) => {
+    if (fits(value)) return value;
+    throw new Violation(path, { kind: 'type', expected, value });
+  };
+}
 
 /** A finite number in a range. */
 export function number(bounds: Bounds = {}): Rule {
-  return (value, path) => {
-    if (typeof value !== 'number') throw wrongType(path, 'number', value);
-    checkBounds(value, bounds, path);
-    return value;
-  };
+  return within(anyNumber, bounds);
 }
 
 /** A whole number in a range. */
 export function integer(bounds: Bounds = {}): Rule {
-  return (value, path) => {
-    if (!Number.isSafeInteger(value)) throw wrongType(path, 'integer', value);
-    checkBounds(Number(value), bounds, path);
-    return value;
+  return within(anyInteger, bounds);
+}
+
+function within(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
+  return (value, path, reading) => {
+    const checked = Number(rule(value, path, reading));
+    if (checked < min) throw badValue(path, `Input should be greater than or equal to ${min}`);
+    if (checked > max) throw badValue(path, `Input should be less than or equal to ${max}`);
+    return checked;
   };
 }
 
 /** One of some strings. */
-export function oneOf(allowed: readonly string[]): Rule {
-  return (value, path) => {
-    if (typeof value !== 'string') throw wrongType(path, 'string', value);
-    if (!allowed.includes(value)) throw badValue(path, `Input should be ${listed(allowed)}`);
-    return value;
+export function oneOf(...allowed: readonly string[]): Rule {
+  return (value, path, reading) => {
+    if (allowed.includes(String(text(value, path, reading)))) return value;
+    throw badValue(path, `Input should be ${allowed.map((each) => `'${each}'`).join(' or ')}`);
   };
 }
 
 /** A list of values that all follow one rule. */
 export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule {
   return (value, path, reading) => {
-    if (!Array.isArray(value)) throw wrongType(path, 'list', value);
-    if (value.length < min) throw badValue(path, `${String(path.at(-1))} must not be empty`);
-    if (value.length > max) throw badValue(path, `at most ${max} values are allowed, not ${value.length}`);
-    return value.map((item, index) => rule(item, [...path, index], reading));
+    const items = anyList(value, path, reading) as JsonValue[];
+    if (items.length < min) throw badValue(path, `${String(path.at(-1))} must not be empty`);
+    if (items.length > max) throw badValue(path, `at most ${max} values are allowed, not ${items.length}`);
+    return items.map((item, index) => rule(item, [...path, index], reading));
   };
 }
 
-interface ObjectRules {
-  required?: readonly string[];
-  /** Fields that are known where the reading is lenient. */
-  beyond?: Fields;
+/** The rule that a value itself chooses. */
+export function choose(pick: (value: JsonValue) => Rule): Rule {
+  return (value, path, reading) => pick(value)(value, path, reading);
 }
 
 /**
  * An object of known fields; others are refused or ignored, as the reading says. A null counts as absent. A lenient
- * reading takes snake_case names of camelCase fields; else the message says how the field is spelled.
+ * reading knows the fields of `beyond` too, and snake_case names of camelCase fields; else the message says how the
+ * field is spelled.
  */
-export function object(strict: Fields, { required = [], beyond }: ObjectRules = {}): Rule {
+export function object(spec: Fields, beyond: Fields = {}): Rule {
+  const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
+  const required = Object.keys(spec).filter((name) => name.endsWith('!'));
   const all = { ...strict, ...beyond };
   return (value, path, reading) => {
-    if (!isObject(value)) throw wrongType(path, 'object', value);
+    freeObject(value, path, reading);
     const fields = reading.lenient ? all : strict;
-    const known: [string, JsonValue][] = [];
-    for (const [name, inner] of Object.entries(value)) {
+    const result: JsonObject = {};
+    for (const [name, inner] of Object.entries(value ?? {})) {
       const field = fieldName(fields, name, reading.lenient);
       if (field === undefined) leaveOut(path, { kind: 'unknown', name, hint: spelling(fields, name) }, reading);
-      else if (inner !== null) known.push([field, (fields[field] ?? anything)(inner, [...path, field], reading)]);
+      else if (inner !== null) result[field] = (fields[field] ?? anything)(inner, [...path, field], reading);
     }
-    const result: JsonObject = Object.fromEntries(known);
-    for (const name of required) {
-      if (!Object.hasOwn(result, name)) throw new Violation([...path, name], { kind: 'missing' });
-    }
+    const missing = required.map(plainName).find((name) => !Object.hasOwn(result, name));
+    if (missing !== undefined) throw new Violation([...path, missing], { kind: 'missing' });
     return result;
   };
 }
 
-function leaveOut(path: Path, fault: Extract<Fault, { kind: 'unknown' }>, { ignore }: Reading): void {
-  if (!ignore) throw new Violation(path, fault);
-  ignore([...path, fault.name]);
+function plainName(name: string): string {
+  return name.replace('!', '');
 }
 
-/** The first rule whose condition holds. */
-export function choose(pick: (value: JsonValue, path: Path) => Rule): Rule {
-  return (value, path, reading) => pick(value, path)(value, path, reading);
+function leaveOut(path: Path, breach: Extract<Breach, { kind: 'unknown' }>, { ignore }: Reading): void {
+  if (!ignore) throw new Violation(path, breach);
+  ignore([...path, breach.name]);
 }
 
 function fieldName(fields: Fields, name: string, lenient: boolean): string | undefined {
-  if (Object.hasOwn(fields, name)) return name;
-  const camel = camelCase(name);
-  return lenient && Object.hasOwn(fields, camel) ? camel : undefined;
+  return [name, ...(lenient ? [camelCase(name)] : [])].find((candidate) => Object.hasOwn(fields, candidate));
 }
 
 function spelling(fields: Fields, name: string): string | undefined {
@@ -131,17 +118,4 @@ function spelling(fields: Fields, name: string): string | undefined {
 
 function camelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function checkBounds(value: number, { min = -Infinity, max = Infinity }: Bounds, path: Path): void {
-  if (value < min) throw badValue(path, `Input should be greater than or equal to ${min}`);
-  if (value > max) throw badValue(path, `Input should be less than or equal to ${max}`);
-}
-
-function wrongType(path: Path, expected: string, value: JsonValue): Violation {
-  return new Violation(path, { kind: 'type', expected, value });
-}
-
-function listed(values: readonly string[]): string {
-  return values.map((value) => `'${value}'`).join(' or ');
 }

@@ -1,12 +1,9 @@
 import type { JsonValue } from '../../json.ts';
 import { Problem } from '../problem.ts';
-import type { Format } from '../types.ts';
-
-/** Keys and indexes from the body down to a value. */
-export type Path = readonly (string | number)[];
+import type { Format, Path } from '../types.ts';
 
 /** What is wrong with a value. */
-export type Fault =
+export type Breach =
   | { kind: 'unknown'; name: string; hint?: string | undefined }
   | { kind: 'missing' }
   | { kind: 'type'; expected: string; value: JsonValue }
@@ -16,18 +13,18 @@ export type Fault =
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly path: Path;
-  readonly fault: Fault;
+  readonly breach: Breach;
 
-  constructor(path: Path, fault: Fault) {
-    super(fault.kind);
+  constructor(path: Path, breach: Breach) {
+    super(breach.kind);
     this.path = path;
-    this.fault = fault;
+    this.breach = breach;
   }
 
-  /** The 400 reply that names the field, worded as the public service of that format does (wire.md 1 and 4). */
+  /** The 400 reply that names the field, worded as the public service of that format does. */
   toProblem(format: Format): Problem {
-    if (format === 'messages') return new Problem(400, messagesText(this.path, this.fault));
-    const description = contentText(this.path, this.fault);
+    if (format === 'messages') return new Problem(400, messagesText(this.path, this.breach));
+    const description = contentText(this.path, this.breach);
     const field = contentPath(this.path);
     const fieldViolations = [{ ...(field !== '' && { field }), description }];
     const details = [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }];
@@ -40,34 +37,34 @@ export function badValue(path: Path, text: string): Violation {
   return new Violation(path, { kind: 'value', text });
 }
 
-function messagesText(path: Path, fault: Fault): string {
+function messagesText(path: Path, breach: Breach): string {
   const at = path.join('.');
-  switch (fault.kind) {
+  switch (breach.kind) {
     case 'unknown':
-      return `${[...path, fault.name].join('.')}: Extra inputs are not permitted`;
+      return `${[...path, breach.name].join('.')}: Extra inputs are not permitted`;
     case 'missing':
       return `${at}: Field required`;
     case 'type':
-      return `${at}: Input should be a valid ${fault.expected}`;
+      return `${at}: Input should be a valid ${breach.expected}`;
     case 'value':
-      return `${at}: ${fault.text}`;
+      return `${at}: ${breach.text}`;
   }
 }
 
-function contentText(path: Path, fault: Fault): string {
+function contentText(path: Path, breach: Breach): string {
   const at = contentPath(path);
-  switch (fault.kind) {
+  switch (breach.kind) {
     case 'unknown': {
       const where = at === '' ? '' : ` at '${at}'`;
-      const hint = fault.hint === undefined ? '' : ` ${fault.hint}`;
-      return `Invalid JSON payload received. Unknown name "${fault.name}"${where}: Cannot find field.${hint}`;
+      const hint = breach.hint === undefined ? '' : ` ${breach.hint}`;
+      return `Invalid JSON payload received. Unknown name "${breach.name}"${where}: Cannot find field.${hint}`;
     }
     case 'missing':
       return `* GenerateContentRequest.${at}: ${String(path.at(-1))} is not specified`;
     case 'type':
-      return `Invalid value at '${at}' (${fault.expected}), ${shorten(JSON.stringify(fault.value))}`;
+      return `Invalid value at '${at}' (${breach.expected}), ${shorten(JSON.stringify(breach.value))}`;
     case 'value':
-      return `* GenerateContentRequest.${at}: ${fault.text}`;
+      return `* GenerateContentRequest.${at}: ${breach.text}`;
   }
 }
 

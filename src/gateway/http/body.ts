@@ -3,9 +3,8 @@ import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';
-import { isDeeperThan } from './nesting.ts';
 
-/** The body must be JSON, not compressed (spec.md 4). Throws Problem 415. */
+/** The body must be JSON, not compressed. Throws Problem 415. */
 export function checkContentType({ headers }: IncomingMessage): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/json') throw new Problem(415, 'the Content-Type must be application/json');
@@ -48,7 +47,7 @@ export async function readBody(exchange: Exchange, { limit, budget, left }: Body
   if (length === undefined || length > uncounted) {
     response.once('close', await budget.take(length ?? limit, left.signal));
   }
-  return length === undefined ? readChunked(request, limit) : readSized(request, length);
+  return readWhole(request, length, limit);
 }
 
 interface Exchange {
@@ -56,40 +55,19 @@ interface Exchange {
   response: ServerResponse;
 }
 
-async function readSized(request: IncomingMessage, length: number): Promise<Buffer> {
-  const body = Buffer.allocUnsafe(length);
-  let size = 0;
-  await readChunks(request, (chunk) => {
-    size += chunk.copy(body, size);
-  });
-  return body.subarray(0, size);
-}
-
-async function readChunked(request: IncomingMessage, limit: number): Promise<Buffer> {
+async function readWhole(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
+  // Where the length is known, the chunks go to their place: a large body that is joined from chunks is held twice.
+  const whole = length === undefined ? undefined : Buffer.allocUnsafe(length);
   const chunks: Buffer[] = [];
   let size = 0;
-  await readChunks(request, (chunk) => {
+  // Whoever stops reading must still be able to answer the caller.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    if (whole) chunk.copy(whole, size);
+    else chunks.push(chunk);
     size += chunk.length;
     if (size > limit) throw tooLarge(limit, size);
-    chunks.push(chunk);
-  });
-  return Buffer.concat(chunks, size);
-}
-
-function readChunks(request: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request.on('data', (chunk: Buffer) => {
-      try {
-        take(chunk);
-      } catch (error) {
-        request.removeAllListeners('data').pause();
-        reject(error);
-      }
-    });
-    request.on('end', resolve);
-    request.on('error', reject);
-    request.on('close', () => reject(new Error('the caller left')));
-  });
+  }
+  return whole?.subarray(0, size) ?? Buffer.concat(chunks, size);
 }
 
 /** Whoever reads a body calls itself for each level. */
@@ -116,4 +94,34 @@ function parseJson(bytes: Buffer): unknown {
 function tooLarge(limit: number, size: number): Problem {
   const message = `Maximum request body size ${limit} exceeded, actual body size ${size}`;
   return new Problem(413, message, { headers: { connection: 'close' } });
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const [openBracket, openBrace] = [0x5b, 0x7b];
+const [closeBracket, closeBrace] = [0x5d, 0x7d];
+
+/** Whether JSON has more levels, found before it is parsed and without a call for each level. */
+function isDeeperThan(levels: number, json: Buffer): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at] ?? 0;
+    if (byte === quote) at = endOfString(json, at);
+    else if (byte === closeBracket || byte === closeBrace) depth--;
+    else if ((byte === openBracket || byte === openBrace) && ++depth > levels) return true;
+  }
+  return false;
+}
+
+/** Where the string that begins at `start` ends; strings are long, and the search for a quote is fast. */
+function endOfString(json: Buffer, start: number): number {
+  let end = json.indexOf(quote, start + 1);
+  while (end !== -1 && isEscaped(json, end)) end = json.indexOf(quote, end + 1);
+  return end === -1 ? json.length : end;
+}
+
+function isEscaped(json: Buffer, at: number): boolean {
+  let before = at - 1;
+  while (json[before] === backslash) before--;
+  return (at - before) % 2 === 0;
 }

@@ -7,7 +7,7 @@ export interface Budget {
   take(bytes: number, signal: AbortSignal): Promise<() => void>;
 }
 
-interface Turn {
+interface Waiter {
   bytes: number;
   start: () => void;
 }
@@ -15,18 +15,19 @@ interface Turn {
 /** A budget of so many bytes. */
 export function createBudget(capacity: number): Budget {
   let free = capacity;
-  let waiting: Turn[] = [];
+  const waiting = new Set<Waiter>();
   const startNext = (): void => {
-    for (let [next] = waiting; next !== undefined && next.bytes <= free; [next] = waiting) {
-      waiting.shift();
-      free -= next.bytes;
-      next.start();
+    for (const waiter of waiting) {
+      if (waiter.bytes > free) return;
+      waiting.delete(waiter);
+      free -= waiter.bytes;
+      waiter.start();
     }
   };
   const wait = (bytes: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       const leave = (): void => {
-        waiting = waiting.filter((turn) => turn !== own);
+        waiting.delete(waiter);
         startNext();
         reject(new Error('the caller left'));
       };
@@ -34,21 +35,20 @@ export function createBudget(capacity: number): Budget {
         signal.removeEventListener('abort', leave);
         resolve();
       };
-      const own: Turn = { bytes, start };
+      const waiter: Waiter = { bytes, start };
       if (signal.aborted) return leave();
       signal.addEventListener('abort', leave, { once: true });
-      waiting.push(own);
+      waiting.add(waiter);
       startNext();
     });
   return {
     async take(wanted, signal) {
       const bytes = Math.min(wanted, capacity);
       await wait(bytes, signal);
-      let isHeld = true;
+      let held = bytes;
       return () => {
-        if (!isHeld) return;
-        isHeld = false;
-        free += bytes;
+        free += held;
+        held = 0;
         startNext();
       };
     },

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
 
 /**
- * Refuses what a web page could make a browser send here (faults.md 2f): a foreign or missing Host (DNS rebinding), a
+ * Refuses what a web page could make a browser send here: a foreign or missing Host (DNS rebinding), a
  * foreign Origin, a request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as
  * `name:port` there alone. Throws Problem 403.
  */

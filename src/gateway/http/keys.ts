@@ -41,7 +41,7 @@ export function checkKey(
   throw new Problem(401, `no API key: send ${formsFor(format, rules)}${passedOver(headers, query, rules)}`);
 }
 
-/** The messages format requires its version header (spec.md 5, 9). Throws Problem 400. */
+/** The messages format requires its version header. Throws Problem 400. */
 export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOnly }: KeyRules): void {
   const neutral = specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader];
   const names = [headerNames.version, ...neutral, ...(specOnly ? [] : [publicVersionHeader])];

@@ -56,15 +56,7 @@ async function writeBody(response: ServerResponse, body: Reply['body'], length: 
     const isLast = written === length;
     return response.write(chunk, (error) => void (isLast && !error && taken.add(response)));
   };
-  const whole = typeof body === 'string' || body instanceof Uint8Array;
-  if (whole || Symbol.iterator in body) {
-    for (const chunk of whole ? [body] : body) {
-      if (response.destroyed) break;
-      if (!write(chunk)) await room(response);
-    }
-    return written;
-  }
-  for await (const chunk of body) {
+  for await (const chunk of typeof body === 'string' || body instanceof Uint8Array ? [body] : body) {
     if (response.destroyed) break;
     if (!write(chunk)) await room(response);
   }

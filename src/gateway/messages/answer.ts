@@ -10,7 +10,7 @@ const stopReasons: Readonly<Record<Draft['ended'], string>> = {
   call: 'tool_use',
 };
 
-/** The reply of a text model (spec.md 2.4; wire.md 4). `id` is what its ids are made from. */
+/** The reply of a text model. `id` is what its ids are made from. */
 export function messageReply(request: MessagesRequest, id: string): JsonObject {
   const { task } = request;
   const draft = draftAnswer(task);

@@ -1,14 +1,12 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import { splitWords } from '../models/words.ts';
+import { splitWords } from '../models/tokens.ts';
 
 /** One server-sent event: its name is the `type` of its data. */
 export interface StreamEvent {
-  event: string;
+  name: string;
   data: JsonObject;
-  /** Whether a paced stream waits before it. */
-  paced: boolean;
   /** Sent instead of the event, for faults. */
   literal?: string;
 }
@@ -19,7 +17,7 @@ const unfinished: JsonObject = { stop_reason: null, stop_sequence: null, stop_de
 const inputPiece = 12;
 
 /**
- * A whole message as the events of its stream, in the order of wire.md 5: message_start, a ping after the first block
+ * A whole message as the events of its stream, in the order of the format: message_start, a ping after the first block
  * has begun, the deltas of each block, message_delta with the cumulative usage, message_stop.
  */
 export function* messageEvents(message: JsonObject): Generator<StreamEvent> {
@@ -32,28 +30,25 @@ export function* messageEvents(message: JsonObject): Generator<StreamEvent> {
   for (const [index, block] of blocks.entries()) {
     yield event({ type: 'content_block_start', index, content_block: openBlock(block) });
     if (index === 0) yield event({ type: 'ping' });
-    for (const delta of deltasOf(block)) yield event({ type: 'content_block_delta', index, delta }, true);
+    for (const delta of deltasOf(block)) yield event({ type: 'content_block_delta', index, delta });
     yield event({ type: 'content_block_stop', index });
   }
-  const delta = {
-    stop_reason: stop_reason ?? null,
-    stop_sequence: stop_sequence ?? null,
-    stop_details: stop_details ?? null,
-  };
+  const ended = { stop_reason, stop_sequence, stop_details };
+  const delta = Object.fromEntries(Object.entries(ended).map(([name, value]) => [name, value ?? null]));
   yield event({ type: 'message_delta', delta, usage: finalUsage(usage) });
   yield event({ type: 'message_stop' });
 }
 
 /** An event as its bytes on the wire. JSON has no line breaks, so no text can end a field early. */
-export function encodeEvent({ event: name, data, literal }: StreamEvent): string {
+export function encodeEvent({ name, data, literal }: StreamEvent): string {
   if (literal !== undefined) return literal;
   const json = name === 'ping' ? '{"type": "ping"}' : JSON.stringify(data);
   return `event: ${name}\ndata: ${json}\n\n`;
 }
 
 /** An event whose name is its data's type. */
-export function event(data: JsonObject, paced = false): StreamEvent {
-  return { event: textAt(data, 'type') ?? 'message', data, paced };
+export function event(data: JsonObject): StreamEvent {
+  return { name: textAt(data, 'type') ?? 'message', data };
 }
 
 function openBlock(block: JsonObject): JsonObject {

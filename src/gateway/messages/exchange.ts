@@ -2,40 +2,34 @@ import type { JsonObject } from '../../json.ts';
 import type { Fault } from '../faults/fault.ts';
 import { findFault } from '../faults/table.ts';
 import { textAt } from '../fields/read.ts';
-import { isVendorModel } from '../models/stand-in.ts';
+import { findLocalModel, isVendorModel, listModels } from '../models/local.ts';
 import { countInput } from '../models/text.ts';
-import { pacedBody } from '../paced.ts';
-import type { Surroundings } from '../surroundings.ts';
 import { Problem } from '../problem.ts';
-import type { Call, Reply } from '../types.ts';
+import { streamReply, type Piece } from '../stream-reply.ts';
+import type { Call, Reply, RequestContext } from '../types.ts';
 import { messageReply } from './answer.ts';
 import { encodeEvent, messageEvents, type StreamEvent } from './events.ts';
 import { readMessagesRequest } from './request.ts';
 
-const models = new Set(['local-chat', 'local-text']);
-const standIn = 'local-chat';
+const fallbackModel = 'local-chat';
 
 /** One exchange of the messages format with an offline model. Throws Problem and Violation. */
-export async function answerMessages(call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
-  const { fault, named } = findModel(body, surroundings);
-  const request = readMessagesRequest(named, surroundings.reading);
+export async function answerMessages(call: Call, body: JsonObject, context: RequestContext): Promise<Reply> {
+  const { fault, named } = findModel(body, context);
+  const request = readMessagesRequest(named, context.reading);
   const { model } = request.task;
-  const visit = fault && surroundings.visit(request.stream);
-  if (visit) await fault?.before?.(visit);
-  const made = messageReply(request, surroundings.id);
+  const attempt = fault && context.attempt(request.stream);
+  if (attempt) await fault?.before?.(attempt);
+  const made = messageReply(request, context.id);
   const message = fault?.message?.(made) ?? made;
-  const events = fault?.events ?? ((all: Iterable<StreamEvent>) => all);
-  const reply = {
-    ...(request.stream ? streamReply(events(messageEvents(message)), call, surroundings) : jsonReply(message)),
-    model,
-  };
-  return visit && fault?.reply ? fault.reply(reply, visit) : reply;
+  const reply = { ...(request.stream ? streamed(message, fault, { call, context }) : jsonReply(message)), model };
+  return attempt && fault?.reply ? fault.reply(reply, attempt) : reply;
 }
 
 /** `/v1/messages/count_tokens`: a request without its limit. Throws Problem and Violation. */
-export async function countMessage(_call: Call, body: JsonObject, surroundings: Surroundings): Promise<Reply> {
-  const { named } = findModel(body, surroundings);
-  const request = readMessagesRequest({ ...named, max_tokens: Number.MAX_SAFE_INTEGER }, surroundings.reading);
+export async function countMessage(_call: Call, body: JsonObject, context: RequestContext): Promise<Reply> {
+  const { named } = findModel(body, context);
+  const request = readMessagesRequest({ ...named, max_tokens: Number.MAX_SAFE_INTEGER }, context.reading);
   return { ...jsonReply({ input_tokens: countInput(request.task) }), model: request.task.model };
 }
 
@@ -45,32 +39,36 @@ interface FoundModel {
   named: JsonObject;
 }
 
-function findModel(body: JsonObject, { standsIn, tell }: Surroundings): FoundModel {
+function findModel(body: JsonObject, { fallback, note }: RequestContext): FoundModel {
   const asked = textAt(body, 'model');
   const fault = findFault(asked ?? '');
-  if (asked === undefined || fault || models.has(asked)) return { fault, named: body };
-  if (!standsIn || !isVendorModel(asked)) throw unknownModel(asked);
-  tell(`${asked.slice(0, 100)} is answered by ${standIn}`);
-  return { fault, named: { ...body, model: standIn } };
+  if (asked === undefined || fault || findLocalModel(asked)?.draws === false) return { fault, named: body };
+  if (!fallback || !isVendorModel(asked)) throw unknownModel(asked);
+  note(`${asked.slice(0, 100)} is answered by ${fallbackModel}`);
+  return { fault, named: { ...body, model: fallbackModel } };
 }
 
 function jsonReply(message: JsonObject): Reply {
   return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(message) };
 }
 
-function streamReply(events: Iterable<StreamEvent>, call: Call, { pace }: Surroundings): Reply {
-  const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' } };
-  if (pace <= 0) return { ...head, body: encoded(events) };
-  const pieces = Array.from(events, (event) => ({ text: encodeEvent(event), waits: event.paced }));
-  return { ...head, ...pacedBody(pieces, { pace, signal: call.left.signal }) };
+function streamed(
+  message: JsonObject,
+  fault: Fault | undefined,
+  { call, context: { pace } }: { call: Call; context: RequestContext },
+): Reply {
+  const events = messageEvents(message);
+  const pieces = encode(fault?.events?.(events) ?? events);
+  return streamReply('text/event-stream; charset=utf-8', pieces, { pace, call });
 }
 
-function* encoded(events: Iterable<StreamEvent>): Generator<string> {
-  for (const event of events) yield encodeEvent(event);
+function* encode(events: Iterable<StreamEvent>): Generator<Piece> {
+  for (const event of events) yield { text: encodeEvent(event), waits: event.name === 'content_block_delta' };
 }
 
 function unknownModel(model: string): Problem {
-  const drawn = model === 'local-image' || model === 'local-edit';
-  const hint = drawn ? 'it is served in the content format only' : `this gateway has ${[...models].join(', ')}`;
+  const hint = findLocalModel(model)
+    ? 'it is served in the content format only'
+    : `this gateway has ${listModels('messages')}`;
   return new Problem(404, `model: ${model.slice(0, 100)} (${hint})`);
 }

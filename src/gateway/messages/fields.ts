@@ -1,5 +1,5 @@
-import { isObject } from '../../json.ts';
 import type { JsonValue } from '../../json.ts';
+import { textAt } from '../fields/read.ts';
 import {
   anything,
   choose,
@@ -12,31 +12,24 @@ import {
   oneOf,
   text,
   type Fields,
-  type Reading,
   type Rule,
 } from '../fields/rule.ts';
-import { textAt } from '../fields/read.ts';
-import { badValue, type Path } from '../fields/violation.ts';
-import { imageTypes } from './media-types.ts';
+import { badValue } from '../fields/violation.ts';
+import type { Path, Reading } from '../types.ts';
 
 const cacheControl = freeObject;
+const outputFormat = object({ 'type!': oneOf('json_schema'), 'schema!': freeObject });
 
-const thinking = object(
-  {
-    type: oneOf(['enabled', 'adaptive', 'disabled', 'between_tools']),
-    budget_tokens: integer({ min: 1024 }),
-    display: oneOf(['summarized', 'omitted']),
-  },
-  { required: ['type'] },
-);
-
-const outputFormat = object({ type: oneOf(['json_schema']), schema: freeObject }, { required: ['type', 'schema'] });
-
+/** What public clients send beyond the fields that every gateway takes. */
 const publicFields: Fields = {
-  thinking,
-  output_config: object({ effort: oneOf(['low', 'medium', 'high', 'xhigh', 'max']), format: outputFormat }),
+  thinking: object({
+    'type!': oneOf('enabled', 'adaptive', 'disabled', 'between_tools'),
+    budget_tokens: integer({ min: 1024 }),
+    display: oneOf('summarized', 'omitted'),
+  }),
+  output_config: object({ effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: outputFormat }),
   output_format: outputFormat,
-  service_tier: oneOf(['auto', 'standard_only']),
+  service_tier: oneOf('auto', 'standard_only'),
   cache_control: cacheControl,
   container: anything,
   inference_geo: text,
@@ -47,148 +40,142 @@ const publicFields: Fields = {
   betas: list(text),
 };
 
-const imageSource = choose((value) => {
-  switch (textAt(value, 'type')) {
-    case 'url':
-      return object({ type: text, url: text }, { required: ['url'] });
-    case 'file':
-      return object({ type: text, file_id: text }, { required: ['file_id'] });
-    default:
-      return object(
-        { type: oneOf(['base64']), media_type: oneOf(imageTypes), data: text },
-        { required: ['type', 'media_type', 'data'] },
-      );
-  }
+const base64Source = object({
+  'type!': oneOf('base64'),
+  'media_type!': oneOf('image/jpeg', 'image/png', 'image/gif', 'image/webp'),
+  'data!': text,
 });
+const imageSources = new Map([
+  ['url', object({ type: text, 'url!': text })],
+  ['file', object({ type: text, 'file_id!': text })],
+]);
+const imageSource = choose((value) => imageSources.get(textAt(value, 'type') ?? '') ?? base64Source);
 
-const nested = textOrBlocks();
-
-const blocks: Readonly<Record<string, Rule>> = {
-  text: object(
-    { type: text, text: filledText, cache_control: cacheControl, citations: anything },
-    { required: ['text'] },
-  ),
-  image: object({ type: text, source: imageSource, cache_control: cacheControl }, { required: ['source'] }),
-  document: object(
-    { type: text, source: freeObject, title: text, context: text, citations: anything, cache_control: cacheControl },
-    { required: ['source'] },
-  ),
-  tool_use: object(
-    { type: text, id: text, name: text, input: freeObject, cache_control: cacheControl, caller: anything },
-    { required: ['id', 'name', 'input'] },
-  ),
-  tool_result: object(
-    { type: text, tool_use_id: text, content: nested, is_error: flag, cache_control: cacheControl },
-    { required: ['tool_use_id'] },
-  ),
-  thinking: object({ type: text, thinking: text, signature: text }, { required: ['thinking', 'signature'] }),
-  redacted_thinking: object({ type: text, data: text }, { required: ['data'] }),
+const filledText: Rule = (value, path, reading) => {
+  if (text(value, path, reading) !== '') return value;
+  throw badValue(path, 'text content blocks must be non-empty');
 };
+
+const blocks = new Map([
+  ['text', object({ type: text, 'text!': filledText, cache_control: cacheControl, citations: anything })],
+  ['image', object({ type: text, 'source!': imageSource, cache_control: cacheControl })],
+  [
+    'document',
+    object({
+      type: text,
+      'source!': freeObject,
+      title: text,
+      context: text,
+      citations: anything,
+      cache_control: cacheControl,
+    }),
+  ],
+  [
+    'tool_use',
+    object({
+      type: text,
+      'id!': text,
+      'name!': text,
+      'input!': freeObject,
+      cache_control: cacheControl,
+      caller: anything,
+    }),
+  ],
+  [
+    'tool_result',
+    object({
+      type: text,
+      'tool_use_id!': text,
+      content: textOrBlocks(),
+      is_error: flag,
+      cache_control: cacheControl,
+    }),
+  ],
+  ['thinking', object({ type: text, 'thinking!': text, 'signature!': text })],
+  ['redacted_thinking', object({ type: text, 'data!': text })],
+]);
 
 /** Blocks that only server tools make come back in later turns; their inside is not looked at. */
-const foreignBlock =
+const serverToolBlock =
   /^(?:search_result|server_tool_use|container_upload|mcp_tool_use|compaction|fallback|[a-z_]+_tool_result)$/;
 
-const block: Rule = (value, path, reading) => {
-  if (!isObject(value)) return freeObject(value, path, reading);
-  const type = textAt(value, 'type') ?? '';
-  if (type !== '' && foreignBlock.test(type) && type !== 'tool_result') return value;
-  const rule = Object.hasOwn(blocks, type) ? blocks[type] : undefined;
+function block(value: JsonValue, path: Path, reading: Reading): JsonValue {
+  const type = textAt(freeObject(value, path, reading), 'type') ?? '';
+  const rule = blocks.get(type);
   if (rule) return rule(value, path, reading);
-  if (reading.ignore && type !== '') {
-    reading.ignore([...path, type]);
-    return value;
-  }
-  throw badValue(
-    [...path, 'type'],
-    `Input should be ${Object.keys(blocks)
-      .map((name) => `'${name}'`)
-      .join(', ')}`,
-  );
+  if (serverToolBlock.test(type)) return value;
+  const known = [...blocks.keys()].map((name) => `'${name}'`).join(', ');
+  if (!reading.ignore || type === '') throw badValue([...path, 'type'], `Input should be ${known}`);
+  reading.ignore([...path, type]);
+  return value;
+}
+
+function textOrBlocks(): Rule {
+  return (value, path, reading) => (typeof value === 'string' ? value : list(block)(value, path, reading));
+}
+
+/** The system prompt is text alone. */
+const system: Rule = (value, path, reading) => {
+  const checked = textOrBlocks()(value, path, reading);
+  const other = Array.isArray(checked) ? checked.findIndex((item) => textAt(item, 'type') !== 'text') : -1;
+  if (other !== -1) throw badValue([...path, other, 'type'], "Input should be 'text'");
+  return checked;
 };
 
-const message = object(
-  { role: oneOf(['user', 'assistant']), content: textOrBlocks() },
-  { required: ['role', 'content'] },
-);
+const messageList = list(object({ 'role!': oneOf('user', 'assistant'), 'content!': textOrBlocks() }), {
+  min: 1,
+  max: 100_000,
+});
 
-const turns = list(message, { min: 1, max: 100_000 });
-
-/** Some clients put the system prompt into a turn; it is left out where the reading ignores what it does not know. */
+/** Some clients put the system prompt into a message; it is left out where the reading ignores what it does not know. */
 const messages: Rule = (value, path, reading) => {
-  if (!Array.isArray(value) || !reading.ignore) return turns(value, path, reading);
-  const kept = value.filter((turn, index) => {
-    const isSystem = textAt(turn, 'role') === 'system';
+  if (!Array.isArray(value) || !reading.ignore) return messageList(value, path, reading);
+  const kept = value.filter((message, index) => {
+    const isSystem = textAt(message, 'role') === 'system';
     if (isSystem) reading.ignore?.([...path, index, 'system']);
     return !isSystem;
   });
-  return turns(kept, path, reading);
+  return messageList(kept, path, reading);
 };
 
-const tool = choose((value) => {
-  const type = textAt(value, 'type');
-  return type === undefined || type === 'custom' ? customTool : freeObject;
+const objectSchema: Rule = (value, path, reading) => {
+  if (textAt(freeObject(value, path, reading), 'type') === 'object') return value;
+  throw badValue([...path, 'type'], "Input should be 'object'");
+};
+
+const customTool = object({
+  type: text,
+  'name!': text,
+  description: text,
+  'input_schema!': objectSchema,
+  strict: flag,
+  cache_control: cacheControl,
+  eager_input_streaming: flag,
+  input_examples: anything,
+  defer_loading: flag,
+  allowed_callers: anything,
 });
+const tool = choose((value) => ((textAt(value, 'type') ?? 'custom') === 'custom' ? customTool : freeObject));
 
-const customTool = object(
-  {
-    type: text,
-    name: text,
-    description: text,
-    input_schema: objectSchema,
-    strict: flag,
-    cache_control: cacheControl,
-    eager_input_streaming: flag,
-    input_examples: anything,
-    defer_loading: flag,
-    allowed_callers: anything,
-  },
-  { required: ['name', 'input_schema'] },
-);
-
-const toolChoice = object(
-  { type: oneOf(['auto', 'any', 'tool', 'none']), name: text, disable_parallel_tool_use: flag },
-  { required: ['type'] },
-);
-
-function filledText(value: JsonValue, path: Path, reading: Reading): JsonValue {
-  if (text(value, path, reading) === '') throw badValue(path, 'text content blocks must be non-empty');
-  return value;
-}
-
-function objectSchema(value: JsonValue, path: Path, reading: Reading): JsonValue {
-  if (textAt(freeObject(value, path, reading), 'type') !== 'object')
-    throw badValue([...path, 'type'], "Input should be 'object'");
-  return value;
-}
-
-function textOrBlocks(types?: readonly string[]): Rule {
-  return (value, path, reading) => {
-    if (typeof value === 'string') return value;
-    const checked = list((item, at) => block(item, at, reading))(value, path, reading);
-    const foreign = Array.isArray(checked)
-      ? checked.findIndex((item) => types && !types.includes(textAt(item, 'type') ?? ''))
-      : -1;
-    if (foreign !== -1) throw badValue([...path, foreign, 'type'], `Input should be '${types?.join("' or '")}'`);
-    return checked;
-  };
-}
-
-/** The rule for a request body of the messages format, and where it is lenient of what public clients send. */
+/** The rule for a request body of the messages format. */
 export const messagesBody = object(
   {
-    model: text,
-    max_tokens: integer({ min: 1 }),
-    messages,
-    system: textOrBlocks(['text']),
+    'model!': text,
+    'messages!': messages,
+    'max_tokens!': integer({ min: 1 }),
+    system,
     stream: flag,
     temperature: number({ min: 0, max: 1 }),
     top_p: number({ min: 0, max: 1 }),
     top_k: integer({ min: 0 }),
     stop_sequences: list(text),
     tools: list(tool),
-    tool_choice: toolChoice,
+    tool_choice: object({
+      'type!': oneOf('auto', 'any', 'tool', 'none'),
+      name: text,
+      disable_parallel_tool_use: flag,
+    }),
     metadata: object({ user_id: text }),
   },
-  { required: ['model', 'messages', 'max_tokens'], beyond: publicFields },
+  publicFields,
 );

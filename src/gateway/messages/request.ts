@@ -1,12 +1,10 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { decodeBase64 } from '../fields/base64.ts';
-import { sniffMediaType } from '../fields/media.ts';
+import { decodeBase64, sniffMediaType } from '../fields/media.ts';
 import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
-import type { Reading } from '../fields/rule.ts';
-import { badValue, type Path } from '../fields/violation.ts';
+import { badValue } from '../fields/violation.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
+import type { Path, Reading } from '../types.ts';
 import { messagesBody } from './fields.ts';
-import { checkTurns } from './turns.ts';
 
 /** A checked request of the messages format. */
 export interface MessagesRequest {
@@ -16,14 +14,14 @@ export interface MessagesRequest {
   showThinking: boolean;
 }
 
-/** Reads a request body (spec.md 2.3). Throws Violation, which names the field. */
+/** Reads a request body. Throws Violation, which names the field. */
 export function readMessagesRequest(body: JsonObject, reading: Reading): MessagesRequest {
   const checked = messagesBody(body, [], reading);
   const messages = listAt(checked, 'messages');
   const media = messages.map((message, index) =>
     readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
   );
-  checkTurns(messages);
+  checkMessages(messages);
   checkSettings(checked);
   const thinking = objectAt(checked, 'thinking');
   return {
@@ -31,6 +29,50 @@ export function readMessagesRequest(body: JsonObject, reading: Reading): Message
     stream: flagAt(checked, 'stream'),
     showThinking: textAt(thinking, 'display') !== 'omitted',
   };
+}
+
+/** Rules between messages: the user begins, content is not empty, every tool call is answered in the next message. */
+function checkMessages(messages: readonly JsonValue[]): void {
+  if (textAt(messages[0], 'role') !== 'user') throw badValue(['messages'], 'first message must use the "user" role');
+  for (const [index, message] of messages.entries()) {
+    checkContent(message, index, index === messages.length - 1);
+    checkCalls(message, messages[index + 1], index);
+    checkResults(message, messages[index - 1], index);
+  }
+}
+
+function checkContent(message: JsonValue, index: number, last: boolean): void {
+  const content = valueAt(message, 'content');
+  const empty = content === '' || (Array.isArray(content) && content.length === 0);
+  if (empty && !(last && textAt(message, 'role') === 'assistant')) {
+    throw badValue(
+      ['messages', index],
+      'all messages must have non-empty content except for the optional final assistant message',
+    );
+  }
+}
+
+function checkCalls(message: JsonValue, next: JsonValue | undefined, index: number): void {
+  const answered = idsOf(next, 'tool_result', 'tool_use_id');
+  const open = idsOf(message, 'tool_use', 'id').filter((id) => !answered.includes(id));
+  if (open.length === 0) return;
+  throw badValue(
+    ['messages', index],
+    `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(', ')}`,
+  );
+}
+
+function checkResults(message: JsonValue, before: JsonValue | undefined, index: number): void {
+  const called = idsOf(before, 'tool_use', 'id');
+  const lone = idsOf(message, 'tool_result', 'tool_use_id').find((id) => !called.includes(id));
+  if (lone === undefined) return;
+  throw badValue(['messages', index, 'content'], `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${lone}`);
+}
+
+function idsOf(message: JsonValue | undefined, type: string, field: string): string[] {
+  return listAt(message, 'content').flatMap((block) =>
+    textAt(block, 'type') === type ? (textAt(block, field) ?? []) : [],
+  );
 }
 
 function checkSettings(body: JsonValue): void {
@@ -104,7 +146,7 @@ function readChoice(choice: JsonObject | undefined): ToolChoice {
   return { mode: type === 'any' || type === 'none' ? type : 'auto' };
 }
 
-/** Every Base64 source, also inside tool results. Throws Violation where bytes and media type disagree (wire.md 3). */
+/** Every Base64 source, also inside tool results. Throws Violation where bytes and media type disagree. */
 function readMedia(content: JsonValue | undefined, path: Path): Media[] {
   if (!Array.isArray(content)) return [];
   return content.flatMap((block, index) => {

@@ -15,3 +15,8 @@ export function cutToTokens(text: string, tokens: number): string {
   const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(end - 1));
   return text.slice(0, splitsPair ? end - 1 : end);
 }
+
+/** A text as the pieces a stream sends it in: words with the blanks behind them. Joined they are the text again. */
+export function splitWords(text: string): string[] {
+  return text.match(/\s*\S+\s*/g) ?? (text === '' ? [] : [text]);
+}

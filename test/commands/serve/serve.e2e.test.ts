@@ -184,6 +184,19 @@ describe('serve for other machines', () => {
   );
 });
 
+test('serve names the flag where it cannot listen', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const inUse = await run(['serve', '--port', String(port)]);
+  expect([inUse.code, inUse.stdout]).toEqual([7, '']);
+  expect(inUse.stderr).toContain('--port 0 picks a free port');
+  // Too long for a name of DNS: nobody is asked.
+  const noHost = await run(['serve', '--port', '0', '--host', `${'x'.repeat(70)}.invalid`]);
+  expect(noHost.stderr).toContain('check --host: it takes an address of this machine, such as 127.0.0.1');
+  taken.close();
+});
+
 test('serve prints an export line, serves, and dies by the signal that ends it', async () => {
   const ran = await shell(
     `node $BIN serve --port 0 -q > out & pid=$!; until grep -q export out; do :; done

@@ -183,7 +183,7 @@ describe('what the content format does not know is left out, and named in the lo
   });
 });
 
-describe('snake_case names (spec.md 2.1)', () => {
+describe('snake_case names', () => {
   const body = { contents: [{ parts: [{ text: 'x' }, { inline_data: { mime_type: 'image/png', data: png } }] }] };
 
   it('are read by default, as client libraries write them', async () => {
@@ -204,7 +204,7 @@ describe('snake_case names (spec.md 2.1)', () => {
   });
 });
 
-it('takes every field that spec.md 2.1 lists', async () => {
+it('takes every field that the specification lists', async () => {
   const body = {
     contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
     systemInstruction: { parts: [{ text: 'short' }] },

@@ -14,7 +14,7 @@ async function ask(text: string, generationConfig: object = {}, more: object = {
 }
 
 describe('the reply of local-text', () => {
-  it('has every field of spec.md 2.2 and says that it is offline', async () => {
+  it('has every field of a reply and says that it is offline', async () => {
     const json = await ask('say hello');
     expect(json).toEqual({
       candidates: [

@@ -118,7 +118,7 @@ describe('pictures', () => {
     expect((await ask('fault-markdown-image')).text).toContain('](data:image/png;base64,');
   });
 
-  it('come for a bearer token, words for the other header, as spec.md 5 has the forms', async () => {
+  it('come for a bearer token, words for the other header', async () => {
     expect(imageOf((await draw('fault-429-once', {})).json).mimeType).toBe('undefined');
     expect(imageOf((await draw('fault-429-once', {})).json).mimeType).toBe('image/png');
     expect((await write('fault-slow')).text).not.toContain('inlineData');

@@ -136,7 +136,7 @@ describe('what the messages format does not know is left out, and named in the l
   });
 });
 
-it('takes every field that spec.md 2.3 lists', async () => {
+it('takes every field that the specification lists', async () => {
   const body = message([{ type: 'text', text: 'hi' }], {
     system: 'short',
     stream: false,

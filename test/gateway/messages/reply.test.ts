@@ -19,7 +19,7 @@ const weather = {
 };
 
 describe('the reply of local-chat', () => {
-  it('has every field of spec.md 2.4 and says that it is offline', async () => {
+  it('has every field of a reply and says that it is offline', async () => {
     expect(await ask('hello')).toEqual({
       id: expect.stringMatching(/^msg_[0-9a-f]{24}$/),
       type: 'message',

@@ -15,7 +15,7 @@ interface Event {
   data: unknown;
 }
 
-/** Parses by hand what wire.md 5 says of the framing. */
+/** Parses by hand the framing of a stream. */
 function readEvents(text: string): Event[] {
   expect(text.endsWith('\n\n')).toBe(true);
   return text
@@ -49,7 +49,7 @@ const frame = [
   'message_stop',
 ];
 
-describe('the stream of local-chat (wire.md 5)', () => {
+describe('the stream of local-chat', () => {
   it('has the events in their order, each with its type', async () => {
     const events = await stream('hello');
     expect(order(events)).toEqual(frame);

@@ -1,9 +1,9 @@
 import { blend } from '../../../images/pixels/picture.ts';
 import { drawLine, fillEllipse } from '../shapes.ts';
-import type { Stage } from './sky.ts';
+import type { Scene } from './sky.ts';
 
 /** A few birds far away. */
-export function paintBirds({ picture, mood, random, horizon, unit }: Stage): void {
+export function paintBirds({ picture, mood, random, horizon, unit }: Scene): void {
   const [x, y] = [picture.width * random.between(0.2, 0.7), horizon * random.between(0.2, 0.55)];
   const ink = { colour: blend(mood.land[1], mood.sky[0], 0.25), alpha: 0.85 };
   for (let bird = 0; bird < 6; bird++) {
@@ -33,7 +33,7 @@ export function paintBirds({ picture, mood, random, horizon, unit }: Stage): voi
 }
 
 /** Rain, or snow that falls. */
-export function paintWeather({ picture, random, unit }: Stage, kind: 'rain' | 'snow'): void {
+export function paintWeather({ picture, random, unit }: Scene, kind: 'rain' | 'snow'): void {
   for (let drop = 0; drop < 420; drop++) {
     const [x, y] = [random.next() * picture.width * 1.1, random.next() * picture.height];
     const size = unit * random.between(0.6, 1.4);

@@ -1,6 +1,6 @@
 import { blend, type Colour } from '../../../images/pixels/picture.ts';
 import { drawBeam, fillEllipse, fillPolygon, shine, type Point } from '../shapes.ts';
-import type { Stage } from './sky.ts';
+import type { Scene } from './sky.ts';
 
 /** Where a thing stands, in pixels, and how high it is. */
 export interface Place {
@@ -21,10 +21,10 @@ export function box(left: number, top: number, right: number, bottom: number): P
 }
 
 /** A lighthouse with bands, a gallery, a lantern, and after dark its beam. */
-export function paintLighthouse(stage: Stage, { x, y, height }: Place): void {
-  const { picture, mood } = stage;
+export function paintLighthouse(scene: Scene, { x, y, height }: Place): void {
+  const { picture, mood } = scene;
   const lamp: Point = [x, y - height * 0.9];
-  if (mood.dark) paintBeam(stage, lamp, height);
+  if (mood.dark) paintBeam(scene, lamp, height);
   const dim = mood.dark ? 0.38 : 0;
   const white = blend([244, 240, 232], mood.land[1], dim);
   const red = blend([196, 48, 44], mood.land[1], dim);
@@ -46,10 +46,10 @@ export function paintLighthouse(stage: Stage, { x, y, height }: Place): void {
     [x + half(0) * 0.2, y],
   ];
   fillPolygon(picture, shade, { colour: [10, 12, 30], alpha: 0.22 });
-  paintLantern(stage, { x, y, height }, lamp);
+  paintLantern(scene, { x, y, height }, lamp);
 }
 
-function paintLantern({ picture, mood }: Stage, { x, y, height }: Place, lamp: Point): void {
+function paintLantern({ picture, mood }: Scene, { x, y, height }: Place, lamp: Point): void {
   const iron: Colour = mood.dark ? [24, 24, 34] : [58, 62, 70];
   const glass: Colour = mood.dark ? [255, 236, 170] : [214, 232, 240];
   fillPolygon(picture, box(x - height * 0.1, y - height * 0.835, x + height * 0.1, y - height * 0.805), {
@@ -70,7 +70,7 @@ function paintLantern({ picture, mood }: Stage, { x, y, height }: Place, lamp: P
   if (mood.dark) shine(picture, { at: lamp, radius: height * 0.3 }, { colour: [255, 240, 190], alpha: 0.9 });
 }
 
-function paintBeam({ picture, unit }: Stage, at: Point, height: number): void {
+function paintBeam({ picture, unit }: Scene, at: Point, height: number): void {
   const side = at[0] > picture.width / 2 ? -1 : 1;
   const light: Colour = [255, 240, 190];
   drawBeam(picture, { at, length: unit * 1.5, slope: 0.13, side }, { colour: light, alpha: 0.42 });
@@ -78,7 +78,7 @@ function paintBeam({ picture, unit }: Stage, at: Point, height: number): void {
 }
 
 /** A house with a lit window, a door, a roof and a chimney. */
-export function paintHouse({ picture, mood }: Stage, { x, y, height }: Place): void {
+export function paintHouse({ picture, mood }: Scene, { x, y, height }: Place): void {
   const half = height * 0.62;
   const wall = blend([226, 206, 178], mood.land[1], mood.dark ? 0.6 : 0.05);
   const roof = blend([142, 62, 50], mood.land[1], mood.dark ? 0.6 : 0.05);
@@ -102,7 +102,7 @@ export function paintHouse({ picture, mood }: Stage, { x, y, height }: Place): v
 }
 
 /** A castle: three towers with battlements and a wall between them. */
-export function paintCastle({ picture, mood }: Stage, { x, y, height }: Place): void {
+export function paintCastle({ picture, mood }: Scene, { x, y, height }: Place): void {
   const stone = blend([168, 160, 156], mood.land[1], mood.dark ? 0.68 : 0.15);
   const tower = (at: number, top: number, half: number): void => {
     fillPolygon(picture, box(at - half, y - top, at + half, y + 3), { colour: stone });
@@ -124,4 +124,37 @@ export function paintCastle({ picture, mood }: Stage, { x, y, height }: Place): 
     { at: [x, y - height * 0.1], rx: height * 0.09, ry: height * 0.16 },
     { colour: blend(stone, [0, 0, 0], 0.65) },
   );
+}
+
+/** A skyline from edge to edge, two rows deep; the windows of the nearer one are lit after dark. */
+export function paintCity(scene: Scene): void {
+  for (const [row, most] of [0.42, 0.26].entries()) {
+    const { picture, mood, random, horizon, unit } = scene;
+    const colour = blend(mood.land[0], mood.land[1], 0.35 + row * 0.5);
+    for (let left = -unit * 0.02; left < picture.width;) {
+      const width = unit * random.between(0.05, 0.12);
+      const top = horizon + unit * 0.05 * row - unit * random.between(0.08, most);
+      fillPolygon(picture, box(left, top, left + width, picture.height), { colour });
+      if (row === 1) paintWindows(scene, { left, top, right: left + width, wall: colour });
+      left += width * random.between(0.98, 1.12);
+    }
+  }
+}
+
+interface Wall {
+  left: number;
+  top: number;
+  right: number;
+  wall: Colour;
+}
+
+function paintWindows({ picture, mood, random, unit }: Scene, { left, top, right, wall }: Wall): void {
+  const step = unit * 0.021;
+  const colour: Colour = mood.dark ? [255, 216, 130] : blend(wall, [255, 255, 255], 0.35);
+  for (let y = top + step; y < picture.height * 0.92; y += step * 1.5) {
+    for (let x = left + step * 0.7; x < right - step * 0.8; x += step * 1.3) {
+      if (random.next() > 0.42) continue;
+      fillPolygon(picture, box(x, y, x + step * 0.6, y + step * 0.75), { colour, alpha: random.between(0.4, 1) });
+    }
+  }
 }

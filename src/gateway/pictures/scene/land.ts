@@ -1,6 +1,6 @@
 import { blend, fillPixels, mixPixel, smoothstep, type Colour } from '../../../images/pixels/picture.ts';
 import { createNoise, type Noise } from './noise.ts';
-import type { Stage } from './sky.ts';
+import type { Scene } from './sky.ts';
 
 /** What lies below the horizon. */
 export type Ground = 'sea' | 'hills' | 'desert' | 'snow' | 'city' | 'forest';
@@ -17,7 +17,7 @@ const tints: Readonly<Partial<Record<Ground, readonly [Colour, Colour]>>> = {
 };
 
 /** Colours of the land, far and near; sand and snow take on the light of the mood. */
-function landColours({ mood }: Stage, ground: Ground): readonly [Colour, Colour] {
+function landColours({ mood }: Scene, ground: Ground): readonly [Colour, Colour] {
   const tint = tints[ground];
   if (!tint) return mood.land;
   const share = mood.dark ? 0.55 : 0.15;
@@ -25,8 +25,8 @@ function landColours({ mood }: Stage, ground: Ground): readonly [Colour, Colour]
 }
 
 /** Mountains on the horizon, three ranges one behind the other. */
-export function paintMountains(stage: Stage, height: number): void {
-  const { horizon, random, unit, mood } = stage;
+export function paintMountains(scene: Scene, height: number): void {
+  const { horizon, random, unit, mood } = scene;
   const haze = mood.sky[2];
   for (let range = 0; range < 3; range++) {
     const noise = createNoise(random);
@@ -37,14 +37,14 @@ export function paintMountains(stage: Stage, height: number): void {
       return horizon - crest * ridge * (0.55 + 0.45 * noise.at((x / unit) * 1.1, 9));
     };
     const colour = blend(mood.land[0], mood.land[1], share * 0.45);
-    fillBelow(stage, top, { upper: colour, lower: blend(colour, haze, 0.55), depth: crest, bottom: horizon + 1 });
+    fillBelow(scene, top, { upper: colour, lower: blend(colour, haze, 0.55), depth: crest, bottom: horizon + 1 });
   }
 }
 
 /** Rolling ground from the horizon to the lower edge, the nearest last. Returns the height of the nearest ridge. */
-export function paintHills(stage: Stage, ground: Ground, layers = 4): (x: number) => number {
-  const { picture, horizon, random, unit } = stage;
-  const [far, near] = landColours(stage, ground);
+export function paintHills(scene: Scene, ground: Ground, layers = 4): (x: number) => number {
+  const { picture, horizon, random, unit } = scene;
+  const [far, near] = landColours(scene, ground);
   let ridge: (x: number) => number = () => horizon;
   for (let layer = 0; layer < layers; layer++) {
     const share = layer / (layers - 1);
@@ -55,19 +55,19 @@ export function paintHills(stage: Stage, ground: Ground, layers = 4): (x: number
     const lowest = layer === 0 ? horizon : picture.height;
     ridge = (x) => Math.min(lowest, base - swing * (noise.cloud((x / unit) * slow + layer * 7, layer, 3) * 2 - 0.9));
     const upper = blend(far, near, share * 0.9);
-    fillBelow(stage, ridge, { upper, lower: blend(upper, near, 0.6), depth: unit * 0.3, bottom: picture.height });
+    fillBelow(scene, ridge, { upper, lower: blend(upper, near, 0.6), depth: unit * 0.3, bottom: picture.height });
   }
   return ridge;
 }
 
 /** The sea with its waves and the road of light under the sun. */
-export function paintSea(stage: Stage): void {
-  const { picture, random, horizon } = stage;
+export function paintSea(scene: Scene): void {
+  const { picture, random, horizon } = scene;
   const noise = createNoise(random);
-  for (let y = Math.floor(horizon); y < picture.height; y++) paintSeaRow(stage, y, noise);
+  for (let y = Math.floor(horizon); y < picture.height; y++) paintSeaRow(scene, y, noise);
 }
 
-function paintSeaRow({ picture, mood, horizon, light, unit }: Stage, y: number, noise: Noise): void {
+function paintSeaRow({ picture, mood, horizon, light, unit }: Scene, y: number, noise: Noise): void {
   const { width, height, data } = picture;
   const depth = (y - horizon + 1) / (height - horizon);
   const base = blend(mood.water[0], mood.water[1], smoothstep(0, 1, depth ** 0.6));
@@ -94,7 +94,7 @@ interface Fill {
 }
 
 /** Fills everything below a line, with a smooth upper edge. */
-function fillBelow({ picture }: Stage, top: (x: number) => number, { upper, lower, depth, bottom }: Fill): void {
+function fillBelow({ picture }: Scene, top: (x: number) => number, { upper, lower, depth, bottom }: Fill): void {
   const { width, height } = picture;
   const steps = 64;
   const shades = Array.from({ length: steps + 1 }, (_, step) => blend(upper, lower, step / steps));
@@ -112,11 +112,11 @@ function fillBelow({ picture }: Stage, top: (x: number) => number, { upper, lowe
 
 /** A dark headland that comes in from one side; returns its height line. */
 export function paintHeadland(
-  stage: Stage,
+  scene: Scene,
   side: 'left' | 'right',
-  noise: Noise = createNoise(stage.random),
+  noise: Noise = createNoise(scene.random),
 ): (x: number) => number {
-  const { picture, horizon, unit, mood } = stage;
+  const { picture, horizon, unit, mood } = scene;
   const reach = picture.width * 0.5;
   const ridge = (x: number): number => {
     const inland = side === 'left' ? 1 - x / reach : 1 - (picture.width - x) / reach;
@@ -126,7 +126,7 @@ export function paintHeadland(
     return picture.height * 1.02 - (picture.height * 1.02 - horizon - unit * 0.02) * slope + rough * slope;
   };
   const upper = blend(mood.land[0], mood.land[1], mood.dark ? 0.72 : 0.85);
-  fillBelow(stage, ridge, {
+  fillBelow(scene, ridge, {
     upper,
     lower: blend(upper, mood.land[1], 0.85),
     depth: unit * 0.3,

@@ -1,17 +1,15 @@
 import { createRandom } from '../../models/random.ts';
 import { createPicture, type Picture, type Size } from '../../../images/pixels/picture.ts';
-
 import { paintBirds, paintWeather } from './air.ts';
-import { paintCastle, paintHouse, paintLighthouse } from './buildings.ts';
-import { paintCity } from './city.ts';
+import { paintCastle, paintCity, paintHouse, paintLighthouse } from './buildings.ts';
 import { paintLabel } from './label.ts';
 import { paintHeadland, paintHills, paintMountains, paintSea, type Ground } from './land.ts';
 import { chooseMood } from './mood.ts';
-import { paintSky, type Stage } from './sky.ts';
+import { paintSky, type Scene } from './sky.ts';
 import { paintBalloon, paintBoat, paintCat, paintTree } from './things.ts';
 
-/** A scene, and what it shows in words. */
-export interface Scene {
+/** A painted scene, and what it shows in words. */
+export interface Drawing {
   picture: Picture;
   caption: string;
 }
@@ -26,7 +24,7 @@ const groundWords: readonly [RegExp, Ground][] = [
 ];
 
 /** Paints a landscape from the words of a prompt; what they leave open follows from prompt and seed alone. */
-export function paintScene(prompt: string, seed: string, { width, height }: Size): Scene {
+export function paintScene(prompt: string, seed: string, { width, height }: Size): Drawing {
   const words = prompt.slice(0, 4000).toLowerCase();
   const random = createRandom(`${words}\n${seed}`);
   const mood = chooseMood(words, random);
@@ -34,10 +32,10 @@ export function paintScene(prompt: string, seed: string, { width, height }: Size
   const ground = groundWords.find(([word]) => word.test(words))?.[1] ?? any;
   const picture = createPicture(width, height);
   const horizon = height * (height > width ? 0.64 : 0.6) + random.between(-0.03, 0.03) * height;
-  const light: Stage['light'] = [width * random.between(0.22, 0.78), horizon * (1 - mood.lightHeight)];
-  const stage: Stage = { picture, mood, random, horizon, light, unit: Math.min(width, height) };
-  paintSky(stage);
-  const things = paintGround(stage, ground, words);
+  const light: Scene['light'] = [width * random.between(0.22, 0.78), horizon * (1 - mood.lightHeight)];
+  const scene: Scene = { picture, mood, random, horizon, light, unit: Math.min(width, height) };
+  paintSky(scene);
+  const things = paintGround(scene, ground, words);
   paintLabel(picture);
   return { picture, caption: `${groundNames[ground]} by ${mood.name}${things}` };
 }
@@ -51,47 +49,47 @@ const groundNames: Readonly<Record<Ground, string>> = {
   forest: 'a forest',
 };
 
-function paintGround(stage: Stage, ground: Ground, words: string): string {
+function paintGround(scene: Scene, ground: Ground, words: string): string {
   const things: string[] = [];
   const asked = (word: RegExp): boolean => word.test(words);
-  const mountains = asked(/\b(?:mountains?|alps|peaks?|valley)\b/) || stage.random.next() > 0.45;
+  const mountains = asked(/\b(?:mountains?|alps|peaks?|valley)\b/) || scene.random.next() > 0.45;
   if (mountains && ground !== 'city')
-    paintMountains(stage, asked(/mountain|alps|peak/) ? 0.5 : ground === 'sea' ? 0.11 : 0.24);
-  const ridge = ground === 'sea' ? paintShore(stage, words, things) : paintLand(stage, ground);
-  paintThings(stage, { asked, ridge, things, ground });
-  if (asked(/\b(?:rain|rainy|storm|stormy)\b/)) paintWeather(stage, 'rain');
-  if (ground === 'snow') paintWeather(stage, 'snow');
+    paintMountains(scene, asked(/mountain|alps|peak/) ? 0.5 : ground === 'sea' ? 0.11 : 0.24);
+  const ridge = ground === 'sea' ? paintShore(scene, words, things) : paintLand(scene, ground);
+  paintThings(scene, { asked, ridge, things, ground });
+  if (asked(/\b(?:rain|rainy|storm|stormy)\b/)) paintWeather(scene, 'rain');
+  if (ground === 'snow') paintWeather(scene, 'snow');
   return things.length === 0 ? '' : ` with ${things.join(', ')}`;
 }
 
 /** The sea, and a headland where something has to stand on one. */
-function paintShore(stage: Stage, words: string, things: string[]): (x: number) => number {
-  const { picture, horizon, unit, random, light } = stage;
-  paintSea(stage);
+function paintShore(scene: Scene, words: string, things: string[]): (x: number) => number {
+  const { picture, horizon, unit, random, light } = scene;
+  paintSea(scene);
   const lonely = /\blighthouses?\b/.test(words);
   const side = light[0] > picture.width / 2 ? 'left' : 'right';
   if (/\b(?:boats?|ships?|sail\w*|yacht)\b/.test(words) || (!lonely && random.next() > 0.5)) {
     const x = picture.width * (side === 'left' ? 0.68 : 0.32);
-    paintBoat(stage, { x, y: horizon + (picture.height - horizon) * 0.35, height: unit * 0.24 });
+    paintBoat(scene, { x, y: horizon + (picture.height - horizon) * 0.35, height: unit * 0.24 });
     things.push('a boat');
   }
-  return paintHeadland(stage, side);
+  return paintHeadland(scene, side);
 }
 
-function paintLand(stage: Stage, ground: Ground): (x: number) => number {
-  const { picture, random, unit, horizon } = stage;
+function paintLand(scene: Scene, ground: Ground): (x: number) => number {
+  const { picture, random, unit, horizon } = scene;
   if (ground === 'city') {
-    paintCity(stage);
+    paintCity(scene);
     return () => picture.height * 0.97;
   }
-  const ridge = paintHills(stage, ground);
+  const ridge = paintHills(scene, ground);
   if (ground === 'forest' || ground === 'snow') {
     const count = ground === 'forest' ? 46 : 14;
     for (let tree = 0; tree < count; tree++) {
       const near = tree / count;
       const x = random.next() * picture.width;
       const y = horizon + (picture.height - horizon) * (0.1 + near * 0.8);
-      paintTree(stage, { x, y, height: unit * (0.1 + near * 0.28) * random.between(0.75, 1.2) }, 0.35 + near * 0.65);
+      paintTree(scene, { x, y, height: unit * (0.1 + near * 0.28) * random.between(0.75, 1.2) }, 0.35 + near * 0.65);
     }
   }
   return ridge;
@@ -104,8 +102,8 @@ interface Setting {
   ground: Ground;
 }
 
-function paintThings(stage: Stage, { asked, ridge, things, ground }: Setting): void {
-  const { picture, unit, light, random } = stage;
+function paintThings(scene: Scene, { asked, ridge, things, ground }: Setting): void {
+  const { picture, unit, light, random } = scene;
   const side = light[0] > picture.width / 2 ? 0.2 : 0.8;
   const stand = (share: number, height: number): { x: number; y: number; height: number } => {
     const x = picture.width * share;
@@ -115,22 +113,22 @@ function paintThings(stage: Stage, { asked, ridge, things, ground }: Setting): v
     paint();
     things.push(name);
   };
-  if (asked(/\blighthouses?\b/)) put('a lighthouse', () => paintLighthouse(stage, stand(side, 0.52)));
-  if (asked(/\bcastles?\b/)) put('a castle', () => paintCastle(stage, stand(side < 0.5 ? 0.28 : 0.72, 0.36)));
+  if (asked(/\blighthouses?\b/)) put('a lighthouse', () => paintLighthouse(scene, stand(side, 0.52)));
+  if (asked(/\bcastles?\b/)) put('a castle', () => paintCastle(scene, stand(side < 0.5 ? 0.28 : 0.72, 0.36)));
   if (asked(/\b(?:house|cabin|cottage|farm|hut|village|home)\b/))
-    put('a house', () => paintHouse(stage, stand(1 - side, 0.16)));
-  if (asked(/\b(?:cats?|kittens?|katze)\b/)) put('a cat', () => paintCat(stage, stand(0.5 + (side - 0.5) * 0.5, 0.3)));
+    put('a house', () => paintHouse(scene, stand(1 - side, 0.16)));
+  if (asked(/\b(?:cats?|kittens?|katze)\b/)) put('a cat', () => paintCat(scene, stand(0.5 + (side - 0.5) * 0.5, 0.3)));
   if (asked(/\bballoons?\b/)) {
     put('a balloon', () =>
-      paintBalloon(stage, {
+      paintBalloon(scene, {
         x: picture.width * (things.length > 0 ? 0.5 : side),
-        y: stage.horizon * 0.72,
+        y: scene.horizon * 0.72,
         height: unit * 0.34,
       }),
     );
   }
   if (ground === 'hills' && !asked(/\bcastles?\b/)) {
-    for (const share of [0.12, 0.17, 0.88]) paintTree(stage, stand(share, 0.2 + random.next() * 0.08));
+    for (const share of [0.12, 0.17, 0.88]) paintTree(scene, stand(share, 0.2 + random.next() * 0.08));
   }
-  if (!stage.mood.dark || asked(/\b(?:birds?|gulls?)\b/)) paintBirds(stage);
+  if (!scene.mood.dark || asked(/\b(?:birds?|gulls?)\b/)) paintBirds(scene);
 }

@@ -4,8 +4,8 @@ import { fillEllipse, shine, type Point } from '../shapes.ts';
 import type { Mood } from './mood.ts';
 import { createNoise, type Noise } from './noise.ts';
 
-/** The stage of a scene: where the horizon is, where the light hangs, and the unit things are measured in. */
-export interface Stage {
+/** What is painted, and what it is painted by: where the horizon is, where the light hangs, and the unit of lengths. */
+export interface Scene {
   picture: Picture;
   mood: Mood;
   random: Random;
@@ -20,14 +20,14 @@ export interface Stage {
 const cell = 4;
 
 /** Paints the sky: gradient (all the way down, so that nothing stays black), stars, sun or moon with its glow, clouds. */
-export function paintSky(stage: Stage): void {
-  paintGradient(stage);
-  if (stage.mood.name === 'night') paintStars(stage);
-  paintLight(stage);
-  paintClouds(stage, createNoise(stage.random));
+export function paintSky(scene: Scene): void {
+  paintGradient(scene);
+  if (scene.mood.name === 'night') paintStars(scene);
+  paintLight(scene);
+  paintClouds(scene, createNoise(scene.random));
 }
 
-function paintGradient({ picture, mood, horizon }: Stage): void {
+function paintGradient({ picture, mood, horizon }: Scene): void {
   const { width, height, data } = picture;
   for (let y = 0; y < height; y++) {
     fillPixels(data, y * width, (y + 1) * width, skyColour(mood, Math.min(1, y / horizon)));
@@ -41,7 +41,7 @@ function skyColour({ sky: [zenith, middle, low] }: Mood, share: number): Colour 
     : blend(middle, low, smoothstep(0.55, 1.02, share));
 }
 
-function paintStars({ picture, random, horizon, unit }: Stage): void {
+function paintStars({ picture, random, horizon, unit }: Scene): void {
   for (let star = 0; star < 260; star++) {
     const at: Point = [random.next() * picture.width, random.next() ** 1.4 * horizon];
     const radius = unit * random.between(0.0006, 0.0019);
@@ -49,7 +49,7 @@ function paintStars({ picture, random, horizon, unit }: Stage): void {
   }
 }
 
-function paintLight({ picture, mood, light, unit }: Stage): void {
+function paintLight({ picture, mood, light, unit }: Scene): void {
   const glow = mood.name === 'night' || mood.name === 'storm' ? 0.45 : 1.1;
   if (mood.name !== 'storm') shine(picture, { at: light, radius: unit * glow }, { colour: mood.light, alpha: 0.55 });
   shine(picture, { at: light, radius: unit * 0.22 }, { colour: mood.light, alpha: 0.6 });
@@ -74,7 +74,7 @@ function paintLight({ picture, mood, light, unit }: Stage): void {
   }
 }
 
-function paintClouds({ picture, mood, horizon, unit }: Stage, noise: Noise): void {
+function paintClouds({ picture, mood, horizon, unit }: Scene, noise: Noise): void {
   const { width } = picture;
   const columns = Math.ceil(width / cell) + 2;
   const least = mood.name === 'storm' ? 0.38 : 0.54;

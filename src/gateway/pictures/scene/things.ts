@@ -1,10 +1,10 @@
 import { blend, type Colour } from '../../../images/pixels/picture.ts';
 import { drawLine, fillEllipse, fillPolygon, type Point } from '../shapes.ts';
 import { box, type Place } from './buildings.ts';
-import type { Stage } from './sky.ts';
+import type { Scene } from './sky.ts';
 
 /** A sailing boat. */
-export function paintBoat({ picture, mood }: Stage, { x, y, height }: Place): void {
+export function paintBoat({ picture, mood }: Scene, { x, y, height }: Place): void {
   const dim = mood.dark ? 0.35 : 0;
   const hull = blend([120, 44, 36], mood.land[1], dim);
   const sail = blend([250, 246, 236], mood.sky[1], dim);
@@ -43,7 +43,7 @@ export function paintBoat({ picture, mood }: Stage, { x, y, height }: Place): vo
 }
 
 /** A hot-air balloon with stripes. */
-export function paintBalloon({ picture, mood, random }: Stage, { x, y, height }: Place, colour?: Colour): void {
+export function paintBalloon({ picture, mood, random }: Scene, { x, y, height }: Place, colour?: Colour): void {
   const dim = mood.dark ? 0.25 : 0;
   const gay =
     colour ??
@@ -98,7 +98,7 @@ export function paintBalloon({ picture, mood, random }: Stage, { x, y, height }:
 }
 
 /** A fir tree. */
-export function paintTree({ picture, mood }: Stage, { x, y, height }: Place, shade = 1): void {
+export function paintTree({ picture, mood }: Scene, { x, y, height }: Place, shade = 1): void {
   const colour = blend(blend([44, 92, 62], mood.land[0], 1 - shade), mood.land[1], mood.dark ? 0.8 : 0.2);
   fillPolygon(picture, box(x - height * 0.025, y - height * 0.2, x + height * 0.025, y + 2), {
     colour: blend(colour, [40, 24, 16], 0.6),
@@ -120,7 +120,7 @@ export function paintTree({ picture, mood }: Stage, { x, y, height }: Place, sha
 }
 
 /** A cat that sits and looks into the distance. */
-export function paintCat({ picture, mood }: Stage, { x, y, height }: Place): void {
+export function paintCat({ picture, mood }: Scene, { x, y, height }: Place): void {
   const colour = blend([38, 32, 34], mood.land[1], 0.4);
   const ink = { colour };
   fillEllipse(picture, { at: [x, y - height * 0.3], rx: height * 0.25, ry: height * 0.33 }, ink);
@@ -159,7 +159,7 @@ export function paintCat({ picture, mood }: Stage, { x, y, height }: Place): voi
 }
 
 /** Corners must run clockwise; a triangle that does not is turned round. */
-function triangle(picture: Stage['picture'], [a, b, c]: readonly [Point, Point, Point], colour: Colour): void {
+function triangle(picture: Scene['picture'], [a, b, c]: readonly [Point, Point, Point], colour: Colour): void {
   const clockwise = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]) > 0;
   fillPolygon(picture, clockwise ? [a, b, c] : [a, c, b], { colour });
 }

@@ -7,7 +7,7 @@ import { field, textField } from './fields.ts';
 import { proseDelayMs } from './retry-delay.ts';
 import { saysSpent } from './spent-quota.ts';
 
-/** What an error body says, whichever of its shapes it has (wire.md 2, 4 and 6 #15 to #21, #39). */
+/** What an error body says, whichever of its shapes it has (formats 2 and 3, deviations 15 to 21 and 39). */
 export interface ErrorBody extends ErrorDetailFacts {
   message: string;
   /** error.type: `overloaded_error`, `invalid_request_error`. */
@@ -21,7 +21,7 @@ export interface ErrorBody extends ErrorDetailFacts {
   quotaSpent?: boolean | undefined;
 }
 
-/** Messages may hold JSON again; deeper than this they are left as they are (wire.md 6 #18). */
+/** Messages may hold JSON again; deeper than this they are left as they are (deviation 18). */
 const mostNesting = 2;
 
 /** Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. */
@@ -34,7 +34,7 @@ export function readErrorBody(text: string): ErrorBody | undefined {
   return complete({ message: messageOfText(text) });
 }
 
-/** The error that a reply with status 200, or an event, holds in place of a result (wire.md 6 #15). */
+/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). */
 export function findErrorInReply(json: unknown): ErrorBody | undefined {
   if (Array.isArray(json)) {
     for (const piece of json) {
@@ -140,7 +140,7 @@ function complete(error: ErrorBody): ErrorBody {
   };
 }
 
-/** Relays end their messages with `(request id: …)` (wire.md 6 #21). */
+/** Relays end their messages with `(request id: …)` (deviation 21). */
 function requestIdIn(message: string): string | undefined {
   const at = message.toLowerCase().lastIndexOf('request id:');
   if (at < 0) return undefined;

@@ -4,7 +4,7 @@ import { field, listField, textField } from './fields.ts';
 import { durationMs } from './retry-delay.ts';
 import { saysSpent } from './spent-quota.ts';
 
-/** What the `details` of an error add to it (wire.md 2). */
+/** What the `details` of an error add to it (formats 2). */
 export interface ErrorDetailFacts {
   /** ErrorInfo.reason: `API_KEY_INVALID`. */
   reason?: string | undefined;

@@ -1,4 +1,4 @@
-/** The HTTP status that an error's name stands for, where the name is known (wire.md 2 and 4). */
+/** The HTTP status that an error's name stands for, where the name is known (formats 2 and 3). */
 export function statusOfName(name: string): number | undefined {
   const key = name.toLowerCase();
   return Object.hasOwn(statusByName, key) ? statusByName[key] : undefined;

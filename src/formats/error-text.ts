@@ -1,6 +1,6 @@
 import { quote } from './quote.ts';
 
-/** What an error body that is no JSON says: the title of an HTML page, or its first 200 characters (wire.md 6 #39). */
+/** What an error body that is no JSON says: the title of an HTML page, or its first 200 characters (deviation 39). */
 export function messageOfText(text: string): string {
   if (!text.trimStart().startsWith('<')) return quote(text);
   return quote(titleOf(text) ?? withoutTags(text));

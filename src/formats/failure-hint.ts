@@ -2,7 +2,7 @@ import type { Advice, ErrorClass } from '../errors.ts';
 import type { ErrorBody } from './error-body.ts';
 import { quote } from './quote.ts';
 
-/** How a key is sent (spec.md 5). */
+/** How a key is sent (formats 1). */
 export type AuthForm = 'api-key' | 'bearer';
 
 /** What the advice is made from. */
@@ -39,7 +39,7 @@ function authAdvice(form: AuthForm | undefined): Advice {
   return { hint, reason: 'auth', value: other };
 }
 
-/** Relays answer 503 for a model that they have no channel for (wire.md 6 #21). */
+/** Relays answer 503 for a model that they have no channel for (deviation 21). */
 function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
   if (status !== 503) return false;
   return code === 'model_not_found' || type === 'model_not_found' || message.includes('无可用渠道');
@@ -52,7 +52,7 @@ function fieldAdvice(error: ErrorBody): Advice | undefined {
   return { hint: `the gateway refuses the field '${value}': leave it out`, reason: 'field', value };
 }
 
-/** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (wire.md 1). */
+/** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (formats 1). */
 function unknownField({ message, fields }: ErrorBody): string | undefined {
   const lead = 'Unknown name "';
   const start = message.indexOf(lead);

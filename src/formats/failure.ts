@@ -19,7 +19,7 @@ export interface FailedReply {
 }
 
 /**
- * The failure that a reply stands for, its class by design.md section 4: by the HTTP status, or, for an error inside a 200,
+ * The failure that a reply stands for, its class by the HTTP status, or, for an error inside a 200,
  * by the error's own name. A 200 without an error in it is a bad reply. `retryable` is false where the quota is spent.
  */
 export function failureOf(reply: FailedReply): GatewayError {
@@ -73,7 +73,7 @@ function classOf(status: number | undefined, error: ErrorBody): ErrorClass {
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }
 
-/** The content format answers 400 for a bad key (wire.md 2). */
+/** The content format answers 400 for a bad key (formats 2). */
 function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
 }
@@ -107,7 +107,7 @@ function redirect({ status, headers }: FailedReply, requestId: string | undefine
   });
 }
 
-/** Only the origin of a redirect's target is shown: the rest may hold secrets (faults.md 2a). */
+/** Only the origin of a redirect's target is shown: the rest may hold secrets. */
 function originOf(location: string | undefined): string {
   const url = location !== undefined && URL.canParse(location) ? new URL(location) : undefined;
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';

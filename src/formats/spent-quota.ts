@@ -11,7 +11,7 @@ const spentNames = new Set([
 
 const spentWords = ['credit balance is too low', 'enforced_spend_limit_reached', 'insufficient_quota', 'perday'];
 
-/** Whether an error says that money or a day's quota is spent, so that waiting a minute is no use (faults.md 3). */
+/** Whether an error says that money or a day's quota is spent, so that waiting a minute is no use. */
 export function saysSpent(names: readonly (string | undefined)[], message: string): boolean {
   if (names.some((name) => name !== undefined && spentNames.has(name.toLowerCase()))) return true;
   const text = message.toLowerCase();

@@ -4,7 +4,7 @@ import { sameExtension } from './extension.ts';
 import { fileWord, slugOf } from './slug.ts';
 import { expandTemplate, isTemplate, placeholdersIn } from './template.ts';
 
-/** Where pictures go, as far as that is known before the reply (design.md 1: `-o`). */
+/** Where pictures go, as far as that is known before the reply (`-o`). */
 export interface OutputPlan {
   /** `numbered`: image-1, image-2 …; `name`: what the user named; `template`: the same for each picture. */
   kind: 'numbered' | 'name' | 'template';

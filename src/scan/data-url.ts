@@ -6,7 +6,7 @@ const longestType = 200;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Finds where the Base64 of a `data:image/…;base64,` URL begins (wire.md 6 #1, #4), character by character. */
+/** Finds where the Base64 of a `data:image/…;base64,` URL begins (deviations 1 and 4), character by character. */
 export interface DataUrlMatcher {
   /** Takes the next character; true when Base64 begins behind it. */
   push(byte: number): boolean;

@@ -42,7 +42,7 @@ test('the first delay that is told counts', () => {
   expect(readDetails([{ retryDelay: '3s' }, { retryDelay: '9s' }, {}])).toMatchObject({ retryDelayMs: 3000 });
 });
 
-test.each(['constructor', 'toString', '__proto__'])('faults 2d: prototype pollution: %s names no status', (name) => {
+test.each(['constructor', 'toString', '__proto__'])('%s names no status', (name) => {
   expect(statusOfName(name)).toBeUndefined();
 });
 
@@ -55,7 +55,7 @@ test.each([
   expect(durationMs(value)).toBe(ms);
 });
 
-test('faults 2d: ReDoS: a delay is read from its first characters only', () => {
+test('a delay is read from its first characters only', () => {
   expect(proseDelayMs(`retry in ${'1h'.repeat(100_000)}`)).toBe(20 * 3_600_000);
   expect(durationMs('1h'.repeat(100_000))).toBe(20 * 3_600_000);
 });

@@ -31,7 +31,7 @@ afterAll(() => {
 });
 
 test.skipIf(isAway)(
-  'faults 2c: ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)',
+  'ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)',
   async () => {
     const store = createFileStore({ folder: small });
     const { sink } = store.open();
@@ -51,7 +51,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'faults 2c: ENOSPC, paid result cannot be saved: a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
+  'a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
   async () => {
     const fallback = scratchFolder();
     const store = createFileStore({ folder: small, fallback });
@@ -73,7 +73,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'faults 2c: ENOSPC: a fallback that fills up too ends it: nobody is told of a second one (needs a mountable tmpfs)',
+  'a fallback that fills up too ends it: nobody is told of a second one (needs a mountable tmpfs)',
   async () => {
     let told = 0;
     const store = createFileStore({
@@ -98,7 +98,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'faults 2c: ENOSPC: a full disk spares the file that --force would replace (needs a mountable tmpfs)',
+  'a full disk spares the file that --force would replace (needs a mountable tmpfs)',
   async () => {
     writeFileSync(join(small, 'old.png'), 'precious');
     const data = Buffer.alloc(900_000);

@@ -48,7 +48,7 @@ test.each<[string, (path: string) => void]>([
   ['a file', (path) => writeFileSync(path, 'old')],
   ['a link', (path) => symlinkSync('other', path)],
   ['a dangling link', (path) => symlinkSync('nowhere', path)],
-])('faults 2c: overwrite: refuses the name of %s, and replaces it with force', async (_name, make) => {
+])('refuses the name of %s, and replaces it with force', async (_name, make) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'other'), 'spared');
   make(join(cwd, 'cat.png'));
@@ -69,7 +69,7 @@ test.each<[string, (path: string) => void]>([
 });
 
 test.skipIf(process.platform === 'win32')(
-  'faults 2c: overwrite: never puts a file in the place of a folder, a FIFO or a device',
+  'never puts a file in the place of a folder, a FIFO or a device',
   async () => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, 'folder'));
@@ -102,7 +102,7 @@ test('gives each of many racing pictures a name of its own', async () => {
 });
 
 test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])(
-  'faults 2c: overwrite: copies where the file system cannot link: %s',
+  'copies where the file system cannot link: %s',
   async (code) => {
     const cwd = scratchFolder();
     writeFileSync(join(cwd, 'image-1.png'), 'first');
@@ -116,7 +116,7 @@ test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])(
   },
 );
 
-test('faults 2c: paid result cannot be saved: says what the system said, and leaves the stored picture', async () => {
+test('says what the system said, and leaves the stored picture', async () => {
   const cwd = scratchFolder();
   const store = createFileStore({ folder: cwd });
   const blob = await blobIn(store);

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 
-/** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment (faults.md 2d). */
+/** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment. */
 export function modelSegment(model: string): string {
   const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
   if (name === '') throw usageError('the model is empty', 'name a model');
@@ -13,7 +13,7 @@ export function modelSegment(model: string): string {
   }
 }
 
-/** Path of the content format's operation (spec.md 4.1). Throws usage like modelSegment. */
+/** Path of the content format's operation (formats 1). Throws usage like modelSegment. */
 export function contentPath(model: string): string {
   return `/v1beta/models/${modelSegment(model)}:generateContent`;
 }

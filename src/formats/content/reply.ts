@@ -10,7 +10,7 @@ import { laterUsage, readContentUsage } from './usage.ts';
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
 
 /**
- * Reads a content-format reply (spec.md 2.2) in every spelling gateways are known to use (wire.md 2 and 6): snake case,
+ * Reads a content-format reply in every spelling gateways are known to use (formats 2 and 6): snake case,
  * nulls, missing content, an array of pieces, a `response` wrapper. Throws bad-reply when it is no such reply at all.
  */
 export function decodeContentReply(json: unknown): ContentReply {

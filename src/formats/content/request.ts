@@ -4,7 +4,7 @@ import { objectAt, setFields, unlessEmpty } from '../set-fields.ts';
 import type { ContentInput } from './types.ts';
 
 /**
- * The body of a content-format request (spec.md 2.1): `input.body` first, the other fields over it, objects merged key by
+ * The body of a content-format request (formats 2): `input.body` first, the other fields over it, objects merged key by
  * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage when the body's `contents` is no array.
  */
 export function encodeContentRequest(input: ContentInput): Body {
@@ -50,7 +50,7 @@ function generationConfigOf(input: ContentInput, base: Body): Body | undefined {
   return unlessEmpty(input.schema === undefined ? config : withSchema(config, input.schema));
 }
 
-/** A schema needs its response type, and excludes the other way of giving one (wire.md 1). */
+/** A schema needs its response type, and excludes the other way of giving one. */
 function withSchema(config: Body, schema: BodyValue): Body {
   const { responseSchema: _, ...rest } = config;
   return { responseMimeType: 'application/json', ...rest, responseJsonSchema: schema };

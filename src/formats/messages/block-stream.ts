@@ -21,7 +21,7 @@ export interface BlockStream {
   readonly filter: TextFilter | undefined;
 }
 
-/** content_block_start; some blocks arrive whole in it (wire.md 5, 6 #5). */
+/** content_block_start; some blocks arrive whole in it (deviation 5). */
 export function startBlock(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
   const start = isObject(payload['content_block']) ? payload['content_block'] : {};
   return beginBlock(blocks, payload['index'], start);

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { objectField, textField } from '../fields.ts';
 import type { Block } from './types.ts';
 
-/** Reads the content of a message: blocks, or a plain string (wire.md 6 #43). What is no block is skipped. */
+/** Reads the content of a message: blocks, or a plain string (deviation 43). What is no block is skipped. */
 export function decodeBlocks(content: JsonValue | undefined): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [textBlock(content)];
   if (!Array.isArray(content)) return [];
@@ -13,7 +13,7 @@ export function decodeBlocks(content: JsonValue | undefined): Block[] {
   });
 }
 
-/** Reads one content block (wire.md 4). Kinds that are not known come out as `other`, never as an error. */
+/** Reads one content block (formats 3). Kinds that are not known come out as `other`, never as an error. */
 export function decodeBlock(block: JsonObject): Block {
   const raw = withoutNulls(block);
   const type = textField(raw, 'type') ?? '';
@@ -34,7 +34,7 @@ function callBlock(block: JsonObject): Block {
   return { kind: 'call', id: textField(block, 'id'), name, input, raw: { ...block, input } };
 }
 
-/** An image block is of no official reply; gateways add it (wire.md 6 #5). */
+/** An image block is of no official reply; gateways add it (deviation 5). */
 function imageBlock(raw: JsonObject): Block | undefined {
   const source = objectField(raw, 'source');
   const data = source && textField(source, 'data');
@@ -42,7 +42,7 @@ function imageBlock(raw: JsonObject): Block | undefined {
   return { kind: 'image', mimeType: textField(source, 'mediaType') ?? textField(source, 'mimeType'), data, raw };
 }
 
-/** Null is absent (wire.md 6 #9), and a later turn that repeated it would be refused. */
+/** Null is absent (deviation 9), and a later turn that repeated it would be refused. */
 function withoutNulls(block: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null));
 }

@@ -22,7 +22,7 @@ export function openBlock(start: JsonObject): OpenBlock {
   return { type, start, text: typeof text === 'string' ? text : '', signature: undefined, citations: [...citations] };
 }
 
-/** The block as far as it came. Tool input that was cut stays the string it was (wire.md 5). */
+/** The block as far as it came. Tool input that was cut stays the string it was (formats 4). */
 export function closeBlock(open: OpenBlock): Block {
   return decodeBlock({ ...open.start, ...gathered(open) });
 }

@@ -39,7 +39,7 @@ describe('an error event (wire 6 #25)', () => {
 
   test.each([
     ['by its event name alone', { event: 'error', data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
-    ['without a type (faults 2b)', { data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
+    ['without a type', { data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
     [
       'with a foreign outer type (wire 6 #17)',
       { data: '{"type":"one_hub_error","error":{"type":"overloaded_error","message":"m"}}' },
@@ -81,7 +81,7 @@ describe('an error event (wire 6 #25)', () => {
   );
 });
 
-describe('faults 2b: endless stream: the words of an answer have a bound, below that of the strings of V8', () => {
+describe('the words of an answer have a bound, below that of the strings of V8', () => {
   const mebi = 1024 * 1024;
   const long = 'x'.repeat(mebi);
   const blockOf = (type: string) => block({ type, id: 't1', name: 'f' });

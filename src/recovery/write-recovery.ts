@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeFolder } from '../files/make-folder.ts';
-import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
+import { writeAnew, writeFully } from '../files/temp-file.ts';
 import type { StoredBlob } from '../files/types.ts';
 import { type KeptReply, recoverySchema } from './types.ts';
 
@@ -32,19 +32,9 @@ export async function writeRecovery(
 }
 
 async function writeInto(folder: string, reply: KeptReply, id: string): Promise<string> {
-  const { path, handle } = await createTempFile(folder);
-  const final = join(folder, `${id}.json`);
-  try {
-    await fill(handle, reply);
-    await handle.datasync();
-    await handle.close();
-    await rename(path, final);
-    return final;
-  } catch (error) {
-    await handle.close().catch(() => undefined);
-    await removeFile(path);
-    throw error;
-  }
+  const path = join(folder, `${id}.json`);
+  await writeAnew(path, (handle) => fill(handle, reply));
+  return path;
 }
 
 async function fill(handle: FileHandle, { images, body, document, ...head }: KeptReply): Promise<void> {

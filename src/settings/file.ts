@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, open, readlink, rename, rm } from 'node:fs/promises';
+import { lstat, open, readlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import system from 'node:process';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
+import { syncFolder, writeAnew } from '../files/temp-file.ts';
 import { parseConfig } from './schema.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Config, Distrust, LoadedConfig } from './types.ts';
@@ -46,7 +46,8 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
   try {
     const target = await followLinks(path);
     await makeFolder(dirname(target), 0o700);
-    await replaceFile(target, `${JSON.stringify(config, null, 2)}\n`);
+    await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+    await syncFolder(dirname(target));
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw usageError(
@@ -68,34 +69,6 @@ async function followLinks(path: string): Promise<string> {
     at = resolve(dirname(at), await readlink(at));
   }
   throw usageError(`${path}: the links lead in a circle`);
-}
-
-async function replaceFile(target: string, text: string): Promise<void> {
-  const temporary = join(dirname(target), `.gateway-cli-${randomBytes(6).toString('hex')}.tmp`);
-  const file = await open(temporary, 'wx', 0o600);
-  try {
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-  await syncFolder(dirname(target));
-}
-
-/** Makes the rename itself last. Not every platform can open a folder; there the rename has to do. */
-async function syncFolder(folder: string): Promise<void> {
-  try {
-    const handle = await open(folder, constants.O_RDONLY);
-    await handle.sync().finally(() => handle.close());
-  } catch {
-    // The file stands under its name whole; saying now that it cannot be written would be wrong.
-  }
 }
 
 /** Windows reports made-up modes (0666), so only platforms that have owners are judged. */

@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
 import { closeCutJson } from '../../src/formats/cut-json.ts';
-import { findErrorInReply, readErrorBody } from '../../src/formats/error-body.ts';
-import { readDetails } from '../../src/formats/error-details.ts';
-import { statusOfName } from '../../src/formats/error-status.ts';
-import { failureOf, failureOfError } from '../../src/formats/failure.ts';
+import { findErrorInReply, readErrorBody, readDetails, saysSpent } from '../../src/formats/error-body.ts';
+import { statusOfName, failureOf, failureOfError } from '../../src/formats/failure.ts';
 import { createMessageAssembler } from '../../src/formats/messages/events.ts';
 import { decodeMessage, replayableContent } from '../../src/formats/messages/reply.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
 import { objectAt } from '../../src/formats/set-fields.ts';
-import { saysSpent } from '../../src/formats/spent-quota.ts';
 import { createUpload } from '../../src/upload.ts';
 
 test('an overload that comes inside a begun stream may have been billed', () => {

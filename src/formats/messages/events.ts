@@ -1,17 +1,22 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { countValues, valueCost } from '../count-values.ts';
 import { findErrorInReply } from '../error-body.ts';
 import { failureOfError } from '../failure.ts';
 import { quote } from '../quote.ts';
-import { badStream } from './bad-stream.ts';
-import { addDelta, addText, flushText, startBlock, stopBlock } from './block-stream.ts';
-import type { BlockStream, TextFilter } from './block-stream.ts';
-import { closeBlock } from './open-block.ts';
+import {
+  badStream,
+  addDelta,
+  addText,
+  flushText,
+  startBlock,
+  stopBlock,
+  type BlockStream,
+  type TextFilter,
+} from './block-stream.ts';
+import { closeBlock } from './block.ts';
 import type { TextRun } from './text-run.ts';
 import type { MessageReply, StreamDelta } from './types.ts';
-import { addCounts, usageOf } from './usage.ts';
-import type { MessageCounts } from './usage.ts';
+import { addCounts, usageOf, type MessageCounts } from './usage.ts';
 
 /** One server-sent event as the stream's parser gives it. */
 export interface ServerEvent {

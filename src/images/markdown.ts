@@ -1,4 +1,4 @@
-import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url-head.ts';
+import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url.ts';
 
 /** A piece of text in which pictures may stand as data URLs (deviations 1, 2 and 4). */
 export type MarkdownPiece =

@@ -3,7 +3,6 @@ import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-import { partName } from './part-name.ts';
 
 /** Makes names that nobody else has; replaced in tests. */
 export type Nonce = () => string;
@@ -107,4 +106,14 @@ export function notWritten(path: string, error: unknown, hint?: string): Gateway
     sent: 'yes',
     retryable: false,
   });
+}
+
+/** The name of a file or a folder that is not finished; the nonce is nobody else's. */
+export function partName(nonce: string): string {
+  return `.gateway-cli-${nonce}.part`;
+}
+
+/** Whether a name is one of those with a random nonce: nobody but who holds the folder writes them. */
+export function isPartName(name: string): boolean {
+  return /^\.gateway-cli-[0-9a-f]{24}\.part$/.test(name);
 }

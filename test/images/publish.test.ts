@@ -101,20 +101,17 @@ test('gives each of many racing pictures a name of its own', async () => {
   for (const [i, name] of names.entries()) expect(readFileSync(join(cwd, name), 'utf8')).toBe(`picture ${i}`);
 });
 
-test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])(
-  'copies where the file system cannot link: %s',
-  async (code) => {
-    const cwd = scratchFolder();
-    writeFileSync(join(cwd, 'image-1.png'), 'first');
-    const store = createFileStore({ folder: cwd });
-    const options = { cwd, force: false, linkFile: failWith(code) };
-    expect(await publish(await blobIn(store), numbered, options)).toBe('image-2.png');
-    await store.discard();
-    expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
-    expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
-    expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png']);
-  },
-);
+test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies where the file system cannot link: %s', async (code) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'image-1.png'), 'first');
+  const store = createFileStore({ folder: cwd });
+  const options = { cwd, force: false, linkFile: failWith(code) };
+  expect(await publish(await blobIn(store), numbered, options)).toBe('image-2.png');
+  await store.discard();
+  expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
+  expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
+  expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png']);
+});
 
 test('says what the system said, and leaves the stored picture', async () => {
   const cwd = scratchFolder();

@@ -127,7 +127,7 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
 }
 
 /** How a key is sent (formats 1). */
-export type AuthForm = 'api-key' | 'bearer';
+type AuthForm = 'api-key' | 'bearer';
 
 /** What the advice is made from. */
 interface AdviceFacts {

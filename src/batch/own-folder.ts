@@ -1,6 +1,6 @@
 import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isPartName } from '../files/part-name.ts';
+import { isPartName } from '../files/temp-file.ts';
 import { asideOf } from '../files/aside.ts';
 import { notAJournal, openIfThere, parseRecord } from './journal.ts';
 import { batchFiles } from './types.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { contentPath } from '../formats/content/model.ts';
+import { contentPath } from '../formats/content/request.ts';
 import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
 import { joinCalls, type JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';

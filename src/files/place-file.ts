@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { link, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile, writeAnew } from './temp-file.ts';
+import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile, syncFolder, writeAnew } from './temp-file.ts';
 
 /** What `link` says on file systems that have none, across disks and under odd mounts. */
 const linkless = new Set([
@@ -93,13 +93,6 @@ async function refuseSpecial(path: string): Promise<void> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats || stats.isFile() || stats.isSymbolicLink()) return;
   throw new Error(stats.isDirectory() ? 'it is a folder' : 'it is a device, a pipe or a socket');
-}
-
-/** Makes the name itself last; not every system can (Windows). */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
 }
 
 /** The mode that a new file gets in a folder: 0666 without the umask, or what the folder's own rules say. */

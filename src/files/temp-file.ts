@@ -3,7 +3,6 @@ import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-import { partName } from './part-name.ts';
 
 /** Makes names that nobody else has; replaced in tests. */
 export type Nonce = () => string;
@@ -28,26 +27,48 @@ export async function createTempFile(
   return { path, handle: await open(path, 'wx+', mode) };
 }
 
+/** Writes a temporary file whole and forces it to the disk; returns its path. Throws what the system or `fill` says, and leaves nothing then. */
+export async function writeTempFile(
+  folder: string,
+  fill: (handle: FileHandle) => Promise<void>,
+  options: { nonce?: Nonce; mode?: number } = {},
+): Promise<string> {
+  const { path, handle } = await createTempFile(folder, options);
+  try {
+    await fill(handle);
+    await handle.datasync();
+    await handle.close();
+    return path;
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await removeFile(path);
+    throw error;
+  }
+}
+
 /** Writes a file anew, whole or not at all: what has its name stays until then. Throws what the system or `fill` says. */
 export async function writeAnew(
   path: string,
   fill: (handle: FileHandle) => Promise<void>,
   options: { nonce?: Nonce; mode?: number } = {},
 ): Promise<void> {
-  const temp = await createTempFile(dirname(path), options);
+  const temp = await writeTempFile(dirname(path), fill, options);
   try {
-    await fill(temp.handle);
-    await temp.handle.datasync();
-    await temp.handle.close();
-    await rename(temp.path, path);
+    await rename(temp, path);
   } catch (error) {
-    await temp.handle.close();
-    await removeFile(temp.path);
+    await removeFile(temp);
     throw error;
   }
 }
 
-/** Writes all bytes at a position: one write may take fewer without saying so (faults.md 2c: ENOSPC). */
+/** Makes a name last that was just given; not every system can (Windows). The file stands either way. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close().catch(() => {});
+}
+
+/** Writes all bytes at a position: one write may take fewer without saying so (a full disk does). */
 export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) {
     const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
@@ -85,4 +106,14 @@ export function notWritten(path: string, error: unknown, hint?: string): Gateway
     sent: 'yes',
     retryable: false,
   });
+}
+
+/** The name of a file or a folder that is not finished; the nonce is nobody else's. */
+export function partName(nonce: string): string {
+  return `.gateway-cli-${nonce}.part`;
+}
+
+/** Whether a name is one of those with a random nonce: nobody but who holds the folder writes them. */
+export function isPartName(name: string): boolean {
+  return /^\.gateway-cli-[0-9a-f]{24}\.part$/.test(name);
 }

@@ -1,13 +1,9 @@
-import { isObject } from '../json.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { messageOfText } from './error-text.ts';
-import { readDetails } from './error-details.ts';
-import type { ErrorDetailFacts } from './error-details.ts';
-import { field, textField } from './fields.ts';
-import { proseDelayMs } from './retry-delay.ts';
-import { saysSpent } from './spent-quota.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { field, textField, listField } from './fields.ts';
+import { quote } from './quote.ts';
+import { proseDelayMs, durationMs } from './retry-delay.ts';
 
-/** What an error body says, whichever of its shapes it has (wire.md 2, 4 and 6 #15 to #21, #39). */
+/** What an error body says, whichever of its shapes it has (formats 2 and 3, deviations 15 to 21 and 39). */
 export interface ErrorBody extends ErrorDetailFacts {
   message: string;
   /** error.type: `overloaded_error`, `invalid_request_error`. */
@@ -21,20 +17,20 @@ export interface ErrorBody extends ErrorDetailFacts {
   quotaSpent?: boolean | undefined;
 }
 
-/** Messages may hold JSON again; deeper than this they are left as they are (wire.md 6 #18). */
+/** Messages may hold JSON again; deeper than this they are left as they are (deviation 18). */
 const mostNesting = 2;
 
 /** Reads the body of a failed reply by its content, whatever its type was declared to be. Undefined when it says nothing. */
 export function readErrorBody(text: string): ErrorBody | undefined {
   if (text.trim() === '') return undefined;
   for (const candidate of [text, ...eventData(text)]) {
-    const error = errorIn(parse(candidate), 0);
+    const error = errorIn(parseOrNothing(candidate), 0);
     if (error) return complete(error);
   }
   return complete({ message: messageOfText(text) });
 }
 
-/** The error that a reply with status 200, or an event, holds in place of a result (wire.md 6 #15). */
+/** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). */
 export function findErrorInReply(json: unknown): ErrorBody | undefined {
   if (Array.isArray(json)) {
     for (const piece of json) {
@@ -122,7 +118,7 @@ function nameOf({ type, status, code, reason }: Omit<ErrorBody, 'message'>): str
 /** A message that is JSON itself is unwrapped; what the inner error says wins. */
 function withMessage(facts: Omit<ErrorBody, 'message'>, message: string, depth: number): ErrorBody {
   const text = message.trim();
-  const nested = depth < mostNesting && /^[{["]/.test(text) ? errorIn(parse(text), depth + 1) : undefined;
+  const nested = depth < mostNesting && /^[{["]/.test(text) ? errorIn(parseOrNothing(text), depth + 1) : undefined;
   if (!nested) return { ...facts, message: text };
   const known = Object.entries(nested).filter(([, value]) => value !== undefined);
   return { ...facts, ...Object.fromEntries(known), message: nested.message };
@@ -140,7 +136,7 @@ function complete(error: ErrorBody): ErrorBody {
   };
 }
 
-/** Relays end their messages with `(request id: …)` (wire.md 6 #21). */
+/** Relays end their messages with `(request id: …)` (deviation 21). */
 function requestIdIn(message: string): string | undefined {
   const at = message.toLowerCase().lastIndexOf('request id:');
   if (at < 0) return undefined;
@@ -151,10 +147,97 @@ function requestIdIn(message: string): string | undefined {
   return id === '' ? undefined : id;
 }
 
-function parse(text: string): unknown {
+/** A text's JSON; undefined where it is none. */
+export function parseOrNothing(text: string): unknown {
   try {
     return JSON.parse(text.trim());
   } catch {
     return undefined;
   }
+}
+
+/** What the `details` of an error add to it (formats 2). */
+interface ErrorDetailFacts {
+  /** ErrorInfo.reason: `API_KEY_INVALID`. */
+  reason?: string | undefined;
+  /** RetryInfo.retryDelay in ms. */
+  retryDelayMs?: number | undefined;
+  quotaSpent?: boolean | undefined;
+  /** Names of request fields that were refused. */
+  fields?: string[] | undefined;
+}
+
+/** Reads the details of an error: a list of google.rpc objects, or one object of a gateway's own. */
+export function readDetails(details: JsonValue | undefined): ErrorDetailFacts {
+  const list = (Array.isArray(details) ? details.slice(0, 64) : [details]).filter(isObject);
+  const facts: ErrorDetailFacts = {};
+  for (const detail of list) {
+    facts.reason ??= textField(detail, 'reason') ?? textField(detail, 'errorCode');
+    facts.retryDelayMs ??= durationMs(field(detail, 'retryDelay'));
+    if (saysSpent([textField(detail, 'errorCode')], quotaIds(detail))) facts.quotaSpent = true;
+    const fields = violations(detail, 'fieldViolations').map((violation) => textField(violation, 'field'));
+    const named = fields.filter((name) => name !== undefined && name !== '');
+    if (named.length > 0) facts.fields = [...(facts.fields ?? []), ...(named as string[])];
+  }
+  return facts;
+}
+
+/** A quota for a day is not back in a minute: `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. */
+function quotaIds(detail: JsonObject): string {
+  return violations(detail, 'violations')
+    .map((violation) => textField(violation, 'quotaId') ?? '')
+    .join(' ');
+}
+
+function violations(detail: JsonObject, key: string): JsonObject[] {
+  return (listField(detail, key) ?? []).slice(0, 64).filter(isObject);
+}
+
+const spentNames = new Set([
+  'insufficient_quota',
+  'insufficient_user_quota',
+  'pre_consume_token_quota_failed',
+  'enforced_spend_limit_reached',
+  'credit_balance_exhausted',
+  'credit_balance_too_low',
+  'billing_hard_limit_reached',
+  'billing_error',
+]);
+
+const spentWords = ['credit balance is too low', 'enforced_spend_limit_reached', 'insufficient_quota', 'perday'];
+
+/** Whether an error says that money or a day's quota is spent, so that waiting a minute is no use. */
+export function saysSpent(names: readonly (string | undefined)[], message: string): boolean {
+  if (names.some((name) => name !== undefined && spentNames.has(name.toLowerCase()))) return true;
+  const text = message.toLowerCase();
+  return spentWords.some((words) => text.includes(words));
+}
+
+/** What an error body that is no JSON says: the title of an HTML page, or its first 200 characters (deviation 39). */
+function messageOfText(text: string): string {
+  if (!text.trimStart().startsWith('<')) return quote(text);
+  return quote(titleOf(text) ?? withoutTags(text));
+}
+
+function titleOf(html: string): string | undefined {
+  const lower = html.toLowerCase();
+  const tag = lower.indexOf('<title');
+  const start = tag < 0 ? -1 : lower.indexOf('>', tag);
+  const end = start < 0 ? -1 : lower.indexOf('</title', start);
+  const title = end < 0 ? '' : html.slice(start + 1, end).trim();
+  return title === '' ? undefined : title;
+}
+
+/** The text between the tags, as far as an error message needs it. */
+function withoutTags(html: string): string {
+  let text = '';
+  for (let at = 0; at < html.length && text.length < 2000;) {
+    const open = html.indexOf('<', at);
+    if (open < 0) return text + html.slice(at);
+    text += `${html.slice(at, open)} `;
+    const close = html.indexOf('>', open);
+    if (close < 0) return text;
+    at = close + 1;
+  }
+  return text;
 }

@@ -1,10 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import type { Certainty, ErrorClass } from '../errors.ts';
-import { findErrorInReply, readErrorBody } from './error-body.ts';
-import type { ErrorBody } from './error-body.ts';
-import { statusOfName } from './error-status.ts';
-import { adviceFor } from './failure-hint.ts';
-import type { AuthForm } from './failure-hint.ts';
+import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
+import { findErrorInReply, parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { quote } from './quote.ts';
 
 /** A reply that is no success, its body as far as it was read. */
@@ -19,7 +14,7 @@ export interface FailedReply {
 }
 
 /**
- * The failure that a reply stands for, its class by design.md section 4: by the HTTP status, or, for an error inside a 200,
+ * The failure that a reply stands for, its class by the HTTP status, or, for an error inside a 200,
  * by the error's own name. A 200 without an error in it is a bad reply. `retryable` is false where the quota is spent.
  */
 export function failureOf(reply: FailedReply): GatewayError {
@@ -73,7 +68,7 @@ function classOf(status: number | undefined, error: ErrorBody): ErrorClass {
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }
 
-/** The content format answers 400 for a bad key (wire.md 2). */
+/** The content format answers 400 for a bad key (formats 2). */
 function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
 }
@@ -107,14 +102,14 @@ function redirect({ status, headers }: FailedReply, requestId: string | undefine
   });
 }
 
-/** Only the origin of a redirect's target is shown: the rest may hold secrets (faults.md 2a). */
+/** Only the origin of a redirect's target is shown: the rest may hold secrets. */
 function originOf(location: string | undefined): string {
   const url = location !== undefined && URL.canParse(location) ? new URL(location) : undefined;
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
 }
 
 function failureInside({ status, body, authForm }: FailedReply, requestId: string | undefined): GatewayError {
-  const error = findErrorInReply(parse(body));
+  const error = findErrorInReply(parseOrNothing(body));
   if (error) {
     const told = `the gateway answered ${status} with an error`;
     return build(error, { status: statusOf(error), told, requestId, authForm, isInside: true });
@@ -131,10 +126,109 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
   });
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text.trim());
-  } catch {
-    return undefined;
-  }
+/** How a key is sent (formats 1). */
+type AuthForm = 'api-key' | 'bearer';
+
+/** What the advice is made from. */
+interface AdviceFacts {
+  errorClass: ErrorClass;
+  status: number | undefined;
+  error: ErrorBody;
+  authForm: AuthForm | undefined;
+  /** It came inside a reply that had begun well: such a one is not retried. */
+  isInside: boolean;
 }
+
+const morePatience: Advice = { hint: 'wait, or allow more retries', reason: 'retries' };
+const laterAgain: Advice = { hint: 'run the same command again later: a reply that has begun is not retried' };
+
+/** What can be done after a failure that the gateway reported. */
+function adviceFor({ errorClass, status, error, authForm, isInside }: AdviceFacts): Advice {
+  const patience = isInside ? laterAgain : morePatience;
+  if (errorClass === 'auth') return authAdvice(authForm);
+  if (errorClass === 'quota') {
+    const isSpent = error.quotaSpent || status === 402;
+    return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
+  }
+  if (saysNoModel(status, error)) return { hint: 'the gateway does not offer the model', reason: 'model' };
+  if (errorClass === 'gateway') return patience;
+  if (status === 404) return { hint: 'check the model and the base URL', reason: 'no-such-path' };
+  if (status === 413) return { hint: 'send smaller or fewer images and files' };
+  return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
+}
+
+function authAdvice(form: AuthForm | undefined): Advice {
+  const other = form && (form === 'api-key' ? 'bearer' : 'api-key');
+  const hint = `check the key, or send it in the other form: ${other ?? 'bearer or api-key'}`;
+  return { hint, reason: 'auth', value: other };
+}
+
+/** Relays answer 503 for a model that they have no channel for (deviation 21). */
+function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
+  if (status !== 503) return false;
+  return code === 'model_not_found' || type === 'model_not_found' || message.includes('无可用渠道');
+}
+
+function fieldAdvice(error: ErrorBody): Advice | undefined {
+  const field = unknownField(error);
+  if (field === undefined) return undefined;
+  const value = quote(field, 60);
+  return { hint: `the gateway refuses the field '${value}': leave it out`, reason: 'field', value };
+}
+
+/** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (formats 1). */
+function unknownField({ message, fields }: ErrorBody): string | undefined {
+  const lead = 'Unknown name "';
+  const start = message.indexOf(lead);
+  const end = start < 0 ? -1 : message.indexOf('"', start + lead.length);
+  if (end >= 0) return message.slice(start + lead.length, end);
+  const extra = message.indexOf(': Extra inputs are not permitted');
+  return extra < 0 ? fields?.[0] : message.slice(0, extra).split(/\s/).at(-1);
+}
+
+/** The HTTP status that an error's name stands for, where the name is known (formats 2 and 3). */
+export function statusOfName(name: string): number | undefined {
+  const key = name.toLowerCase();
+  return Object.hasOwn(statusByName, key) ? statusByName[key] : undefined;
+}
+
+const statusByName: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+
+  invalid_argument: 400,
+  failed_precondition: 400,
+  out_of_range: 400,
+  unauthenticated: 401,
+  permission_denied: 403,
+  not_found: 404,
+  already_exists: 409,
+  aborted: 409,
+  resource_exhausted: 429,
+  cancelled: 499,
+  unknown: 500,
+  internal: 500,
+  data_loss: 500,
+  unimplemented: 501,
+  unavailable: 503,
+  deadline_exceeded: 504,
+
+  api_key_invalid: 401,
+  invalid_api_key: 401,
+  model_not_found: 404,
+  context_length_exceeded: 400,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  server_error: 500,
+  internal_server_error: 500,
+  service_unavailable: 503,
+};

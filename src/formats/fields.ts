@@ -1,7 +1,7 @@
 import { isObject } from '../json.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 
-/** A key of a foreign object in camelCase or snake_case; null is absent (wire.md 6 #6, #9). `name` is camelCase. */
+/** A key of a foreign object in camelCase or snake_case; null is absent (deviations 6 and 9). `name` is camelCase. */
 export function field(object: JsonObject, name: string): JsonValue | undefined {
   return object[name] ?? object[snakeCase(name)] ?? undefined;
 }

@@ -5,7 +5,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 const span = /^(\d{1,12}(?:\.\d{1,12})?) ?(ms|s(?:econds?)?|m(?:inutes?)?|h(?:ours?)?)(?![a-z])/;
 const leads = ['retry in ', 'try again in ', 'retry after '];
 
-/** Milliseconds of a protobuf duration: `"34.4s"`, or `{seconds, nanos}` as some libraries write it (wire.md 2). */
+/** Milliseconds of a protobuf duration: `"34.4s"`, or `{seconds, nanos}` as some libraries write it (formats 2). */
 export function durationMs(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'string') return readSpan(value);
   if (!isObject(value)) return undefined;
@@ -14,7 +14,7 @@ export function durationMs(value: JsonValue | undefined): number | undefined {
   return usable(seconds * 1000 + nanos / 1e6);
 }
 
-/** Milliseconds that a message asks for in prose: `Please retry in 25.465784708s.` (wire.md 2). */
+/** Milliseconds that a message asks for in prose: `Please retry in 25.465784708s.` (formats 2). */
 export function proseDelayMs(message: string): number | undefined {
   const text = message.toLowerCase();
   for (const lead of leads) {

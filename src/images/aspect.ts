@@ -4,7 +4,7 @@ export interface PixelSize {
   height: number;
 }
 
-/** How far a picture may be off the ratio that was asked for (design.md 1), rounding aside: 1344×768 is 16:9. */
+/** How far a picture may be off the ratio that was asked for, rounding aside: 1344×768 is 16:9. */
 const tolerance = 0.04 + 1e-9;
 /** Sizes are rounder than ratios: 2752×1536 is 2K. */
 const sizeTolerance = 0.1;

@@ -28,7 +28,7 @@ const vague = new Set(['application/octet-stream', 'binary/octet-stream', 'image
 
 const longestType = 127;
 
-/** A declared media type in lower case without parameters (wire.md 6 #12); undefined when it is none (faults.md 2b: Mime). */
+/** A declared media type in lower case without parameters (deviation 12); undefined when it is none. */
 export function mediaType(declared: string): string | undefined {
   const type =
     declared
@@ -49,8 +49,8 @@ export interface Extension {
 }
 
 /**
- * The extension of a reply's picture: from the declared type (spec.md 2.2), but the leading bytes win where they
- * disagree (wire.md 6 #13). Types that are no pictures, SVG above all, never reach a file name: they are `bin`.
+ * The extension of a reply's picture: from the declared type, but the leading bytes win where they
+ * disagree (deviation 13). Types that are no pictures, SVG above all, never reach a file name: they are `bin`.
  */
 export async function extensionFor({
   declaredType,

@@ -35,7 +35,7 @@ export interface InputOptions {
 const headBytes = 256 * 1024;
 
 /**
- * Looks at an input picture: type and size by its bytes (design.md 1: edit). A pipe, such as bash's `<(…)`, goes to a
+ * Looks at an input picture: type and size by its bytes. A pipe, such as bash's `<(…)`, goes to a
  * temporary file first. Throws GatewayError usage: unreadable, empty, or no picture.
  */
 export async function readInputImage(path: string, options: InputOptions = {}): Promise<InputImage> {

@@ -1,6 +1,6 @@
-import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url-head.ts';
+import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url.ts';
 
-/** A piece of text in which pictures may stand as data URLs (wire.md 6 #1, #2, #4). */
+/** A piece of text in which pictures may stand as data URLs (deviations 1, 2 and 4). */
 export type MarkdownPiece =
   | { type: 'text'; text: string }
   | { type: 'image-start'; mimeType: string; alt: string }

@@ -2,9 +2,8 @@ import { basename, dirname, join, sep } from 'node:path';
 import { usageError } from '../errors.ts';
 import { sameExtension } from './extension.ts';
 import { fileWord, slugOf } from './slug.ts';
-import { expandTemplate, isTemplate, placeholdersIn } from './template.ts';
 
-/** Where pictures go, as far as that is known before the reply (design.md 1: `-o`). */
+/** Where pictures go, as far as that is known before the reply (`-o`). */
 export interface OutputPlan {
   /** `numbered`: image-1, image-2 …; `name`: what the user named; `template`: the same for each picture. */
   kind: 'numbered' | 'name' | 'template';
@@ -135,4 +134,32 @@ function splitExtension(name: string): { stem: string; extension: string | undef
   const match = /^(.+)\.([a-z][a-z0-9]{0,3})$/is.exec(name);
   if (!match?.[1] || !match[2]) return { stem: name.endsWith('.') ? name.slice(0, -1) : name, extension: undefined };
   return { stem: match[1], extension: match[2] };
+}
+
+const placeholders = ['n', 'slug', 'model', 'date', 'id', 'ext'];
+const pattern = /\{([^{}/\\]{0,40})\}/g;
+
+/** Whether a name holds placeholders such as `{n}`. */
+function isTemplate(name: string): boolean {
+  return name.search(pattern) >= 0;
+}
+
+/** The placeholders of a template. Throws GatewayError usage for one that there is not. */
+function placeholdersIn(template: string): Set<string> {
+  const found = new Set(Array.from(template.matchAll(pattern), (match) => match[1] as string));
+  for (const name of found) {
+    if (!placeholders.includes(name)) {
+      throw usageError(
+        `-o: there is no {${name}}`,
+        `placeholders are ${placeholders.map((known) => `{${known}}`).join(' ')}`,
+      );
+    }
+  }
+  return found;
+}
+
+/** Fills in the values that are given; other placeholders stay. Values are used as they are: make them safe first. */
+function expandTemplate(template: string, values: Readonly<Record<string, string>>): string {
+  placeholdersIn(template);
+  return template.replace(pattern, (whole, name: string) => values[name] ?? whole);
 }

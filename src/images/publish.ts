@@ -4,7 +4,7 @@ import { codeOf, GatewayError } from '../errors.ts';
 import { freeNumber } from '../files/free-number.ts';
 import type { CandidateNames } from './naming.ts';
 import { newFileMode, placeFile, type Placing } from '../files/place-file.ts';
-import { createTempFile, type Nonce, notWritten, randomNonce, removeFile, writeFully } from '../files/temp-file.ts';
+import { type Nonce, notWritten, randomNonce, removeFile, writeFully, writeTempFile } from '../files/temp-file.ts';
 import type { StoredBlob } from '../files/types.ts';
 
 /** How a picture is published. */
@@ -82,16 +82,6 @@ async function removeOwn(temp: string | undefined, { content }: StoredBlob): Pro
 }
 
 /** Writes bytes to a finished temporary file in a folder. Throws what the system says, and leaves nothing then. */
-export async function writeBeside(folder: string, bytes: Uint8Array, nonce: Nonce = randomNonce): Promise<string> {
-  const { path, handle } = await createTempFile(folder, { nonce, mode: 0o666 });
-  try {
-    await writeFully(handle, bytes, 0);
-    await handle.datasync();
-  } catch (error) {
-    await handle.close();
-    await removeFile(path);
-    throw error;
-  }
-  await handle.close();
-  return path;
+export function writeBeside(folder: string, bytes: Uint8Array, nonce: Nonce = randomNonce): Promise<string> {
+  return writeTempFile(folder, (handle) => writeFully(handle, bytes, 0), { nonce, mode: 0o666 });
 }

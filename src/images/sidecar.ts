@@ -10,7 +10,7 @@ export function sidecarPath(imagePath: string): string {
 }
 
 /**
- * Writes `<image>.json` (design.md 1: `--sidecar`) and returns its path. What has that name is replaced with `force` only.
+ * Writes `<image>.json` and returns its path. What has that name is replaced with `force` only.
  * Throws GatewayError not-written.
  */
 export async function writeSidecar(

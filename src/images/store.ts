@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
-import type { Base64Sink } from '../transport/types.ts';
-import { createBase64Decoder } from '../scan/base64.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
-import { createMemoryTarget, type Target } from './memory-target.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
 import type { StoredBlob } from '../files/types.ts';
+import { createBase64Decoder } from '../scan/base64.ts';
+import type { Base64Sink } from '../transport/types.ts';
 import type { BlobStore } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */
@@ -142,5 +141,24 @@ function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
       const { content, ready } = await target.end();
       done({ blob: { bytes, sha256: hash.digest('hex'), head: Buffer.concat(heads), content }, ready });
     },
+  };
+}
+
+/** Where the decoded bytes of one blob go. */
+interface Target {
+  /** The bytes are valid until the returned promise resolves. */
+  write(bytes: Uint8Array): void | Promise<void>;
+  /** `ready` resolves when the content is safe to be used. */
+  end(): Promise<{ content: StoredBlob['content']; ready: Promise<void> }>;
+}
+
+/** Collects the bytes of one blob in memory. */
+function createMemoryTarget(): Target {
+  const parts: Uint8Array[] = [];
+  return {
+    write(bytes) {
+      parts.push(new Uint8Array(bytes));
+    },
+    end: () => Promise.resolve({ content: { data: Buffer.concat(parts) }, ready: Promise.resolve() }),
   };
 }

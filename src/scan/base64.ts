@@ -12,7 +12,7 @@ export interface Base64Decoder {
 }
 
 /**
- * A strict decoder for what gateways send (wire.md 6 #7, #8, #10; faults.md 2b): either alphabet, even mixed; padding
+ * A strict decoder for what gateways send (deviations 7, 8 and 10): either alphabet, even mixed; padding
  * or none; white space; a stray `data:…;base64,` in front. Anything else is an error, which Node's own decoder would skip.
  */
 export function createBase64Decoder(): Base64Decoder {

@@ -4,7 +4,7 @@ import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
 
 /**
  * Passes a reply's body through (JSON, or server-sent events that carry JSON), but for long Base64 strings: they go to
- * sinks while they arrive, and the sink's placeholder stands in their place (design.md section 6). The placeholder
+ * sinks while they arrive, and the sink's placeholder stands in their place. The placeholder
  * follows once its string is whole, so a body that is cut never holds one of half a picture. Nothing is validated:
  * what is left is parsed by whoever reads it. Throws GatewayError bad-reply (nested too deeply), what the chunks throw,
  * and what the sinks throw.

@@ -58,7 +58,7 @@ export class Base64Run {
   }
 }
 
-/** Length of a stray `data:…,` in front (wire.md 6 #10). */
+/** Length of a stray `data:…,` in front (deviation 10). */
 function prefixLength(head: Buffer): number {
   if (head.toString('latin1', 0, 5).toLowerCase() !== 'data:') return 0;
   return head.subarray(0, 256).indexOf(0x2c) + 1;

@@ -1,5 +1,5 @@
 import type { Base64Scanner, ScannerOptions, ScanPiece } from './types.ts';
-import { createDataUrlMatcher, type DataUrlMatcher, findDataUrl } from './data-url.ts';
+import { DataUrlFinder } from './data-url.ts';
 import { createLineReader, type LineReader } from './lines.ts';
 import { knownKey, Nesting } from './nesting.ts';
 import { Base64Run } from './run.ts';
@@ -25,7 +25,7 @@ class Scanner implements Base64Scanner {
   #lines: LineReader | undefined;
   #state: State = 'start';
   #run: Base64Run;
-  #matcher: DataUrlMatcher = createDataUrlMatcher();
+  #finder = new DataUrlFinder();
   #pieces: ScanPiece[] = [];
   /** The end of the last chunk where it cut a token (an escape, a key, a line's field). */
   #leftover = nothing;
@@ -144,7 +144,7 @@ class Scanner implements Base64Scanner {
     if (this.#state === 'plain') return true;
     if (this.#state === 'text' && this.#lines) return this.#openDelta();
     this.#run = new Base64Run(this.#threshold);
-    this.#matcher = createDataUrlMatcher();
+    this.#finder = new DataUrlFinder();
     return true;
   }
 
@@ -157,7 +157,7 @@ class Scanner implements Base64Scanner {
     }
     const end = findStringEnd(this.#bytes, this.#at, true);
     if (this.#bytes[end] === quote && end - this.#at < this.#deltaThreshold) return this.#endString(end);
-    this.#matcher = createDataUrlMatcher();
+    this.#finder = new DataUrlFinder();
     return true;
   }
 
@@ -174,7 +174,7 @@ class Scanner implements Base64Scanner {
   }
 
   #text(): boolean {
-    const { end, found } = findDataUrl(this.#bytes, this.#at, this.#matcher);
+    const { end, found } = this.#finder.find(this.#bytes, this.#at);
     if (!found) return this.#endString(end);
     this.#at = end;
     this.#state = 'url';
@@ -210,7 +210,7 @@ class Scanner implements Base64Scanner {
     this.#from = end;
     const byQuote = this.#bytes[end] === quote;
     // A Markdown picture that lacks its parenthesis goes on in the text of the next event: its run stays open.
-    if (!ended || (this.#lines && this.#state === 'url' && this.#matcher.inParens() && byQuote)) return;
+    if (!ended || (this.#lines && this.#state === 'url' && this.#finder.inParens && byQuote)) return;
     // A string that a line break ended was cut: no placeholder takes its place.
     if (this.#state !== 'data' || byQuote) this.#pieces.push({ type: 'close' });
     this.#run = new Base64Run(this.#threshold);

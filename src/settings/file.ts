@@ -6,7 +6,7 @@ import system from 'node:process';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
-import { writeAnew } from '../files/temp-file.ts';
+import { syncFolder, writeAnew } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
 import type { Config, Distrust, LoadedConfig } from './types.ts';
 
@@ -48,6 +48,7 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
     const target = await followLinks(path);
     await makeFolder(dirname(target), 0o700);
     await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+    await syncFolder(dirname(target));
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw usageError(

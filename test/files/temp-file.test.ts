@@ -6,7 +6,7 @@ import { placeFile } from '../../src/files/place-file.ts';
 import { writeFully } from '../../src/files/temp-file.ts';
 import { namesIn, scratchFolder } from '../images/scratch.ts';
 
-test('faults 2c: ENOSPC: a write that takes a part only goes on behind it', async () => {
+test('a write that takes a part only goes on behind it', async () => {
   const taken: [string, number][] = [];
   const handle = {
     async write(bytes: Uint8Array, from: number, length: number, position: number) {
@@ -23,7 +23,7 @@ test('faults 2c: ENOSPC: a write that takes a part only goes on behind it', asyn
   ]);
 });
 
-describe('faults 2c: cleanup deletes the wrong file: where the file system cannot link', () => {
+describe('where the file system cannot link', () => {
   const linkFile = () => Promise.reject(Object.assign(new Error('EPERM'), { code: 'EPERM' }));
 
   function parts(): { folder: string; temp: string; final: string } {

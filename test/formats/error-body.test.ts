@@ -98,7 +98,7 @@ describe('readErrorBody', () => {
     ['blanks', `{${' '.repeat(1_000_000)}`],
     ['digits', `retry in ${'1'.repeat(1_000_000)}`],
     ['event lines', 'data:[\n'.repeat(100_000)],
-  ])('faults 2d: ReDoS: it is not held up by a million %s', (_, body) => {
+  ])('it is not held up by a million %s', (_, body) => {
     expect(readErrorBody(body)?.message.length).toBeLessThanOrEqual(200);
   });
 });
@@ -127,7 +127,7 @@ describe('the wish to wait', () => {
   });
 });
 
-describe('spent quota (faults 3)', () => {
+describe('spent quota', () => {
   test.each([
     ['insufficient_quota as a code', { code: 'insufficient_quota' }, true],
     ['insufficient_quota as a type', { type: 'insufficient_quota' }, true],

@@ -118,7 +118,7 @@ describe('the message', () => {
     ['/login?key=secret', 'the gateway answered 302, a redirect'],
     ['data:text/plain,secret', 'the gateway answered 302, a redirect'],
     ['', 'the gateway answered 302, a redirect'],
-  ])('shows only the origin of the redirect to %j (faults 2a)', (location, expected) => {
+  ])('shows only the origin of the redirect to %j', (location, expected) => {
     expect(fail(302, 'secret', { location }).message).toBe(expected);
   });
 });

@@ -30,28 +30,25 @@ afterAll(() => {
   rmSync(small, { recursive: true });
 });
 
-test.skipIf(isAway)(
-  'faults 2c: ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)',
-  async () => {
-    const store = createFileStore({ folder: small });
-    const { sink } = store.open();
-    const writing = (async () => {
-      await sink.write(base64);
-      await sink.end();
-    })();
-    await expect(writing).rejects.toMatchObject({
-      class: 'not-written',
-      exitCode: 12,
-      message: expect.stringContaining('the disk is full'),
-      cause: expect.objectContaining({ code: 'ENOSPC' }),
-    });
-    await store.discard();
-    expect(namesIn(small)).toEqual([]);
-  },
-);
+test.skipIf(isAway)('ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)', async () => {
+  const store = createFileStore({ folder: small });
+  const { sink } = store.open();
+  const writing = (async () => {
+    await sink.write(base64);
+    await sink.end();
+  })();
+  await expect(writing).rejects.toMatchObject({
+    class: 'not-written',
+    exitCode: 12,
+    message: expect.stringContaining('the disk is full'),
+    cause: expect.objectContaining({ code: 'ENOSPC' }),
+  });
+  await store.discard();
+  expect(namesIn(small)).toEqual([]);
+});
 
 test.skipIf(isAway)(
-  'faults 2c: ENOSPC, paid result cannot be saved: a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
+  'a paid picture goes on in the fallback folder when its disk is full (needs a mountable tmpfs)',
   async () => {
     const fallback = scratchFolder();
     const store = createFileStore({ folder: small, fallback });
@@ -73,7 +70,7 @@ test.skipIf(isAway)(
 );
 
 test.skipIf(isAway)(
-  'faults 2c: ENOSPC: a fallback that fills up too ends it: nobody is told of a second one (needs a mountable tmpfs)',
+  'a fallback that fills up too ends it: nobody is told of a second one (needs a mountable tmpfs)',
   async () => {
     let told = 0;
     const store = createFileStore({
@@ -97,19 +94,16 @@ test.skipIf(isAway)(
   },
 );
 
-test.skipIf(isAway)(
-  'faults 2c: ENOSPC: a full disk spares the file that --force would replace (needs a mountable tmpfs)',
-  async () => {
-    writeFileSync(join(small, 'old.png'), 'precious');
-    const data = Buffer.alloc(900_000);
-    const blob = { bytes: data.length, sha256: '', head: data.subarray(0, 10), content: { data } };
-    await expect(publish(blob, named('old.png'), { cwd: small, force: true })).rejects.toMatchObject({
-      class: 'not-written',
-    });
-    await expect(
-      writeSidecar('old.png', { prompt: 'x'.repeat(600_000) }, { cwd: small, force: true }),
-    ).rejects.toMatchObject({ class: 'not-written' });
-    expect(namesIn(small)).toEqual(['old.png']);
-    expect(readFileSync(join(small, 'old.png'), 'utf8')).toBe('precious');
-  },
-);
+test.skipIf(isAway)('a full disk spares the file that --force would replace (needs a mountable tmpfs)', async () => {
+  writeFileSync(join(small, 'old.png'), 'precious');
+  const data = Buffer.alloc(900_000);
+  const blob = { bytes: data.length, sha256: '', head: data.subarray(0, 10), content: { data } };
+  await expect(publish(blob, named('old.png'), { cwd: small, force: true })).rejects.toMatchObject({
+    class: 'not-written',
+  });
+  await expect(
+    writeSidecar('old.png', { prompt: 'x'.repeat(600_000) }, { cwd: small, force: true }),
+  ).rejects.toMatchObject({ class: 'not-written' });
+  expect(namesIn(small)).toEqual(['old.png']);
+  expect(readFileSync(join(small, 'old.png'), 'utf8')).toBe('precious');
+});

@@ -42,7 +42,7 @@ test.each([
   ['another', '__proto__/x'],
   ['bidi control', 'image/\u202egnp'],
   ['nothing', ''],
-])('faults 2b: a hostile type never reaches a file name: %s', async (_name, declaredType) => {
+])('a hostile type never reaches a file name: %s', async (_name, declaredType) => {
   const found = await extensionFor({ declaredType, head: unknown });
   expect(found.extension).toMatch(declaredType === 'image/png\n' ? /^png$/ : /^bin$/);
   expect(found.warning).toMatch(/^[ -~…]{1,160}$/);

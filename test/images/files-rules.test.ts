@@ -47,7 +47,7 @@ async function handles(): Promise<FileHandle> {
 const given = (path: string) => (at: number) => (at === 0 ? { path, given: true } : undefined);
 
 test.each(['a file', 'memory'])(
-  'faults 2c: ENOSPC, power cut: a picture in %s is forced to the disk before it has its name, and the name after',
+  'a picture in %s is forced to the disk before it has its name, and the name after',
   async (kind) => {
     const folder = scratchFolder();
     const final = join(folder, 'cat.png');
@@ -67,7 +67,7 @@ test.each(['a file', 'memory'])(
   },
 );
 
-test('faults 2c: ENOSPC, power cut: a picture that cannot be forced to the disk is none', async () => {
+test('a picture that cannot be forced to the disk is none', async () => {
   const folder = scratchFolder();
   vi.spyOn(await handles(), 'datasync').mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO' }));
   const store = createFileStore({ folder });
@@ -77,7 +77,7 @@ test('faults 2c: ENOSPC, power cut: a picture that cannot be forced to the disk 
   if (tellsOpenFiles) expect(openFilesIn(folder)).toEqual([]);
 });
 
-test('faults 2c: paid result cannot be saved: a recovery file is forced to the disk, and one that cannot be leaves nothing behind', async () => {
+test('a recovery file is forced to the disk, and one that cannot be leaves nothing behind', async () => {
   const [first, second] = [scratchFolder(), scratchFolder()];
   const sync = vi.spyOn(await handles(), 'datasync');
   sync.mockRejectedValueOnce(Object.assign(new Error('EIO'), { code: 'EIO' }));
@@ -105,7 +105,7 @@ test('a placeholder that we never gave is no picture', async () => {
   await expect(store.resolve(store.open().placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
 });
 
-test('faults 2b: Base64: a foreign character is not taken for the one whose low byte it shares', async () => {
+test('a foreign character is not taken for the one whose low byte it shares', async () => {
   await expect(createMemoryStore().resolve('QUJ\u0144')).rejects.toMatchObject({ class: 'bad-reply' });
 });
 
@@ -153,7 +153,7 @@ describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
     if (tellsOpenFiles) expect([openFilesIn(folder), openFilesIn(other)]).toEqual([[], []]);
   });
 
-  test('faults 2c: ENOSPC: a file whose replacement fails is still there', async () => {
+  test('a file whose replacement fails is still there', async () => {
     const { temp, final, folder } = parts();
     await expect(placeFile(temp, final, { bytes: 4, replace: true })).rejects.toThrow('shorter');
     expect(readFileSync(final, 'utf8')).toBe('old');
@@ -189,7 +189,7 @@ test.skipIf(!tellsOpenFiles)('no input stays open (needs /proc)', async () => {
   await spooled.cleanup();
 });
 
-describe('faults 2c: output dir missing, not writable, name too long', () => {
+describe('output dir missing, not writable, name too long', () => {
   const check = (output: string, more: object = {}, cwd = scratchFolder()): Promise<void> =>
     checkOutput(planOutput(output, { ...facts, ...more }), { cwd, force: false });
   const refused = { class: 'usage', message: expect.stringContaining('name is too long') };

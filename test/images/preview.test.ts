@@ -1,8 +1,14 @@
 import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { halfBlocks } from '../../src/images/preview-blocks.ts';
-import { hasTrueColor, previewForm } from '../../src/images/preview-form.ts';
-import { iterm2Image, kittyPixels, kittyPng, type Pixels } from '../../src/images/preview-protocols.ts';
+import {
+  hasTrueColor,
+  previewForm,
+  iterm2Image,
+  kittyPixels,
+  kittyPng,
+  type Pixels,
+} from '../../src/images/preview-protocols.ts';
 
 test.each([
   [{ TERM: 'xterm-kitty' }, 'kitty'],

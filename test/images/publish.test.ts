@@ -48,7 +48,7 @@ test.each<[string, (path: string) => void]>([
   ['a file', (path) => writeFileSync(path, 'old')],
   ['a link', (path) => symlinkSync('other', path)],
   ['a dangling link', (path) => symlinkSync('nowhere', path)],
-])('faults 2c: overwrite: refuses the name of %s, and replaces it with force', async (_name, make) => {
+])('refuses the name of %s, and replaces it with force', async (_name, make) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'other'), 'spared');
   make(join(cwd, 'cat.png'));
@@ -69,7 +69,7 @@ test.each<[string, (path: string) => void]>([
 });
 
 test.skipIf(process.platform === 'win32')(
-  'faults 2c: overwrite: never puts a file in the place of a folder, a FIFO or a device',
+  'never puts a file in the place of a folder, a FIFO or a device',
   async () => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, 'folder'));
@@ -101,22 +101,19 @@ test('gives each of many racing pictures a name of its own', async () => {
   for (const [i, name] of names.entries()) expect(readFileSync(join(cwd, name), 'utf8')).toBe(`picture ${i}`);
 });
 
-test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])(
-  'faults 2c: overwrite: copies where the file system cannot link: %s',
-  async (code) => {
-    const cwd = scratchFolder();
-    writeFileSync(join(cwd, 'image-1.png'), 'first');
-    const store = createFileStore({ folder: cwd });
-    const options = { cwd, force: false, linkFile: failWith(code) };
-    expect(await publish(await blobIn(store), numbered, options)).toBe('image-2.png');
-    await store.discard();
-    expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
-    expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
-    expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png']);
-  },
-);
+test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies where the file system cannot link: %s', async (code) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'image-1.png'), 'first');
+  const store = createFileStore({ folder: cwd });
+  const options = { cwd, force: false, linkFile: failWith(code) };
+  expect(await publish(await blobIn(store), numbered, options)).toBe('image-2.png');
+  await store.discard();
+  expect(readFileSync(join(cwd, 'image-2.png'))).toEqual(picture);
+  expect(statSync(join(cwd, 'image-2.png')).mode).toBe(statSync(join(cwd, 'image-1.png')).mode);
+  expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png']);
+});
 
-test('faults 2c: paid result cannot be saved: says what the system said, and leaves the stored picture', async () => {
+test('says what the system said, and leaves the stored picture', async () => {
   const cwd = scratchFolder();
   const store = createFileStore({ folder: cwd });
   const blob = await blobIn(store);

@@ -78,7 +78,7 @@ test('makes placeholders that are Base64 characters and that no other store know
   expect(other.open().placeholder).not.toBe(placeholder);
 });
 
-test('faults 2c: cleanup deletes the wrong file: temporary files are for their owner only, and no others are removed', async () => {
+test('temporary files are for their owner only, and no others are removed', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
   const blob = await store.resolve(await put(store, sample(300_000)));
@@ -92,7 +92,7 @@ test('faults 2c: cleanup deletes the wrong file: temporary files are for their o
   expect(namesIn(folder)).toEqual(['.gateway-cli-0123.part']);
 });
 
-test('faults 2c: cleanup deletes the wrong file: a temporary file that exists is never opened', async () => {
+test('a temporary file that exists is never opened', async () => {
   const folder = scratchFolder();
   writeFileSync(join(folder, '.gateway-cli-x.part'), 'precious');
   const store = createFileStore({ folder, nonce: () => 'x' });

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { messageOf } from '../../errors.ts';
 import { halfBlocks } from '../../images/preview-blocks.ts';
-import { hasTrueColor, previewForm } from '../../images/preview-form.ts';
-import { iterm2Image, kittyPixels, kittyPng } from '../../images/preview-protocols.ts';
+import { hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview-protocols.ts';
 import type { Context, WrittenImage } from '../context.ts';
 import { decodePreview, tooManyPixels } from './decode-preview.ts';
 

@@ -6,8 +6,7 @@ import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { codeOf, type GatewayError, usageError } from '../../errors.ts';
 import { placeFile } from '../../files/place-file.ts';
-import { randomNonce } from '../../files/temp-file.ts';
-import { partName } from '../../files/part-name.ts';
+import { randomNonce, partName } from '../../files/temp-file.ts';
 import { lockFolder, makeOrRefuse } from './folder.ts';
 import type { Context } from '../../cli/context.ts';
 

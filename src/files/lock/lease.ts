@@ -4,7 +4,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { monotonic } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
-import { partName } from '../part-name.ts';
+import { partName } from '../temp-file.ts';
 import { acquireRight, returnRight } from './takeover.ts';
 
 /** How long a lock holds whose process nobody here can see. */

@@ -1,16 +1,14 @@
 import { GatewayError } from '../../errors.ts';
-import { isObject } from '../../json.ts';
-import type { JsonObject } from '../../json.ts';
-import { field, listField, numberField, objectField, textField } from '../fields.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { field, listField, numberField, objectField, textField, camelCase } from '../fields.ts';
 import { quote } from '../quote.ts';
-import { decodePart } from './part.ts';
 import type { Candidate, ContentPart, ContentReply } from './types.ts';
 import { laterUsage, readContentUsage } from './usage.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
 
 /**
- * Reads a content-format reply (spec.md 2.2) in every spelling gateways are known to use (wire.md 2 and 6): snake case,
+ * Reads a content-format reply in every spelling gateways are known to use (formats 2 and 6): snake case,
  * nulls, missing content, an array of pieces, a `response` wrapper. Throws bad-reply when it is no such reply at all.
  */
 export function decodeContentReply(json: unknown): ContentReply {
@@ -118,4 +116,42 @@ function addCandidate(candidates: Candidate[], added: Candidate): void {
   candidate.finishReason = added.finishReason ?? candidate.finishReason;
   candidate.finishMessage = added.finishMessage ?? candidate.finishMessage;
   candidate.safetyRatings = added.safetyRatings ?? candidate.safetyRatings;
+}
+
+/** What one part of a candidate holds. A part should hold one thing; where it holds text beside another, both come out. */
+export function decodePart(raw: JsonValue): ContentPart[] {
+  if (!isObject(raw)) return [];
+  const thought = field(raw, 'thought') === true;
+  const text = textField(raw, 'text');
+  const other = callOf(raw) ?? blobOf(raw, thought);
+  if (other) return text ? [{ kind: 'text', text, thought }, other] : [other];
+  if (text !== undefined) return [{ kind: 'text', text, thought }];
+  return [{ kind: 'other', keys: keysOf(raw) }];
+}
+
+function callOf(raw: JsonObject): ContentPart | undefined {
+  const call = objectField(raw, 'functionCall');
+  if (!call) return undefined;
+  const name = textField(call, 'name');
+  const args = field(call, 'args');
+  const partialArgs = listField(call, 'partialArgs') ?? [];
+  const willContinue = field(call, 'willContinue') === true;
+  const id = textField(call, 'id');
+  if (name !== undefined && partialArgs.length === 0 && !willContinue)
+    return { kind: 'call', id, name, input: args ?? {} };
+  const isEnd = keysOf(call).length === 0;
+  return { kind: 'call-piece', id, name, args: isObject(args) ? args : undefined, partialArgs, willContinue, isEnd };
+}
+
+function blobOf(raw: JsonObject, thought: boolean): ContentPart | undefined {
+  const inline = objectField(raw, 'inlineData');
+  const data = inline && textField(inline, 'data');
+  if (!inline || data === undefined) return undefined;
+  return { kind: 'blob', mimeType: textField(inline, 'mimeType'), data, thought };
+}
+
+function keysOf(raw: JsonObject): string[] {
+  return Object.entries(raw)
+    .filter(([, value]) => value !== null)
+    .map(([key]) => camelCase(key));
 }

@@ -4,7 +4,7 @@ import { objectAt, setFields, unlessEmpty } from '../set-fields.ts';
 import type { ContentInput } from './types.ts';
 
 /**
- * The body of a content-format request (spec.md 2.1): `input.body` first, the other fields over it, objects merged key by
+ * The body of a content-format request (formats 2): `input.body` first, the other fields over it, objects merged key by
  * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage when the body's `contents` is no array.
  */
 export function encodeContentRequest(input: ContentInput): Body {
@@ -50,8 +50,33 @@ function generationConfigOf(input: ContentInput, base: Body): Body | undefined {
   return unlessEmpty(input.schema === undefined ? config : withSchema(config, input.schema));
 }
 
-/** A schema needs its response type, and excludes the other way of giving one (wire.md 1). */
+/** A schema needs its response type, and excludes the other way of giving one. */
 function withSchema(config: Body, schema: BodyValue): Body {
   const { responseSchema: _, ...rest } = config;
   return { responseMimeType: 'application/json', ...rest, responseJsonSchema: schema };
+}
+
+/** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment. */
+export function modelSegment(model: string): string {
+  const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
+  if (name === '') throw usageError('the model is empty', 'name a model');
+  const problem = problemOf(name);
+  if (problem) throw usageError(`the model may not ${problem}`, 'check the model');
+  try {
+    return encodeURIComponent(name);
+  } catch (error) {
+    throw usageError('the model holds half a character', 'check the model', error);
+  }
+}
+
+/** Path of the content format's operation (formats 1). Throws usage like modelSegment. */
+export function contentPath(model: string): string {
+  return `/v1beta/models/${modelSegment(model)}:generateContent`;
+}
+
+function problemOf(name: string): string | undefined {
+  if (/\p{Cc}/u.test(name)) return 'hold control characters';
+  if (name.includes('?') || name.includes('#')) return "hold '?' or '#'";
+  if (name.split(/[/\\]/).some((piece) => piece === '.' || piece === '..')) return "hold '.' or '..' as a path segment";
+  return undefined;
 }

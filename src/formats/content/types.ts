@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Body, Upload } from '../../upload.ts';
 
-/** An input image or file as an inlineData part: media type and Base64 to be (spec.md 2.1). */
+/** An input image or file as an inlineData part: media type and Base64 to be (formats 2). */
 export interface InlineInput {
   mimeType: string;
   data: Upload;
 }
 
-/** Everything a content-format request may carry; an absent field is not sent (spec.md 2.1). */
+/** Everything a content-format request may carry; an absent field is not sent (formats 2). */
 export interface ContentInput {
   /** The text of the last user turn: a prompt or an edit instruction. */
   prompt?: string | undefined;
@@ -49,7 +49,7 @@ export type ContentPart =
   | CallPiece
   | { kind: 'other'; keys: string[] };
 
-/** A part of a call whose arguments are streamed (wire.md 6 #44). */
+/** A part of a call whose arguments are streamed (deviation 44). */
 export interface CallPiece {
   kind: 'call-piece';
   id: string | undefined;
@@ -62,7 +62,7 @@ export interface CallPiece {
   isEnd: boolean;
 }
 
-/** One candidate of a reply (spec.md 2.2). */
+/** One candidate of a reply (formats 2). */
 export interface Candidate {
   index: number;
   role: string | undefined;
@@ -72,7 +72,7 @@ export interface Candidate {
   safetyRatings: JsonValue[] | undefined;
 }
 
-/** A content-format reply, whatever spelling the gateway used (wire.md 6). */
+/** A content-format reply, whatever spelling the gateway used (formats 6). */
 export interface ContentReply {
   candidates: Candidate[];
   promptFeedback: JsonObject | undefined;

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json.ts';
 import { numberField } from '../fields.ts';
 import type { Usage } from './types.ts';
 
-/** Counts of usageMetadata as the gateway gave them: outputTokens without thinking, cachedInputTokens within inputTokens (wire.md 2). */
+/** Counts of usageMetadata as the gateway gave them: outputTokens without thinking, cachedInputTokens within inputTokens (formats 2). */
 export function readContentUsage(metadata: JsonObject): Usage {
   return {
     inputTokens: numberField(metadata, 'promptTokenCount'),

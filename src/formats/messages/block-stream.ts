@@ -1,8 +1,6 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject } from '../../json.ts';
-import { badStream } from './bad-stream.ts';
-import { openBlock } from './open-block.ts';
-import type { OpenBlock } from './open-block.ts';
+import { GatewayError } from '../../errors.ts';
+import { isObject, type JsonObject } from '../../json.ts';
+import { openBlock, type OpenBlock } from './block.ts';
 import type { StreamDelta } from './types.ts';
 
 /** Changes streamed text before it is kept or shown: takes pictures out of it, that memory does not grow with them. */
@@ -21,7 +19,7 @@ export interface BlockStream {
   readonly filter: TextFilter | undefined;
 }
 
-/** content_block_start; some blocks arrive whole in it (wire.md 5, 6 #5). */
+/** content_block_start; some blocks arrive whole in it (deviation 5). */
 export function startBlock(blocks: BlockStream, payload: JsonObject): StreamDelta[] {
   const start = isObject(payload['content_block']) ? payload['content_block'] : {};
   return beginBlock(blocks, payload['index'], start);
@@ -107,4 +105,9 @@ function addInput(open: OpenBlock, json: string, block: number): StreamDelta[] {
 /** The open block that an event speaks of: by its index, or the newest where it has none. */
 function positionOf({ open }: BlockStream, index: unknown): number | undefined {
   return typeof index === 'number' ? open.get(index) : [...open.values()].at(-1);
+}
+
+/** A stream that is no stream of this format; what came before is kept. */
+export function badStream(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false, cause });
 }

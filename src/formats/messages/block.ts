@@ -1,9 +1,8 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { objectField, textField } from '../fields.ts';
 import type { Block } from './types.ts';
 
-/** Reads the content of a message: blocks, or a plain string (wire.md 6 #43). What is no block is skipped. */
+/** Reads the content of a message: blocks, or a plain string (deviation 43). What is no block is skipped. */
 export function decodeBlocks(content: JsonValue | undefined): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [textBlock(content)];
   if (!Array.isArray(content)) return [];
@@ -13,8 +12,8 @@ export function decodeBlocks(content: JsonValue | undefined): Block[] {
   });
 }
 
-/** Reads one content block (wire.md 4). Kinds that are not known come out as `other`, never as an error. */
-export function decodeBlock(block: JsonObject): Block {
+/** Reads one content block (formats 3). Kinds that are not known come out as `other`, never as an error. */
+function decodeBlock(block: JsonObject): Block {
   const raw = withoutNulls(block);
   const type = textField(raw, 'type') ?? '';
   if (type === 'text') return { kind: 'text', text: textField(raw, 'text') ?? '', raw };
@@ -34,7 +33,7 @@ function callBlock(block: JsonObject): Block {
   return { kind: 'call', id: textField(block, 'id'), name, input, raw: { ...block, input } };
 }
 
-/** An image block is of no official reply; gateways add it (wire.md 6 #5). */
+/** An image block is of no official reply; gateways add it (deviation 5). */
 function imageBlock(raw: JsonObject): Block | undefined {
   const source = objectField(raw, 'source');
   const data = source && textField(source, 'data');
@@ -42,7 +41,46 @@ function imageBlock(raw: JsonObject): Block | undefined {
   return { kind: 'image', mimeType: textField(source, 'mediaType') ?? textField(source, 'mimeType'), data, raw };
 }
 
-/** Null is absent (wire.md 6 #9), and a later turn that repeated it would be refused. */
+/** Null is absent (deviation 9), and a later turn that repeated it would be refused. */
 function withoutNulls(block: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(block).filter(([, value]) => value !== null));
+}
+
+/** A block while its deltas arrive. */
+export interface OpenBlock {
+  readonly type: string;
+  /** The block as content_block_start gave it. */
+  readonly start: JsonObject;
+  /** Text, thinking or tool input so far, what the start held included. */
+  text: string;
+  signature: string | undefined;
+  citations: JsonValue[];
+}
+
+/** Opens a block from content_block_start, or for a delta whose start never came. */
+export function openBlock(start: JsonObject): OpenBlock {
+  const type = typeof start['type'] === 'string' ? start['type'] : '';
+  const text = type === 'text' || type === 'thinking' ? start[type] : undefined;
+  const citations = Array.isArray(start['citations']) ? start['citations'] : [];
+  return { type, start, text: typeof text === 'string' ? text : '', signature: undefined, citations: [...citations] };
+}
+
+/** The block as far as it came. Tool input that was cut stays the string it was (formats 4). */
+export function closeBlock(open: OpenBlock): Block {
+  return decodeBlock({ ...open.start, ...gathered(open) });
+}
+
+function gathered({ type, start, text, signature, citations }: OpenBlock): JsonObject {
+  if (type === 'text') return citations.length === 0 ? { text } : { text, citations };
+  if (type === 'thinking') return signature === undefined ? { thinking: text } : { thinking: text, signature };
+  return 'input' in start || text !== '' ? { input: toolInput(text, start['input']) } : {};
+}
+
+function toolInput(json: string, atStart: JsonValue | undefined): JsonValue {
+  if (json.trim() === '') return isObject(atStart) ? atStart : {};
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch {
+    return json;
+  }
 }

@@ -1,17 +1,22 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { countValues, valueCost } from '../count-values.ts';
 import { findErrorInReply } from '../error-body.ts';
 import { failureOfError } from '../failure.ts';
 import { quote } from '../quote.ts';
-import { badStream } from './bad-stream.ts';
-import { addDelta, addText, flushText, startBlock, stopBlock } from './block-stream.ts';
-import type { BlockStream, TextFilter } from './block-stream.ts';
-import { closeBlock } from './open-block.ts';
+import {
+  badStream,
+  addDelta,
+  addText,
+  flushText,
+  startBlock,
+  stopBlock,
+  type BlockStream,
+  type TextFilter,
+} from './block-stream.ts';
+import { closeBlock } from './block.ts';
 import type { TextRun } from './text-run.ts';
 import type { MessageReply, StreamDelta } from './types.ts';
-import { addCounts, usageOf } from './usage.ts';
-import type { MessageCounts } from './usage.ts';
+import { addCounts, usageOf, type MessageCounts } from './usage.ts';
 
 /** One server-sent event as the stream's parser gives it. */
 export interface ServerEvent {
@@ -46,7 +51,7 @@ interface State {
   ended: boolean;
 }
 
-/** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes (faults.md 2b). */
+/** Far below what a string of V8 holds (512 Mi): a document has the text several times, with escapes. */
 const mostCharacters = 64 * 1024 * 1024;
 
 const handlers: Readonly<Record<string, (state: State, payload: JsonObject) => StreamDelta[]>> = {
@@ -59,7 +64,7 @@ const handlers: Readonly<Record<string, (state: State, payload: JsonObject) => S
   done: endOfStream,
 };
 
-/** Waits for the events of one reply (wire.md 5, and 6 #22 to #38). */
+/** Waits for the events of one reply (formats 4, and deviations 22 to 38). */
 export function createMessageAssembler({ filter }: { filter?: TextFilter } = {}): MessageAssembler {
   const state: State = {
     message: undefined,
@@ -128,7 +133,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Gateways report errors under types of their own (wire.md 6 #16, #17); other unknown events are none. */
+/** Gateways report errors under types of their own (deviations 16 and 17); other unknown events are none. */
 function throwError(state: State, type: string, payload: JsonObject): void {
   const error = findErrorInReply(payload);
   const isError = type === 'error' || payload['success'] === false || (payload['error'] ?? '') !== '';
@@ -148,7 +153,7 @@ function startMessage(state: State, payload: JsonObject): StreamDelta[] {
   return [{ type: 'start', id, model: state.message.model }];
 }
 
-/** message_delta; there may be several, and each field that is not null is the newest (wire.md 6 #34). */
+/** message_delta; there may be several, and each field that is not null is the newest (deviation 34). */
 function changeMessage(state: State, payload: JsonObject): StreamDelta[] {
   addUsage(state, payload);
   const delta = payload['delta'] ?? {};
@@ -168,7 +173,7 @@ function endMessage(state: State): StreamDelta[] {
   return [{ type: 'end' }];
 }
 
-/** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (wire.md 6 #23). */
+/** `[DONE]` and `done` are of other formats: they end a reply that said why it stopped, and mean nothing else (deviation 23). */
 function endOfStream(state: State): StreamDelta[] {
   return isComplete(state) ? endMessage(state) : [];
 }

@@ -8,7 +8,7 @@ import type { Block, MessageReply } from './types.ts';
 import { addCounts, usageOf } from './usage.ts';
 
 /**
- * Reads a whole messages-format reply (spec.md 2.4) as gateways are known to send it (wire.md 4 and 6): content as a
+ * Reads a whole messages-format reply as gateways are known to send it (formats 3 and 6): content as a
  * string, nulls, image blocks, wrapped in an array or in `response`, `message` or `data`. Throws bad-reply when it is no message.
  */
 export function decodeMessage(json: unknown): MessageReply {

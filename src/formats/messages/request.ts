@@ -4,7 +4,7 @@ import { objectAt, setFields } from '../set-fields.ts';
 import type { MessageInline, MessagesInput } from './types.ts';
 
 /**
- * The body of a messages-format request (spec.md 2.3): `input.body` first, the other fields over it. Nothing is sent that is
+ * The body of a messages-format request (formats 3): `input.body` first, the other fields over it. Nothing is sent that is
  * not set. Throws usage when the body's `messages` is no array.
  */
 export function encodeMessagesRequest(input: MessagesInput): Body {
@@ -34,7 +34,7 @@ function messagesOf(input: MessagesInput, body: Body): BodyValue | undefined {
   return [...earlier, { role: 'user', content }];
 }
 
-/** Images and documents stand before the text that speaks of them, as the format's documents advise (wire.md 3). */
+/** Images and documents stand before the text that speaks of them, as the format's documents advise. */
 function contentOf({ prompt, inline = [] }: MessagesInput): BodyValue | undefined {
   if (inline.length === 0) return prompt;
   const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];

@@ -12,7 +12,7 @@ export interface MessageInline {
   title?: string | undefined;
 }
 
-/** Everything a messages-format request may carry; an absent field is not sent (spec.md 2.3). */
+/** Everything a messages-format request may carry; an absent field is not sent (formats 3). */
 export interface MessagesInput {
   model: string;
   /** max_tokens, which the wire requires. */
@@ -36,7 +36,7 @@ export interface MessagesInput {
   body?: Body | undefined;
 }
 
-/** One block of a reply (wire.md 4); `raw` is the block as the gateway would want it back in a later turn. */
+/** One block of a reply (formats 3); `raw` is the block as the gateway would want it back in a later turn. */
 export type Block =
   | { kind: 'text'; text: string; raw: JsonObject }
   | { kind: 'thinking'; text: string; raw: JsonObject }

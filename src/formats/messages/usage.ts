@@ -2,7 +2,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Usage } from '../content/types.ts';
 import { numberField, objectField } from '../fields.ts';
 
-/** Counts of a usage object as the gateway gave them; each may be absent (wire.md 6 #34). */
+/** Counts of a usage object as the gateway gave them; each may be absent (deviation 34). */
 export interface MessageCounts {
   input?: number | undefined;
   output?: number | undefined;
@@ -11,7 +11,7 @@ export interface MessageCounts {
   cacheWrite?: number | undefined;
 }
 
-/** Counts of a later usage object over earlier ones: usage in a stream is cumulative, field by field (wire.md 5). */
+/** Counts of a later usage object over earlier ones: usage in a stream is cumulative, field by field (formats 4). */
 export function addCounts(before: MessageCounts, usage: JsonObject | undefined): MessageCounts {
   if (!usage) return before;
   const details = objectField(usage, 'outputTokensDetails');
@@ -24,7 +24,7 @@ export function addCounts(before: MessageCounts, usage: JsonObject | undefined):
   };
 }
 
-/** The counts as both formats name them. The total counts the cache too, which inputTokens of this format leaves out (wire.md 4). */
+/** The counts as both formats name them. The total counts the cache too, which inputTokens of this format leaves out (formats 3). */
 export function usageOf(counts: MessageCounts): Usage | undefined {
   const { input, output, thinking, cacheRead, cacheWrite } = counts;
   if (Object.values(counts).every((count) => count === undefined)) return undefined;

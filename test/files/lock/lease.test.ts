@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { holdLease, type Lease, leaseLeft, type LeaseOptions, moment } from '../../../src/files/lock/lease.ts';
 import { acquireRight } from '../../../src/files/lock/takeover.ts';
-import { isPartName } from '../../../src/files/part-name.ts';
+import { isPartName } from '../../../src/files/temp-file.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 const minute = { beatMs: 10_000, leaseMs: 60_000 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodePart } from '../../../src/formats/content/part.ts';
+import { decodePart } from '../../../src/formats/content/reply.ts';
 import { joinCalls, type JoinedCall } from '../../../src/formats/content/streamed-call.ts';
 import type { JsonObject } from '../../../src/json.ts';
 

@@ -38,7 +38,7 @@ describe('an error event (wire 6 #25)', () => {
 
   test.each([
     ['by its event name alone', { event: 'error', data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
-    ['without a type (faults 2b)', { data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
+    ['without a type', { data: '{"error":{"type":"overloaded_error","message":"m"}}' }],
     [
       'with a foreign outer type (wire 6 #17)',
       { data: '{"type":"one_hub_error","error":{"type":"overloaded_error","message":"m"}}' },

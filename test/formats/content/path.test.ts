@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { assert, property } from 'fast-check';
-import { contentPath, modelSegment } from '../../../src/formats/content/model.ts';
+import { contentPath, modelSegment } from '../../../src/formats/content/request.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { anyText } from '../../helpers/any-text.ts';
 
@@ -33,7 +33,7 @@ describe('modelSegment', () => {
     ['DEL', 'x\u007Fy'],
     ['a C1 control character', 'x\u0085y'],
     ['half a surrogate pair', 'x\uD800'],
-  ])('faults 2d: model or path injection: %s is refused', (_, model) => {
+  ])('%s is refused', (_, model) => {
     expect(() => modelSegment(model)).toThrow(expect.objectContaining({ class: 'usage', exitCode: 2 }));
   });
 
@@ -51,7 +51,7 @@ describe('modelSegment', () => {
   });
 });
 
-test('contentPath is the path of the operation (spec.md 4.1)', () => {
+test('contentPath is the path of the operation', () => {
   expect(contentPath('models/a/b')).toBe('/v1beta/models/a%2Fb:generateContent');
 });
 

@@ -1,12 +1,10 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
-import type ClientPart from 'undici/lib/dispatcher/client.js';
-import type { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import { plainBody, streamBody } from './body.ts';
 import { ChunkQueue } from './chunk-queue.ts';
-import type { Connections, Lane } from './connections.ts';
-import { faultOf, type Phase } from './fault.ts';
-import { checkHead } from './reply-head.ts';
-import { plainBody, streamBody } from './upload-stream.ts';
+import type { ConnectionPool, PooledConnection } from './connection-pool.ts';
+import { networkError, type Phase } from './network-error.ts';
 import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
 
 interface Limits {
@@ -14,25 +12,22 @@ interface Limits {
   idleTimeoutMs: number;
 }
 
-type Content = Pick<Parameters<ClientPart['dispatch']>[0], 'method' | 'headers' | 'body'>;
+type Content = Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>;
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /** Sends one request on a connection that is free: see `Exchange` in types.ts. */
 export async function startExchange(
-  connections: Connections,
+  pool: ConnectionPool,
   request: HttpRequest,
   options: ExchangeOptions & Limits,
 ): Promise<HttpReply> {
   const { url } = request;
-  const lane = await connections.take(url.origin);
-  if (options.signal.aborted) {
-    lane.keep();
-    throw options.signal.reason;
-  }
+  options.signal.throwIfAborted();
+  const connection = pool.acquire(url.origin);
   return new Promise((resolve, reject) => {
-    const running = new Running(request, options, { resolve, reject, lane });
-    lane.client.dispatch(
+    const running = new Running(request, options, { resolve, reject, connection });
+    connection.client.dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
@@ -55,12 +50,13 @@ function contentOf({ method = 'POST', headers, body }: HttpRequest): Content {
   return {
     method,
     headers: { ...sent, 'content-length': String(body.bytes) },
-    body: body.arriving ?? plainBody(body) ?? streamBody(body),
+    // undici takes any iterable, which its type does not say; a Readable around it would copy every chunk's way.
+    body: (body.arriving ?? plainBody(body) ?? streamBody(body)) as Uint8Array,
   };
 }
 
 interface Settle {
-  lane: Lane;
+  connection: PooledConnection;
   resolve: (reply: HttpReply) => void;
   reject: (error: unknown) => void;
 }
@@ -95,7 +91,7 @@ class Running implements Dispatcher.DispatchHandler {
     if (this.#over) return controller.abort(new Error('given up'));
     this.#controller = controller;
     this.#phase = 'waiting';
-    this.#settle.lane.begin();
+    this.#settle.connection.markBusy();
     this.#options.onSent?.();
   }
 
@@ -122,13 +118,13 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#settle.lane.keep();
+    this.#settle.connection.release();
     this.#queue?.end();
     this.#release();
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.#settle.lane.drop();
+    this.#settle.connection.discard();
     this.#stop(error);
   }
 
@@ -157,8 +153,44 @@ class Running implements Dispatcher.DispatchHandler {
 
   #explain(reason: unknown): GatewayError {
     const { method = 'POST', url } = this.#request;
-    return faultOf(reason, this.#phase, url.host).with({ request: `${method} ${url.origin}${url.pathname}` });
+    return networkError(reason, this.#phase, url.host).with({ request: `${method} ${url.origin}${url.pathname}` });
   }
+}
+
+/** Why a reply must not be read on: a redirect would carry key and prompt away, a coding was not asked for. */
+export function checkHead(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  url: URL,
+): GatewayError | undefined {
+  if (status >= 300 && status < 400) {
+    return new GatewayError(
+      'bad-reply',
+      `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`,
+      {
+        hint: 'redirects are not followed: set the base URL to where the gateway really is',
+        status,
+        sent: 'yes',
+        billed: 'unknown',
+        retryable: false,
+      },
+    );
+  }
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return undefined;
+  return new GatewayError('bad-reply', `the reply is encoded as ${coding.slice(0, 40)}, which was not asked for`, {
+    hint: 'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
+    status,
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+/** Only the origin: paths and queries of redirects hold tokens. */
+function redirectTarget(location: string | undefined, base: URL): string {
+  if (location === undefined || !URL.canParse(location, base.href)) return '';
+  const target = new URL(location, base);
+  return target.origin === 'null' ? ` to a ${target.protocol} URL` : ` to ${target.origin}`;
 }
 
 const allowed = new WeakSet<AbortSignal>();

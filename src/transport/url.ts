@@ -10,7 +10,7 @@ export interface BaseUrl {
 }
 
 /**
- * Reads a base URL: a path prefix stays, trailing slashes and one trailing `/v1` or `/v1beta` go (design.md section 3).
+ * Reads a base URL: a path prefix stays, trailing slashes and one trailing `/v1` or `/v1beta` go.
  * Throws GatewayError usage; the message never repeats the text, which may hold a password.
  */
 export function parseBaseUrl(text: string): BaseUrl {
@@ -79,7 +79,7 @@ export function isLoopback(url: URL): boolean {
   return is;
 }
 
-/** Refuses to send a key in the clear (faults.md 2a). Throws GatewayError usage. */
+/** Refuses to send a key in the clear. Throws GatewayError usage. */
 export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boolean; hasKey: boolean }): void {
   if (url.protocol === 'https:' || !hasKey || allowHttp || isLoopback(url)) return;
   throw usageError(

@@ -3,8 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type ErrorDetails, GatewayError } from '../../src/errors.ts';
 import { type SendOptions, sendWithRetries } from '../../src/transport/attempts.ts';
-import { longestTimerMs } from '../../src/transport/retry-hint.ts';
-import { defaultRetryPolicy } from '../../src/transport/retry.ts';
+import { defaultRetryPolicy, longestTimerMs } from '../../src/transport/retry.ts';
 import type { Exchange, HttpReply } from '../../src/transport/types.ts';
 import { requestTo } from './post.ts';
 

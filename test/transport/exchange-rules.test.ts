@@ -32,10 +32,10 @@ test('faults 2b: no encoding is asked for, whatever a header of the user says', 
 test("faults 2a: headers never come, slow-loris body: undici's own five minutes do not end a longer wait", async () => {
   let dispatched: object | undefined;
   const client = { dispatch: (options: object) => void (dispatched = options) };
-  const connections = { take: async () => ({ client, keep: () => {}, drop: () => {} }) };
+  const pool = { acquire: () => ({ client, release: () => {}, discard: () => {} }) };
   const controller = new AbortController();
   const options = { signal: controller.signal, connectTimeoutMs: 1000, idleTimeoutMs: 1000 };
-  void startExchange(connections as never, requestTo('http://127.0.0.1:1/'), options).catch(() => {});
+  void startExchange(pool as never, requestTo('http://127.0.0.1:1/'), options).catch(() => {});
   await turns();
   controller.abort();
   expect(dispatched).toMatchObject({ headersTimeout: 0, bodyTimeout: 0 });

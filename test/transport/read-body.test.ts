@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { readSome } from '../../src/transport/read-body.ts';
+import { readSome } from '../../src/transport/attempts.ts';
 
 async function* chunksOf(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkHead } from '../../src/transport/reply-head.ts';
+import { checkHead } from '../../src/transport/exchange.ts';
 
 const url = new URL('https://gateway.test/v1/messages?key=secret');
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { retryHintMs } from '../../src/transport/retry-hint.ts';
 import {
   decideRetry,
   defaultRetryPolicy,
   type Outcome,
   type RetryPolicy,
   retryDelay,
+  retryHintMs,
 } from '../../src/transport/retry.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { segmentBody } from '../../src/transport/body.ts';
-import { streamBody } from '../../src/transport/upload-stream.ts';
+import { streamBody } from '../../src/transport/body.ts';
 import { createUpload } from '../../src/upload.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { authority, serverPair } from './certificates.ts';

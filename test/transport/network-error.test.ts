@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { withFlags } from '../../src/cli/output/flag-hints.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { faultOf, type Phase } from '../../src/transport/fault.ts';
+import { networkError, type Phase } from '../../src/transport/network-error.ts';
 import { shell } from '../helpers/spawn.ts';
 import { textReply } from '../helpers/with-server.ts';
 import { serve } from './post.ts';
@@ -55,7 +55,7 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
     'invalid x-api-key header',
   ],
 ])('while %s, %s is %s', (phase, error, kind, retryable, message) => {
-  const fault = faultOf(error, phase, 'h:1');
+  const fault = networkError(error, phase, 'h:1');
   expect([fault.class, fault.details.retryable]).toEqual([kind, retryable]);
   expect(fault.message).toContain(message);
   expect(fault.cause).toBe(error);
@@ -74,7 +74,7 @@ test.each([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'EPROTO',
 ])('a handshake that ends with %s is not tried again', (code) => {
-  expect(faultOf(withCode(code), 'connecting', 'h:1')).toMatchObject({
+  expect(networkError(withCode(code), 'connecting', 'h:1')).toMatchObject({
     class: 'not-sent',
     details: { sent: 'no', retryable: false },
   });
@@ -92,17 +92,17 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
 ])('the hint for %s speaks of %s', (code, words) => {
-  expect(withFlags(faultOf(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
+  expect(withFlags(networkError(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
 });
 
 test("the HTTP client's own words and codes are not shown", () => {
   const error = withCode('UND_ERR_SOCKET', 'other side closed');
-  expect(faultOf(error, 'waiting', 'h:1').message).toBe('no reply from h:1: the connection was closed');
+  expect(networkError(error, 'waiting', 'h:1').message).toBe('no reply from h:1: the connection was closed');
 });
 
 test('an error that is ours stays as it is', () => {
   const error = new GatewayError('usage', 'changed');
-  expect(faultOf(error, 'waiting', 'h')).toBe(error);
+  expect(networkError(error, 'waiting', 'h')).toBe(error);
 });
 
 test.each<[Phase, Error]>([
@@ -111,7 +111,7 @@ test.each<[Phase, Error]>([
   ['waiting', new RangeError('Array buffer allocation failed')],
   ['body', withCode('ERR_MEMORY_ALLOCATION_FAILED')],
 ])('without memory, %s, the hint speaks of memory and not of the network: %s', (phase, error) => {
-  const fault = faultOf(error, phase, 'h:1');
+  const fault = networkError(error, phase, 'h:1');
   expect(fault.details.hint).toContain('memory');
   expect(fault.details.hint).not.toContain('network');
 });

@@ -7,11 +7,6 @@ import type { ConnectionPool, PooledConnection } from './connection-pool.ts';
 import { networkError, type Phase } from './network-error.ts';
 import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
 
-interface Limits {
-  connectTimeoutMs: number;
-  idleTimeoutMs: number;
-}
-
 type Content = Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>;
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -20,13 +15,12 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 export async function startExchange(
   pool: ConnectionPool,
   request: HttpRequest,
-  options: ExchangeOptions & Limits,
+  options: ExchangeOptions & { idleTimeoutMs: number },
 ): Promise<HttpReply> {
   const { url } = request;
   options.signal.throwIfAborted();
   const connection = pool.acquire(url.origin);
   return new Promise((resolve, reject) => {
-    const running = new Running(request, options, { resolve, reject, connection });
     connection.client.dispatch(
       {
         origin: url.origin,
@@ -36,9 +30,8 @@ export async function startExchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      running,
+      new Running(request, options, { resolve, reject, connection }),
     );
-    running.boundConnecting();
   });
 }
 
@@ -64,27 +57,20 @@ interface Settle {
 /** One exchange under way. undici calls `onRequestStart` right before it writes the head: from there on it counts as sent. */
 class Running implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
-  readonly #options: ExchangeOptions & Limits;
+  readonly #options: ExchangeOptions & { idleTimeoutMs: number };
   readonly #settle: Settle;
-  #connectTimer: NodeJS.Timeout | undefined;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
   #phase: Phase = 'connecting';
   #over = false;
   #controller: Controller | undefined;
   #queue: ChunkQueue | undefined;
 
-  constructor(request: HttpRequest, options: ExchangeOptions & Limits, settle: Settle) {
+  constructor(request: HttpRequest, options: ExchangeOptions & { idleTimeoutMs: number }, settle: Settle) {
     this.#request = request;
     this.#options = options;
     this.#settle = settle;
     allowMany(options.signal);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  /** Where no connection was at hand, one must be there in time. */
-  boundConnecting(): void {
-    if (this.#over || this.#phase !== 'connecting') return;
-    this.#connectTimer = setTimeout(() => this.#checkConnected(), this.#options.connectTimeoutMs);
   }
 
   onRequestStart(controller: Controller): void {
@@ -128,17 +114,8 @@ class Running implements Dispatcher.DispatchHandler {
     this.#stop(error);
   }
 
-  #checkConnected(): void {
-    // A busy process may be late to see that the connection is there: look once more.
-    setImmediate(() => {
-      if (this.#phase !== 'connecting') return;
-      this.#stop(new Error(`no connection within ${this.#options.connectTimeoutMs / 1000} s`));
-    });
-  }
-
   #release(): void {
     this.#over = true;
-    clearTimeout(this.#connectTimer);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 

@@ -66,6 +66,8 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
       retryable: false,
     });
   }
+  // We closed it ourselves.
+  if (code === 'UND_ERR_DESTROYED') return new GatewayError('not-sent', what, { ...facts, retryable: false });
   const hint = 'check the network, the base URL and the proxy variables';
   return new GatewayError('not-sent', what, { ...facts, hint, retryable: true });
 }
@@ -140,7 +142,6 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that this machine does not know',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that this machine does not know',
   UND_ERR_CLOSED: 'the client was closed',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection came in time',
   UND_ERR_DESTROYED: 'the client was closed',
   UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its length is not the one that it promised',

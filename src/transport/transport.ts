@@ -4,7 +4,7 @@ import type { SecureContext } from 'node:tls';
 import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
-import { usageError } from '../errors.ts';
+import { codeOf, usageError } from '../errors.ts';
 import { checkUploads } from './body.ts';
 import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
@@ -40,7 +40,7 @@ export function openTransport(options: TransportOptions): Transport {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       opened ??= open();
-      return await startExchange(await opened, request, { signal, onSent, connectTimeoutMs, idleTimeoutMs });
+      return await startExchange(await opened, request, { signal, onSent, idleTimeoutMs });
     },
     async close() {
       // Settings that did not work were told by the exchange: there is nothing to close then.
@@ -62,7 +62,6 @@ interface ConnectOptions {
 /** Opens sockets, through a proxy where the environment names one. */
 function createConnect({ env, secureContext, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
   const connectSocket = createConnector({
-    // Ours comes first; undici's own would cut a longer one short.
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
     autoSelectFamily: true,
@@ -70,7 +69,14 @@ function createConnect({ env, secureContext, connectTimeoutMs, signal }: Connect
     signal,
     ...(secureContext === undefined ? {} : { secureContext }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
-  const direct: buildConnector.connector = (target, callback) => endWhilePaused(connectSocket(target, callback));
+  const direct: buildConnector.connector = (target, callback) => {
+    const socket = connectSocket(target, (...[error, connected]) => {
+      if (error === null || error === undefined) callback(null, connected as Socket);
+      else callback(codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT' ? timedOut(error) : error, null);
+    });
+    endWhilePaused(socket);
+  };
+  const timedOut = (cause: Error): Error => new Error(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
   const tunnel = callbackify(openTunnel);
 
   return (target, callback) => {

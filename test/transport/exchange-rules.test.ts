@@ -3,7 +3,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
-import { startExchange } from '../../src/transport/exchange.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { authority, serverPair } from './certificates.ts';
 import { failureOf, open, post, requestTo, serve } from './post.ts';
@@ -27,18 +26,6 @@ test('faults 2b: no encoding is asked for, whatever a header of the user says', 
   server.reply({ body: {} });
   await post(server.url, { headers: { 'accept-encoding': 'gzip' } });
   expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
-});
-
-test("faults 2a: headers never come, slow-loris body: undici's own five minutes do not end a longer wait", async () => {
-  let dispatched: object | undefined;
-  const client = { dispatch: (options: object) => void (dispatched = options) };
-  const pool = { acquire: () => ({ client, release: () => {}, discard: () => {} }) };
-  const controller = new AbortController();
-  const options = { signal: controller.signal, connectTimeoutMs: 1000, idleTimeoutMs: 1000 };
-  void startExchange(pool as never, requestTo('http://127.0.0.1:1/'), options).catch(() => {});
-  await turns();
-  controller.abort();
-  expect(dispatched).toMatchObject({ headersTimeout: 0, bodyTimeout: 0 });
 });
 
 test('the query of the URL is sent', async () => {

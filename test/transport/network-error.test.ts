@@ -25,13 +25,7 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
   ['connecting', withCode('EAI_AGAIN'), 'not-sent', true, 'EAI_AGAIN'],
   ['connecting', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'not-sent', false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
   ['connecting', withCode('CERT_HAS_EXPIRED'), 'not-sent', false, 'CERT_HAS_EXPIRED'],
-  [
-    'connecting',
-    withCode('UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error'),
-    'not-sent',
-    true,
-    'no connection came in time',
-  ],
+  ['connecting', withCode('UND_ERR_DESTROYED', 'x'), 'not-sent', false, 'the client was closed'],
   ['connecting', new Error(''), 'not-sent', true, 'cannot connect to h:1: Error'],
   ['waiting', withCode('ECONNRESET'), 'no-reply', false, 'no reply from h:1: the connection was reset (ECONNRESET)'],
   [

@@ -29,9 +29,11 @@ function lengthOf(segment: Uint8Array | Upload): number {
 
 /** The body as `--dry-run` shows it: an upload becomes `<Base64, N characters>`. */
 export function describeBody(body: Body): JsonObject {
-  const describe = (_key: string, value: BodyValue): BodyValue =>
-    isUpload(value) ? `<Base64, ${base64Length(value.bytes)} characters>` : value;
-  return JSON.parse(JSON.stringify(body, describe)) as JsonObject;
+  return JSON.parse(JSON.stringify(body, describeUpload)) as JsonObject;
+}
+
+function describeUpload(_key: string, value: BodyValue): BodyValue {
+  return isUpload(value) ? `<Base64, ${base64Length(value.bytes)} characters>` : value;
 }
 
 /**

@@ -48,7 +48,8 @@ function contentOf({ method = 'POST', headers, body }: HttpRequest): Content {
   };
 }
 
-interface Settle {
+/** Who waits for the reply, and the connection on which it comes. */
+interface Caller {
   connection: PooledConnection;
   resolve: (reply: HttpReply) => void;
   reject: (error: unknown) => void;
@@ -58,18 +59,19 @@ interface Settle {
 class Running implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
   readonly #options: ExchangeOptions & { idleTimeoutMs: number };
-  readonly #settle: Settle;
+  readonly #caller: Caller;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
   #phase: Phase = 'connecting';
   #over = false;
   #controller: Controller | undefined;
   #queue: ChunkQueue | undefined;
 
-  constructor(request: HttpRequest, options: ExchangeOptions & { idleTimeoutMs: number }, settle: Settle) {
+  constructor(request: HttpRequest, options: ExchangeOptions & { idleTimeoutMs: number }, caller: Caller) {
     this.#request = request;
     this.#options = options;
-    this.#settle = settle;
-    allowMany(options.signal);
+    this.#caller = caller;
+    // A batch has one signal and many requests: Node would warn of a leak from the eleventh on.
+    setMaxListeners(0, options.signal);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -77,7 +79,7 @@ class Running implements Dispatcher.DispatchHandler {
     if (this.#over) return controller.abort(new Error('given up'));
     this.#controller = controller;
     this.#phase = 'waiting';
-    this.#settle.connection.markBusy();
+    this.#caller.connection.markBusy();
     this.#options.onSent?.();
   }
 
@@ -96,7 +98,7 @@ class Running implements Dispatcher.DispatchHandler {
       onLeave: () => this.#stop(new Error('the reader left')),
     });
     this.#queue = queue;
-    this.#settle.resolve({ status, headers, body: queue });
+    this.#caller.resolve({ status, headers, body: queue });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -104,13 +106,13 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#settle.connection.release();
+    this.#caller.connection.release();
     this.#queue?.end();
     this.#release();
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.#settle.connection.discard();
+    this.#caller.connection.discard();
     this.#stop(error);
   }
 
@@ -123,7 +125,7 @@ class Running implements Dispatcher.DispatchHandler {
     this.#release();
     // Who aborted is told by our own signal: undici gives the same names to a proxy's refusal.
     const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);
-    if (this.#queue === undefined) this.#settle.reject(error);
+    if (this.#queue === undefined) this.#caller.reject(error);
     else this.#queue.end(error, { atOnce });
     this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'));
   }
@@ -168,15 +170,6 @@ function redirectTarget(location: string | undefined, base: URL): string {
   if (location === undefined || !URL.canParse(location, base.href)) return '';
   const target = new URL(location, base);
   return target.origin === 'null' ? ` to a ${target.protocol} URL` : ` to ${target.origin}`;
-}
-
-const allowed = new WeakSet<AbortSignal>();
-
-/** A batch has one signal and many requests: Node would warn of a leak from the eleventh on. */
-function allowMany(signal: AbortSignal): void {
-  if (allowed.has(signal)) return;
-  setMaxListeners(0, signal);
-  allowed.add(signal);
 }
 
 function joinHeaders(headers: Headers): Record<string, string> {

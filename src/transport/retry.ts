@@ -1,5 +1,3 @@
-import type { GatewayError } from '../errors.ts';
-
 /** Longest time a timer can take, in ms; a longer one would fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
@@ -48,16 +46,6 @@ export interface RetryQuestion {
 export type RetryDecision =
   | { retry: true; waitMs: number }
   | { retry: false; retryAfterMs?: number | undefined; overBudget?: true };
-
-/** Told before every wait for another attempt. */
-export interface RetryNotice {
-  /** Number of the attempt that failed, from 1. */
-  attempt: number;
-  /** How many further attempts the policy allows in all. */
-  retries: number;
-  waitMs: number;
-  error: GatewayError;
-}
 
 const safeStatuses = new Set([429, 503, 529]);
 /** A reply came, but the work may have been done and billed. */

@@ -9,11 +9,15 @@ interface TunnelOptions {
   proxy: URL;
   target: buildConnector.Options;
   timeoutMs: number;
-  /** Gives the connection up, also when it is joined already. */
+  /** Gives the attempt up. */
   signal: AbortSignal;
 }
 
-/** A socket that a proxy has joined to the target (CONNECT). Throws GatewayError not-sent; user name and password of the proxy are never shown. */
+/**
+ * A socket that a proxy has joined to the target (CONNECT). Throws GatewayError not-sent; user name and password of the proxy are
+ * never shown. undici's `ProxyAgent` tells a proxy that fails from a target that fails by no code, the status of a refusal in its
+ * message alone; it takes no 2xx but 200, and connects again and again to a proxy that closes the connection.
+ */
 export async function openTunnel({ proxy, target, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
   const place = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
   const authorization = proxyAuthorization(proxy);

@@ -3,7 +3,7 @@ import { checkHead } from '../../src/transport/exchange.ts';
 
 const url = new URL('https://gateway.test/v1/messages?key=secret');
 
-test.each([300, 304, 399])('faults 2a: any 3xx: %i is an error that may have been billed', (status) => {
+test.each([300, 304, 399])('any 3xx: %i is an error that may have been billed', (status) => {
   expect(checkHead(status, {}, url)).toMatchObject({
     class: 'bad-reply',
     billed: 'unknown',
@@ -30,7 +30,7 @@ test.each([
     `${'gzip, '.repeat(1000)}br`,
     `the reply is encoded as ${'gzip, '.repeat(1000).slice(0, 40)}, which was not asked for`,
   ],
-])('faults 2b: decompression bomb, stacked encodings: %s', (coding, message) => {
+])('decompression bomb, stacked encodings: %s', (coding, message) => {
   const headers: Record<string, string> = coding === undefined ? {} : { 'content-encoding': coding };
   expect(checkHead(200, headers, url)?.message).toBe(message);
 });

@@ -39,7 +39,7 @@ test.each<[Record<string, string>, number | undefined, number | undefined]>([
   expect(retryHintMs(headers, { now, bodyHintMs })).toBe(expected);
 });
 
-test("faults 2a: clock skew: a date counts from the reply's own Date", () => {
+test("clock skew: a date counts from the reply's own Date", () => {
   const headers = { date: 'Mon, 02 Mar 2026 12:00:00 GMT', 'retry-after': 'Mon, 02 Mar 2026 12:00:07 GMT' };
   expect(retryHintMs(headers, { now })).toBe(7000);
 });
@@ -137,7 +137,7 @@ test('counts the waits so far, and never waits less than asked', () => {
   });
 });
 
-test('faults 0: finding 9: a hint that no timer can take does not fire early', () => {
+test('finding 9: a hint that no timer can take does not fire early', () => {
   const decision = decide(reply(429, { 'retry-after': '2147484' }), { maxWaitMs: Number.POSITIVE_INFINITY });
   expect(decision).toEqual({ retry: true, waitMs: 2 ** 31 - 1 });
 });

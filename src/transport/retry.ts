@@ -58,21 +58,13 @@ export function decideRetry({ attempt, spentMs, outcome, policy, now, random }: 
   if (attempt > policy.retries || !isRetryable(outcome, policy.safeOnly)) return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - spentMs;
   if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
-  const waitMs = retryDelay({ attempt, hintMs: hint, random });
+  const waitMs = retryDelay(attempt, hint, random);
   if (waitMs <= left) return { retry: true, waitMs };
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };
 }
 
 /** ms to wait after failed attempt number `attempt`: half of the backoff is random, a hint is a minimum and up to 10 % longer. */
-export function retryDelay({
-  attempt,
-  hintMs,
-  random,
-}: {
-  attempt: number;
-  hintMs?: number | undefined;
-  random: number;
-}): number {
+export function retryDelay(attempt: number, hintMs: number | undefined, random: number): number {
   const backoff = Math.min(30_000, 1000 * 2 ** (attempt - 1));
   const wait = backoff / 2 + (random * backoff) / 2;
   return Math.ceil(Math.max(wait, (hintMs ?? 0) * (1 + random / 10)));

@@ -55,7 +55,7 @@ test.each([
   [1, 3000, 0.999, 3300],
   [1, 0, 0, 500],
 ])('attempt %i with hint %s and random %s waits %i ms', (attempt, hintMs, random, expected) => {
-  expect(retryDelay({ attempt, hintMs, random })).toBe(expected);
+  expect(retryDelay(attempt, hintMs, random)).toBe(expected);
 });
 
 function decide(

@@ -5,7 +5,7 @@ import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
 import { findErrorInReply } from '../formats/error-body.ts';
 import { isObject } from '../json.ts';
-import { readDivertedBody } from '../transport/short-body.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import type { Base64Diversion, HttpReply } from '../transport/types.ts';
 
 /** What a body held, and the error that ended it early. */
@@ -26,12 +26,12 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   let bytes = 0;
   let cut: GatewayError | undefined;
   try {
-    await readDivertedBody(chunks, store, (part) => {
+    for await (const part of divertBase64(chunks, store)) {
       bytes += part.byteLength;
       if (bytes > mostBytes)
         throw new GatewayError('bad-reply', `the reply is larger than ${mostBytes} bytes`, { sent: 'yes' });
       parts.push(new Uint8Array(part));
-    });
+    }
   } catch (error) {
     if (!isCut(error)) throw error;
     cut = error;

@@ -1,10 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import { readSome } from './read-body.ts';
-import { longestTimerMs } from './retry-hint.ts';
-import { decideRetry, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
-import type { RetryNotice } from './retry-types.ts';
-import type { Exchange, HttpReply, HttpRequest } from './types.ts';
+import { decideRetry, longestTimerMs, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
+import type { Exchange, HttpReply, HttpRequest, RetryNotice } from './types.ts';
 
 const errorBodyBytes = 1024 * 1024;
 const errorBodyMs = 5000;
@@ -55,7 +52,7 @@ interface Failure {
 }
 
 /**
- * Sends a request until a 2xx head comes or repeating is pointless (design.md section 5); every attempt sends the same bytes.
+ * Sends a request until a 2xx head comes or repeating is pointless; every attempt sends the same bytes.
  * Throws GatewayError, or the signal's reason.
  */
 export async function sendWithRetries(
@@ -124,7 +121,7 @@ function closeGate(gate: Gate | undefined, outcome: Outcome, decision: RetryDeci
   if (ms !== undefined) gate?.close(ms);
 }
 
-/** A gateway that wants more time than there is counts as a limit, whatever its status (design.md section 5). */
+/** A gateway that wants more time than there is counts as a limit, whatever its status. */
 function lastError(error: GatewayError, decision: RetryDecision & { retry: false }): GatewayError {
   const { retryAfterMs, overBudget = false } = decision;
   if (!overBudget) return error.with({ retryAfterMs });
@@ -148,4 +145,30 @@ function isTimeout(signal: AbortSignal): boolean {
 
 async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
   await wait(Math.min(ms, longestTimerMs), undefined, { signal });
+}
+
+/** Reads what comes of an error's body: at most `maxBytes`, at most `maxMs`. It never throws for a body that is cut or slow. */
+export async function readSome(
+  chunks: AsyncIterable<Uint8Array>,
+  { maxBytes, maxMs }: { maxBytes: number; maxMs: number },
+): Promise<Buffer> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), maxMs)));
+  try {
+    while (bytes < maxBytes) {
+      const next = await Promise.race([iterator.next(), over]);
+      if (next === undefined || next.done) break;
+      parts.push(next.value);
+      bytes += next.value.byteLength;
+    }
+  } catch {
+    // A cut body is no second failure: what came of it still tells about the first.
+  } finally {
+    clearTimeout(timer);
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+  return Buffer.concat(parts, Math.min(bytes, maxBytes));
 }

@@ -1,9 +1,9 @@
 import { GatewayError } from '../errors.ts';
 
-/** What a request is for; it decides the header that carries the key (spec.md 5). */
+/** What a request is for; it decides the header that carries the key (formats 1). */
 export type Use = 'text' | 'image' | 'messages';
 
-/** How the key is carried: `auto` is what spec.md 5 says of the use. */
+/** How the key is carried: `auto` is what the service takes for the use (formats 1). */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
 /** The real names behind vendor-a and vendor-b. */
@@ -36,7 +36,7 @@ export function authHeaders({ use, form, names = {}, key }: AuthOptions): Record
   return headers;
 }
 
-/** Only visible ASCII: everything else breaks a header, or is a slip of copying (faults.md 2d). */
+/** Only visible ASCII: everything else breaks a header, or is a slip of copying. */
 function checkedKey(key: string): string {
   if (key === '') throw authError('the key is empty');
   for (let index = 0; index < key.length; index++) {

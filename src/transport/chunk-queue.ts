@@ -1,9 +1,6 @@
 /** What waits in memory until the reader takes it; past it the sender is told to pause. */
 const highWaterBytes = 128 * 1024;
 
-/** Chunks up to this size are worth a copy: what follows costs more a chunk than a byte. */
-const smallBytes = 8 * 1024;
-
 interface ChunkQueueOptions {
   /** Longest time the reader waits for a chunk. */
   idleMs: number;
@@ -20,9 +17,10 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
   #idle: NodeJS.Timeout | undefined;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
-  #over = false;
+  #isOver = false;
   #error: unknown;
-  #waiting: PromiseWithFunctions | undefined;
+  /** Tells the waiting reader that something came. */
+  #wake: (() => void) | undefined;
 
   constructor(options: ChunkQueueOptions) {
     this.#options = options;
@@ -30,91 +28,72 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
 
   /** Takes a chunk; false when the sender should pause. */
   push(chunk: Uint8Array): boolean {
-    if (this.#over) return true;
-    if (this.#waiting !== undefined) {
-      this.#settle()?.resolve({ done: false, value: chunk });
-      return true;
-    }
+    if (this.#isOver) return true;
     this.#chunks.push(chunk);
     this.#bytes += chunk.byteLength;
+    this.#wake?.();
     return this.#bytes < highWaterBytes;
   }
 
   /** Nothing comes any more. With an error the reader gets it after the chunks, or at once and instead of them. */
   end(error?: unknown, { atOnce = false } = {}): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#error = error;
     clearTimeout(this.#idle);
     if (atOnce) this.#chunks = [];
-    const waiting = this.#settle();
-    if (error === undefined) waiting?.resolve({ done: true, value: undefined });
-    else waiting?.reject(error);
-    if (waiting !== undefined) this.#error = undefined;
+    this.#wake?.();
   }
 
-  next(): Promise<IteratorResult<Uint8Array>> {
-    const value = this.#take();
-    if (value !== undefined) {
-      this.#bytes -= value.byteLength;
-      // Only now: with every pause undici puts the rest of what it read back in front of what came meanwhile, and a reader
-      // that takes less at a time than one read from the socket brings would see that grow without end.
-      if (this.#bytes === 0 && !this.#over) this.#options.onRoom();
-      return Promise.resolve({ done: false, value });
-    }
-    if (!this.#over) {
-      this.#watch();
-      return new Promise((resolve, reject) => (this.#waiting = { resolve, reject }));
-    }
+  async next(): Promise<IteratorResult<Uint8Array>> {
+    if (this.#chunks.length === 0 && !this.#isOver) await this.#arrival();
+    if (this.#chunks.length > 0) return { done: false, value: this.#take() };
     const error = this.#error;
     this.#error = undefined;
-    return error === undefined ? Promise.resolve({ done: true, value: undefined }) : Promise.reject(error);
+    if (error !== undefined) throw error;
+    return { done: true, value: undefined };
   }
 
-  /** Small chunks that wait are taken together: a reader that fell behind catches up. */
-  #take(): Uint8Array | undefined {
-    const small = this.#chunks.findIndex((chunk) => chunk.byteLength > smallBytes);
-    const count = small < 0 ? this.#chunks.length : small;
-    return count > 1 ? Buffer.concat(this.#chunks.splice(0, count)) : this.#chunks.shift();
+  /** All that waits: a reader that fell behind catches up. */
+  #take(): Uint8Array {
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (!this.#isOver) this.#options.onRoom();
+    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
   }
 
-  return(): Promise<IteratorResult<Uint8Array>> {
-    if (!this.#over) {
-      this.end();
-      this.#options.onLeave();
-    }
+  async return(): Promise<IteratorResult<Uint8Array>> {
+    const isEarly = !this.#isOver;
+    this.end();
     this.#chunks = [];
     this.#error = undefined;
-    return Promise.resolve({ done: true, value: undefined });
+    if (isEarly) this.#options.onLeave();
+    return { done: true, value: undefined };
   }
 
   [Symbol.asyncIterator](): this {
     return this;
   }
 
-  /** The time begins anew. A reply that came whole never waits. */
-  #watch(): void {
+  /** The time of a silence begins anew. A reply that came whole never waits. */
+  #arrival(): Promise<void> {
     if (this.#idle === undefined) this.#idle = setTimeout(() => this.#checkIdle(), this.#options.idleMs).unref();
     else this.#idle.refresh();
-  }
-
-  #settle(): PromiseWithFunctions | undefined {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    return waiting;
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined;
+        resolve();
+      };
+    });
   }
 
   #checkIdle(): void {
-    const waiting = this.#waiting;
+    const waiting = this.#wake;
     if (waiting === undefined) return;
     // A busy process may be late to see bytes that are there: look at the socket once more.
     setImmediate(() => {
-      if (this.#waiting === waiting) this.#options.onIdle();
+      if (this.#wake === waiting) this.#options.onIdle();
     });
   }
-}
-
-interface PromiseWithFunctions {
-  resolve: (result: IteratorResult<Uint8Array>) => void;
-  reject: (error: unknown) => void;
 }

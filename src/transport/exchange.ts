@@ -1,38 +1,27 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
-import type ClientPart from 'undici/lib/dispatcher/client.js';
-import type { GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
+import { plainBody, streamBody } from './body.ts';
 import { ChunkQueue } from './chunk-queue.ts';
-import type { Connections, Lane } from './connections.ts';
-import { faultOf, type Phase } from './fault.ts';
-import { checkHead } from './reply-head.ts';
-import { plainBody, streamBody } from './upload-stream.ts';
+import type { ConnectionPool, PooledConnection } from './connection-pool.ts';
+import { networkError, type Phase } from './network-error.ts';
 import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
 
-interface Limits {
-  connectTimeoutMs: number;
-  idleTimeoutMs: number;
-}
-
-type Content = Pick<Parameters<ClientPart['dispatch']>[0], 'method' | 'headers' | 'body'>;
+type Content = Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>;
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /** Sends one request on a connection that is free: see `Exchange` in types.ts. */
 export async function startExchange(
-  connections: Connections,
+  pool: ConnectionPool,
   request: HttpRequest,
-  options: ExchangeOptions & Limits,
+  options: ExchangeOptions & { idleTimeoutMs: number },
 ): Promise<HttpReply> {
   const { url } = request;
-  const lane = await connections.take(url.origin);
-  if (options.signal.aborted) {
-    lane.keep();
-    throw options.signal.reason;
-  }
+  options.signal.throwIfAborted();
+  const connection = pool.acquire(url.origin);
   return new Promise((resolve, reject) => {
-    const running = new Running(request, options, { resolve, reject, lane });
-    lane.client.dispatch(
+    connection.client.dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
@@ -41,9 +30,8 @@ export async function startExchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      running,
+      new Running(request, options, { resolve, reject, connection }),
     );
-    running.boundConnecting();
   });
 }
 
@@ -55,12 +43,14 @@ function contentOf({ method = 'POST', headers, body }: HttpRequest): Content {
   return {
     method,
     headers: { ...sent, 'content-length': String(body.bytes) },
-    body: body.arriving ?? plainBody(body) ?? streamBody(body),
+    // undici takes any iterable, which its type does not say; a Readable around it would copy every chunk's way.
+    body: (body.arriving ?? plainBody(body) ?? streamBody(body)) as Uint8Array,
   };
 }
 
-interface Settle {
-  lane: Lane;
+/** Who waits for the reply, and the connection on which it comes. */
+interface Caller {
+  connection: PooledConnection;
   resolve: (reply: HttpReply) => void;
   reject: (error: unknown) => void;
 }
@@ -68,34 +58,28 @@ interface Settle {
 /** One exchange under way. undici calls `onRequestStart` right before it writes the head: from there on it counts as sent. */
 class Running implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
-  readonly #options: ExchangeOptions & Limits;
-  readonly #settle: Settle;
-  #connectTimer: NodeJS.Timeout | undefined;
+  readonly #options: ExchangeOptions & { idleTimeoutMs: number };
+  readonly #caller: Caller;
   readonly #onAbort = (): void => this.#stop(this.#options.signal.reason, { atOnce: true });
   #phase: Phase = 'connecting';
   #over = false;
   #controller: Controller | undefined;
   #queue: ChunkQueue | undefined;
 
-  constructor(request: HttpRequest, options: ExchangeOptions & Limits, settle: Settle) {
+  constructor(request: HttpRequest, options: ExchangeOptions & { idleTimeoutMs: number }, caller: Caller) {
     this.#request = request;
     this.#options = options;
-    this.#settle = settle;
-    allowMany(options.signal);
+    this.#caller = caller;
+    // A batch has one signal and many requests: Node would warn of a leak from the eleventh on.
+    setMaxListeners(0, options.signal);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
-  }
-
-  /** Where no connection was at hand, one must be there in time. */
-  boundConnecting(): void {
-    if (this.#over || this.#phase !== 'connecting') return;
-    this.#connectTimer = setTimeout(() => this.#checkConnected(), this.#options.connectTimeoutMs);
   }
 
   onRequestStart(controller: Controller): void {
     if (this.#over) return controller.abort(new Error('given up'));
     this.#controller = controller;
     this.#phase = 'waiting';
-    this.#settle.lane.begin();
+    this.#caller.connection.markBusy();
     this.#options.onSent?.();
   }
 
@@ -114,7 +98,7 @@ class Running implements Dispatcher.DispatchHandler {
       onLeave: () => this.#stop(new Error('the reader left')),
     });
     this.#queue = queue;
-    this.#settle.resolve({ status, headers, body: queue });
+    this.#caller.resolve({ status, headers, body: queue });
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -122,27 +106,18 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#settle.lane.keep();
+    this.#caller.connection.release();
     this.#queue?.end();
     this.#release();
   }
 
   onResponseError(_controller: Controller, error: Error): void {
-    this.#settle.lane.drop();
+    this.#caller.connection.discard();
     this.#stop(error);
-  }
-
-  #checkConnected(): void {
-    // A busy process may be late to see that the connection is there: look once more.
-    setImmediate(() => {
-      if (this.#phase !== 'connecting') return;
-      this.#stop(new Error(`no connection within ${this.#options.connectTimeoutMs / 1000} s`));
-    });
   }
 
   #release(): void {
     this.#over = true;
-    clearTimeout(this.#connectTimer);
     this.#options.signal.removeEventListener('abort', this.#onAbort);
   }
 
@@ -150,24 +125,51 @@ class Running implements Dispatcher.DispatchHandler {
     this.#release();
     // Who aborted is told by our own signal: undici gives the same names to a proxy's refusal.
     const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);
-    if (this.#queue === undefined) this.#settle.reject(error);
+    if (this.#queue === undefined) this.#caller.reject(error);
     else this.#queue.end(error, { atOnce });
     this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'));
   }
 
   #explain(reason: unknown): GatewayError {
     const { method = 'POST', url } = this.#request;
-    return faultOf(reason, this.#phase, url.host).with({ request: `${method} ${url.origin}${url.pathname}` });
+    return networkError(reason, this.#phase, url.host).with({ request: `${method} ${url.origin}${url.pathname}` });
   }
 }
 
-const allowed = new WeakSet<AbortSignal>();
+/** Why a reply must not be read on: a redirect would carry key and prompt away, a coding was not asked for. */
+export function checkHead(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  url: URL,
+): GatewayError | undefined {
+  if (status >= 300 && status < 400) {
+    return new GatewayError(
+      'bad-reply',
+      `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`,
+      {
+        hint: 'redirects are not followed: set the base URL to where the gateway really is',
+        status,
+        sent: 'yes',
+        billed: 'unknown',
+        retryable: false,
+      },
+    );
+  }
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return undefined;
+  return new GatewayError('bad-reply', `the reply is encoded as ${coding.slice(0, 40)}, which was not asked for`, {
+    hint: 'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
+    status,
+    sent: 'yes',
+    retryable: false,
+  });
+}
 
-/** A batch has one signal and many requests: Node would warn of a leak from the eleventh on. */
-function allowMany(signal: AbortSignal): void {
-  if (allowed.has(signal)) return;
-  setMaxListeners(0, signal);
-  allowed.add(signal);
+/** Only the origin: paths and queries of redirects hold tokens. */
+function redirectTarget(location: string | undefined, base: URL): string {
+  if (location === undefined || !URL.canParse(location, base.href)) return '';
+  const target = new URL(location, base);
+  return target.origin === 'null' ? ` to a ${target.protocol} URL` : ` to ${target.origin}`;
 }
 
 function joinHeaders(headers: Headers): Record<string, string> {

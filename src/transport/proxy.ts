@@ -12,7 +12,9 @@ export interface Proxy {
 
 /**
  * The proxy for a target, by HTTPS_PROXY or HTTP_PROXY, by ALL_PROXY where that is not set, and NO_PROXY. Lower case wins, and
- * empty means none. Loopback never has one (faults.md 2a). Throws GatewayError usage for a proxy URL that is none, without repeating it.
+ * empty means none. Loopback never has one. Throws GatewayError usage for a proxy URL that is none, without repeating it.
+ * undici's `EnvHttpProxyAgent` knows no ALL_PROXY and no address block in NO_PROXY, has a proxy for loopback, and takes
+ * HTTP_PROXY for https too.
  */
 export function proxyFor(target: URL, env: Environment): Proxy | undefined {
   const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];

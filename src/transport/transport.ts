@@ -1,33 +1,38 @@
-import { usageError } from '../errors.ts';
-import { type Connections, openConnections } from './connections.ts';
-import { type Connector, createConnector } from './connector.ts';
+import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { callbackify } from 'node:util';
+import type { buildConnector } from 'undici';
+import createConnector from 'undici/lib/core/connect.js';
+import { codeOf, usageError } from '../errors.ts';
+import { checkUploads } from './body.ts';
+import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
+import { proxyFor } from './proxy.ts';
 import { openTrust } from './trust.ts';
+import { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
-import { checkUploads } from './upload-stream.ts';
+import { endWhilePaused } from './undici-5360.ts';
 import { isLoopback } from './url.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
 
-interface Opened {
-  connections: Connections;
-  connector: Connector;
-}
-
 /**
- * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by the environment (design.md 5).
+ * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by the environment.
  * Nothing is connected before the first exchange. Settings that do not work are thrown by the exchange (GatewayError usage).
  */
 export function openTransport(options: TransportOptions): Transport {
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
-  let opened: Promise<Opened> | undefined;
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
+  let opened: Promise<ConnectionPool> | undefined;
 
-  async function open(): Promise<Opened> {
+  async function open(): Promise<ConnectionPool> {
     const secureContext = await openTrust(options);
-    const connector = createConnector({ env: options.env, secureContext, connectTimeoutMs });
-    return { connections: openConnections(connector.connect), connector };
+    const { env } = options;
+    return createConnectionPool(createConnect({ env, secureContext, connectTimeoutMs, signal: closing.signal }));
   }
 
   return {
@@ -35,19 +40,58 @@ export function openTransport(options: TransportOptions): Transport {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       opened ??= open();
-      const { connections } = await opened;
-      return await startExchange(connections, request, { signal, onSent, connectTimeoutMs, idleTimeoutMs });
+      return await startExchange(await opened, request, { signal, onSent, idleTimeoutMs });
     },
     async close() {
       // Settings that did not work were told by the exchange: there is nothing to close then.
-      const ways = await opened?.catch(() => undefined);
-      ways?.connector.destroy();
-      await ways?.connections.destroy();
+      const pool = await opened?.catch(() => undefined);
+      closing.abort();
+      await pool?.destroy();
     },
   };
 }
 
-/** The variable turns every certificate check off without a word (faults.md 2a). */
+interface ConnectOptions {
+  env: TransportOptions['env'];
+  secureContext: SecureContext | undefined;
+  connectTimeoutMs: number;
+  /** Ends every connection, also those that are still being made. */
+  signal: AbortSignal;
+}
+
+/** Opens sockets, through a proxy where the environment names one. */
+function createConnect({ env, secureContext, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+  const connectSocket = createConnector({
+    timeout: connectTimeoutMs,
+    // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: 2000,
+    signal,
+    ...(secureContext === undefined ? {} : { secureContext }),
+  } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
+  const direct: buildConnector.connector = (target, callback) => {
+    const socket = connectSocket(target, (...[error, connected]) => {
+      if (error === null || error === undefined) callback(null, connected as Socket);
+      else callback(codeOf(error) === 'UND_ERR_CONNECT_TIMEOUT' ? timedOut(error) : error, null);
+    });
+    endWhilePaused(socket);
+  };
+  const timedOut = (cause: Error): Error => new Error(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
+  const tunnel = callbackify(openTunnel);
+
+  return (target, callback) => {
+    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), env);
+    if (proxy === undefined) return direct(target, callback);
+    tunnel({ proxy: proxy.url, target, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
+      if (error !== null) return callback(error, null);
+      if (target.protocol === 'https:') return direct({ ...target, httpSocket }, callback);
+      endWhilePaused(httpSocket);
+      callback(null, httpSocket);
+    });
+  };
+}
+
+/** The variable turns every certificate check off without a word. */
 function requireChecks(url: URL, env: TransportOptions['env']): void {
   if (url.protocol !== 'https:' || env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || isLoopback(url)) return;
   throw usageError(

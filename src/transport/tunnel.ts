@@ -2,20 +2,23 @@ import { request as requestHttp, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { codeOf, GatewayError } from '../errors.ts';
-import { isTrustCode } from './fault.ts';
-import { faultWords } from './fault-words.ts';
+import { describeCause, isTrustCode } from './network-error.ts';
 import { proxyAuthorization } from './proxy.ts';
 
 interface TunnelOptions {
   proxy: URL;
   target: buildConnector.Options;
   timeoutMs: number;
-  /** Told of the socket as soon as there is one. */
-  track: (socket: Socket) => void;
+  /** Gives the attempt up. */
+  signal: AbortSignal;
 }
 
-/** A socket that a proxy has joined to the target (CONNECT). Throws GatewayError not-sent; user name and password of the proxy are never shown. */
-export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOptions): Promise<Socket> {
+/**
+ * A socket that a proxy has joined to the target (CONNECT). Throws GatewayError not-sent; user name and password of the proxy are
+ * never shown. undici's `ProxyAgent` tells a proxy that fails from a target that fails by no code, the status of a refusal in its
+ * message alone; it takes no 2xx but 200, and connects again and again to a proxy that closes the connection.
+ */
+export async function openTunnel({ proxy, target, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
   const place = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
   const authorization = proxyAuthorization(proxy);
   const options: RequestOptions = {
@@ -25,6 +28,7 @@ export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOpti
     path: place,
     agent: false,
     timeout: timeoutMs,
+    signal,
     headers: { host: place, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
   };
   const send = proxy.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
@@ -33,10 +37,9 @@ export async function openTunnel({ proxy, target, timeoutMs, track }: TunnelOpti
       ...options,
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
-      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the proxy is told its password (faults.md 2a).
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the proxy is told its password.
       rejectUnauthorized: true,
     } as RequestOptions);
-    connecting.on('socket', track);
     connecting.on('timeout', () => connecting.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
     connecting.on('error', (error) => reject(unreachable(proxy, target.hostname, error)));
     connecting.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
@@ -58,7 +61,7 @@ function portOf(target: buildConnector.Options): string {
 function unreachable(proxy: URL, target: string, cause: Error): GatewayError {
   const code = codeOf(cause) ?? '';
   const isDistrusted = isTrustCode(code);
-  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${faultWords(cause, proxy.host)}`, {
+  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${describeCause(cause, proxy.host)}`, {
     hint: `${proxyHint(code)}\n${withoutProxy(target)}`,
     sent: 'no',
     retryable: !isDistrusted && code !== 'ENOTFOUND',

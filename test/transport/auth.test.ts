@@ -29,7 +29,7 @@ test.each([
   ['sk-s\u2028ecret', 'the key has an invalid character at position 5'],
   ['sk secret', 'the key has an invalid character at position 3'],
   ['é-secret', 'the key has an invalid character at position 1'],
-])('faults 2d: key %j with bad characters is refused and never shown', (key, message) => {
+])('key %j with bad characters is refused and never shown', (key, message) => {
   const attempt = (): unknown => authHeaders({ use: 'text', form: 'auto', key });
   expect(attempt).toThrow(expect.objectContaining({ class: 'auth', message }));
 });

@@ -53,21 +53,16 @@ test('the first end counts, and nothing comes behind it', async () => {
   expect(await chunks.next()).toEqual(over);
 });
 
-test('small chunks that wait come together, large ones alone', async () => {
+test('chunks that wait come together', async () => {
   const { queue: chunks } = queue();
-  const large = 'x'.repeat(8193);
-  for (const text of ['a', 'b', large, 'c']) chunks.push(bytes(text));
-  expect(await chunks.next()).toEqual(value('ab'));
-  expect(await chunks.next()).toEqual(value(large));
-  expect(await chunks.next()).toEqual(value('c'));
+  for (const text of ['a', 'b', 'c']) chunks.push(bytes(text));
+  expect(await chunks.next()).toEqual(value('abc'));
 });
 
 test('there is room when nothing waits any more, and never after the end', async () => {
   const { queue: chunks, told } = queue();
-  const large = 'x'.repeat(128 * 1024);
-  expect(chunks.push(bytes('x'.repeat(8193)))).toBe(true);
-  expect(chunks.push(bytes(large))).toBe(false);
-  await chunks.next();
+  expect(chunks.push(bytes('a'))).toBe(true);
+  expect(chunks.push(bytes('x'.repeat(128 * 1024)))).toBe(false);
   expect(told).toEqual([]);
   await chunks.next();
   expect(told).toEqual(['room']);
@@ -122,7 +117,7 @@ test('bytes that are there when the time is up are no silence', async () => {
   chunks.push(bytes('a'));
   expect(await reading).toEqual(value('a'));
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).toEqual([]);
+  expect(told).not.toContain('idle');
 });
 
 test('no timer outlives the end or holds the process', () => {

@@ -28,7 +28,7 @@ function chunked(frames: string): ScriptedReply {
 }
 
 // undici 7 asserts that nobody told it to pause when a connection ends (nodejs/undici#5360).
-describe('faults 2c: slow reader: the connection ends while nobody reads', () => {
+describe('slow reader: the connection ends while nobody reads', () => {
   test.each(cases)('a body $name, $size bytes', async ({ isWhole, make, size }) => {
     const server = await serve();
     server.reply(make('x'.repeat(size)));

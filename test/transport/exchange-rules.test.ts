@@ -21,7 +21,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
 
-test('faults 2b: no encoding is asked for, whatever a header of the user says', async () => {
+test('no encoding is asked for, whatever a header of the user says', async () => {
   const server = await serve();
   server.reply({ body: {} });
   await post(server.url, { headers: { 'accept-encoding': 'gzip' } });
@@ -147,13 +147,13 @@ test('HTTP/2 is never agreed on, though the server offers it', async () => {
   expect(agreed).toEqual(['http/1.1']);
 });
 
-test('faults 2a: malformed status line: a 100 that nobody asked for is no reply', async () => {
+test('malformed status line: a 100 that nobody asked for is no reply', async () => {
   const server = await serve();
   server.raw('HTTP/1.1 100 Continue\r\n\r\n');
   expect(failureOf(await post(server.url))).toMatchObject({ class: 'bad-reply', details: { sent: 'yes' } });
 });
 
-test('faults 2a: NODE_TLS_REJECT_UNAUTHORIZED=0 does not matter to http', async () => {
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not matter to http', async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0', HTTP_PROXY: 'http://127.0.0.1:1' };
   expect(failureOf(await post('http://gateway.test/', { env })).class).toBe('not-sent');
 });

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { open, post, requestTo, serve } from './post.ts';
+import { checkHead } from '../../src/transport/exchange.ts';
 import { createPause } from '../helpers/scripted-server.ts';
+import { open, post, requestTo, serve } from './post.ts';
+
+const url = new URL('https://gateway.test/v1/messages?key=secret');
 
 test('posts the body and gives head and chunks of the reply', async () => {
   const server = await serve();
@@ -17,14 +20,6 @@ test('posts the body and gives head and chunks of the reply', async () => {
   expect(request?.json()).toEqual({ text: 'ä"' });
 });
 
-test('keeps connections for the next requests', async () => {
-  const server = await serve();
-  server.always({ body: {} });
-  const transport = open();
-  for (let n = 0; n < 10; n++) await post(server.url, { transport });
-  expect(server.connections).toBeLessThanOrEqual(5);
-});
-
 test('gives the first chunk before the server sends the last', async () => {
   const server = await serve();
   const pause = createPause();
@@ -36,4 +31,45 @@ test('gives the first chunk before the server sends the last', async () => {
     pause.release();
   }
   expect(seen).toEqual(['one', 'two']);
+});
+
+test.each([300, 304, 399])('any 3xx: %i is an error that may have been billed', (status) => {
+  expect(checkHead(status, {}, url)).toMatchObject({
+    class: 'bad-reply',
+    billed: 'unknown',
+    message: `the gateway redirects (${status})`,
+    details: { sent: 'yes', retryable: false },
+  });
+});
+
+test.each([
+  ['/elsewhere?token=1', ' to https://gateway.test'],
+  ['https://other.test:8443/x?token=1', ' to https://other.test:8443'],
+  ['data:text/html,token', ' to a data: URL'],
+  ['http://[', ''],
+])('of the target %s only the origin is shown', (location, shown) => {
+  expect(checkHead(302, { location }, url)?.message).toBe(`the gateway redirects (302)${shown}`);
+});
+
+test.each([
+  [undefined, undefined],
+  ['identity', undefined],
+  [' Identity ', undefined],
+  ['gzip', 'the reply is encoded as gzip, which was not asked for'],
+  [
+    `${'gzip, '.repeat(1000)}br`,
+    `the reply is encoded as ${'gzip, '.repeat(1000).slice(0, 40)}, which was not asked for`,
+  ],
+])('decompression bomb, stacked encodings: %s', (coding, message) => {
+  const headers: Record<string, string> = coding === undefined ? {} : { 'content-encoding': coding };
+  expect(checkHead(200, headers, url)?.message).toBe(message);
+});
+
+test('a coding that nobody asked for is hinted at where it is made', () => {
+  const error = checkHead(200, { 'content-encoding': 'gzip' }, url);
+  expect(error?.details.hint).toContain('Accept-Encoding: identity');
+});
+
+test.each([200, 299, 400, 503])('%i is read on', (status) => {
+  expect(checkHead(status, {}, url)).toBeUndefined();
 });

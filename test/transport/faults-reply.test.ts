@@ -12,7 +12,7 @@ test.each<[string, ScriptedReply]>([
   ['FIN after the request', { raw: [cut] }],
   ['FIN inside the head', { raw: [head, cut] }],
   ['RST inside the status line', { raw: ['HTTP/1.1 2', reset] }],
-])('faults 2a: keep-alive race: %s leaves the outcome unknown', async (_name, reply) => {
+])('keep-alive race: %s leaves the outcome unknown', async (_name, reply) => {
   const server = await serve();
   server.reply(reply);
   const ending = await post(server.url);
@@ -21,7 +21,7 @@ test.each<[string, ScriptedReply]>([
   expect(server.requests).toHaveLength(1);
 });
 
-test('faults 2a: keep-alive race: a kept socket that is killed under the second request', async () => {
+test('keep-alive race: a kept socket that is killed under the second request', async () => {
   const server = await serve();
   server.reply({ body: 'first' });
   server.reply({ raw: [reset] });
@@ -30,7 +30,7 @@ test('faults 2a: keep-alive race: a kept socket that is killed under the second 
   expect(failureOf(await post(server.url, { transport }))).toMatchObject(lost);
 });
 
-test('faults 2a: keep-alive race: a kept socket that was closed meanwhile is replaced', async () => {
+test('keep-alive race: a kept socket that was closed meanwhile is replaced', async () => {
   const server = await serve();
   server.reply({ raw: [`${head}content-length: 5\r\n\r\nfirst`, cut] });
   server.reply({ body: 'second' });
@@ -40,7 +40,7 @@ test('faults 2a: keep-alive race: a kept socket that was closed meanwhile is rep
   expect(await post(server.url, { transport })).toMatchObject({ text: 'second' });
 });
 
-test('faults 2a: reset on accept is known to be unsent or unanswered', async () => {
+test('reset on accept is known to be unsent or unanswered', async () => {
   const server = await serve();
   server.dropNextConnection();
   const error = failureOf(await post(server.url));
@@ -48,7 +48,7 @@ test('faults 2a: reset on accept is known to be unsent or unanswered', async () 
   expect(server.requests).toHaveLength(0);
 });
 
-test('faults 2a: RST or FIN mid-body: RST', async () => {
+test('RST or FIN mid-body: RST', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['abc', pause.until, reset] });
@@ -70,7 +70,7 @@ test.each<[string, ScriptedReply, string]>([
   ['chunked without terminator', { chunks: ['abc', cut] }, 'abc'],
   ['chunked without terminator, Connection: close', { headers: { connection: 'close' }, chunks: ['abc', cut] }, 'abc'],
   ['FIN inside a chunk', { raw: [`${head}transfer-encoding: chunked\r\n\r\n9\r\nabc`, cut] }, 'abc'],
-])('faults 2a: RST or FIN mid-body: %s', async (_name, reply, text) => {
+])('RST or FIN mid-body: %s', async (_name, reply, text) => {
   const server = await serve();
   server.reply(reply);
   const ending = await post(server.url);
@@ -78,7 +78,7 @@ test.each<[string, ScriptedReply, string]>([
   expect(ending.text).toBe(text);
 });
 
-test('faults 2a: clean early close cannot be told from an end: the reader must know its last event', async () => {
+test('clean early close cannot be told from an end: the reader must know its last event', async () => {
   const server = await serve();
   server.reply({ raw: ['HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {"type":', cut] });
   const ending = await post(server.url);
@@ -93,13 +93,13 @@ test.each<[string, string]>([
   ['CL plus TE', `${head}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
   ['two Content-Lengths', `${head}content-length: 3\r\ncontent-length: 4\r\n\r\nabcd`],
   ['an upgrade nobody asked for', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'],
-])('faults 2a: malformed status line, 16 KB+ headers, CL plus TE: %s', async (_name, bytes) => {
+])('malformed status line, 16 KB+ headers, CL plus TE: %s', async (_name, bytes) => {
   const server = await serve();
   server.raw(bytes);
   expect(failureOf(await post(server.url))).toMatchObject(foreign);
 });
 
-test('faults 2a: a broken chunk length inside the body', async () => {
+test('a broken chunk length inside the body', async () => {
   const server = await serve();
   server.raw(`${head}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n`);
   const ending = await post(server.url);
@@ -119,7 +119,7 @@ test.each([
   [307, 'other origin'],
   [308, 'same origin'],
   [304, 'no location'],
-])('faults 2a: any 3xx: %i to %s is not followed', async (status, where) => {
+])('any 3xx: %i to %s is not followed', async (status, where) => {
   const [server, other] = [await serve(), await serve()];
   const target = { 'other origin': `${other.url}/x?token=secret`, 'same origin': `${server.url}/x?token=secret` }[
     where
@@ -132,7 +132,7 @@ test.each([
   expect([server.connections, other.connections]).toEqual([1, 0]);
 });
 
-test.each(['gzip', 'GZIP, br', 'deflate'])('faults 2b: decompression bomb: %s is refused', async (coding) => {
+test.each(['gzip', 'GZIP, br', 'deflate'])('decompression bomb: %s is refused', async (coding) => {
   const server = await serve();
   server.reply({ headers: { 'content-encoding': coding }, body: 'x' });
   const error = failureOf(await post(server.url));

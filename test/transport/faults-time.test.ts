@@ -13,7 +13,7 @@ function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 }
 
-test('faults 2a: headers never come: the deadline ends it, and the outcome is unknown', async () => {
+test('headers never come: the deadline ends it, and the outcome is unknown', async () => {
   holdTime();
   const server = await serve();
   server.reply({ raw: [createPause().until] });
@@ -28,7 +28,7 @@ test('faults 2a: headers never come: the deadline ends it, and the outcome is un
   await server.requests[0]?.closed;
 });
 
-test("faults 2a: headers never come: the caller's signal ends it with its own reason", async () => {
+test("headers never come: the caller's signal ends it with its own reason", async () => {
   const server = await serve();
   server.reply({ raw: [createPause().until] });
   const controller = new AbortController();
@@ -47,7 +47,7 @@ async function* drip(): AsyncGenerator<string> {
   }
 }
 
-test('faults 2a: slow-loris body: bytes that drip do not outlast the signal', async () => {
+test('slow-loris body: bytes that drip do not outlast the signal', async () => {
   const server = await serve();
   server.reply({ chunks: drip() });
   const controller = new AbortController();
@@ -65,7 +65,7 @@ test('faults 2a: slow-loris body: bytes that drip do not outlast the signal', as
   await server.requests[0]?.closed;
 });
 
-test('faults 2a: slow-loris body: a silence of two minutes ends it, each chunk begins them anew', async () => {
+test('slow-loris body: a silence of two minutes ends it, each chunk begins them anew', async () => {
   holdTime();
   const server = await serve();
   const pause = createPause();
@@ -146,7 +146,7 @@ test('leaving the loop early closes the connection, so that the gateway stops wo
   await server.requests[0]?.closed;
 });
 
-test('faults 2c: slow reader: the server waits while nobody reads', async () => {
+test('slow reader: the server waits while nobody reads', async () => {
   const server = await serve();
   let written = 0;
   const block = new Uint8Array(1024 * 1024);

@@ -112,7 +112,7 @@ test('what the target says at once, behind the head of the proxy, is not lost', 
     proxy: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
     target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
     timeoutMs: 60_000,
-    track: () => {},
+    signal: new AbortController().signal,
   });
   const [chunk] = (await once(socket, 'data')) as [Buffer];
   socket.destroy();
@@ -126,7 +126,7 @@ test('a tunnel that the proxy never opens ends by itself, with what it waited fo
     proxy: new URL(server.url),
     target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
     timeoutMs: 50,
-    track: () => {},
+    signal: new AbortController().signal,
   });
   await expect(opening).rejects.toMatchObject({ class: 'not-sent', message: expect.stringContaining('within 0.05 s') });
   await server.requests[0]?.closed;

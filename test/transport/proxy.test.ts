@@ -71,7 +71,7 @@ test('a request goes through the proxy of ALL_PROXY', async () => {
 });
 
 test.each(['http://', 'http://user:secret@', 'socks5://user:secret@p:1', 'http://user:%zz-secret@p:1', '::'])(
-  'faults 2a: malformed proxy URL %s is a usage error that does not repeat it',
+  'malformed proxy URL %s is a usage error that does not repeat it',
   async (text) => {
     const error = failureOf(await post(https, { env: { HTTPS_PROXY: text } }));
     expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
@@ -126,7 +126,7 @@ test.each([
   [407, 'does not take the user name and password (407)', false, 'check them in HTTPS_PROXY'],
   [403, 'refuses the way to gateway.test:443 (403)', false, 'to ask without it: NO_PROXY=gateway.test'],
   [502, 'refuses the way to gateway.test:443 (502)', true, 'to ask without it: NO_PROXY=gateway.test'],
-])('faults 2a: proxy %i, refused, CONNECT fails', async (status, message, retryable, hint) => {
+])('proxy %i, refused, CONNECT fails', async (status, message, retryable, hint) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
   const ending = await post(https, { env: { HTTPS_PROXY: server.url.replace('://', '://me:secret@') } });
@@ -160,7 +160,7 @@ test.each([
   expect(error.details.hint).toContain("check the proxy's host and port");
 });
 
-test('faults 2a: proxy refused: a port where nothing listens', async () => {
+test('proxy refused: a port where nothing listens', async () => {
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@127.0.0.1:1' } }));
   expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: true } });
   expect(error.message).toBe('the proxy 127.0.0.1:1 does not work: the connection was refused (ECONNREFUSED)');
@@ -169,13 +169,13 @@ test('faults 2a: proxy refused: a port where nothing listens', async () => {
   );
 });
 
-test('faults 2a: DNS fails: a proxy whose name is not known', async () => {
+test('DNS fails: a proxy whose name is not known', async () => {
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@nope.invalid:1' } }));
   expect(error.message).toMatch(/^the proxy nope\.invalid:1 does not work: [a-z ]+ \((?:ENOTFOUND|EAI_AGAIN)\)$/);
   expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
 });
 
-test('faults 2a: CONNECT fails: a proxy that hangs up is asked once', async () => {
+test('CONNECT fails: a proxy that hangs up is asked once', async () => {
   const server = await serve();
   server.dropNextConnection();
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
@@ -183,7 +183,7 @@ test('faults 2a: CONNECT fails: a proxy that hangs up is asked once', async () =
   expect(server.connections).toBe(1);
 });
 
-test('faults 2a: CONNECT fails: an abort of the user while the proxy is asked stays his own', async () => {
+test('CONNECT fails: an abort of the user while the proxy is asked stays his own', async () => {
   const server = await serve();
   server.always({ raw: [] });
   const controller = new AbortController();
@@ -194,14 +194,14 @@ test('faults 2a: CONNECT fails: an abort of the user while the proxy is asked st
   expect(await ending).toMatchObject({ error: reason, sent: false });
 });
 
-test('faults 2a: CONNECT fails: a proxy that never answers ends with the connect timeout', async () => {
+test('CONNECT fails: a proxy that never answers ends with the connect timeout', async () => {
   const server = await serve();
   server.always({ raw: [] });
   const ending = await post(https, { env: { HTTPS_PROXY: server.url }, connectTimeoutMs: 50 });
   expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no' } });
 });
 
-test('faults 2a: proxy env for loopback: the gateway is asked directly', async () => {
+test('proxy env for loopback: the gateway is asked directly', async () => {
   const [server, proxy] = [await serve(), await serve()];
   server.reply({ body: 'hello' });
   const env = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, HTTPS_PROXY: proxy.url };

@@ -39,7 +39,7 @@ const streams: [string, string, ServerEvent[]][] = [
   ['nothing', '', []],
 ];
 
-describe('faults 2b: UTF-8 split, BOM: at every byte offset', () => {
+describe('UTF-8 split, BOM: at every byte offset', () => {
   test.each(streams)('reads %s', async (_name, text, expected) => {
     const bytes = Buffer.from(text);
     expect(await read(chunksOf(bytes))).toEqual(expected);
@@ -75,7 +75,7 @@ test.each<[string, Uint8Array[], EventLimits]>([
   ['a last event without its blank line', [Buffer.from(line)], { maxEventBytes: 100 }],
   ['too many events', Array(10).fill(Buffer.from('data: x\n\ndata: y\n\n')), { maxEvents: 10 }],
   ['endless comments', Array(100).fill(Buffer.from(': PING\n\n')), { maxBytes: 500 }],
-])('faults 2b: giant SSE line, endless stream: %s', async (_name, chunks, limits) => {
+])('giant SSE line, endless stream: %s', async (_name, chunks, limits) => {
   await expect(read(chunksOf(...chunks), limits)).rejects.toMatchObject({
     class: 'bad-reply',
     details: { sent: 'yes' },

@@ -19,7 +19,7 @@ const canMount = spawnSync('unshare', ['-rm', 'mount', '--bind', hosts, '/etc/ho
 const isAway = !canMount && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
 
 test.skipIf(isAway).each(['direct', 'proxy'])(
-  'faults 2a: happy eyeballs: an address of a far host has more than a second to answer, then the next is tried: %s (needs unshare)',
+  'happy eyeballs: an address of a far host has more than a second to answer, then the next is tried: %s (needs unshare)',
   (way) => {
     // Also where Node is told to take the first address alone.
     expect(inside(process.execPath, '--no-network-family-autoselection', script, library, way)).toBe(

@@ -1,8 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { segmentBody } from '../../src/transport/body.ts';
-import { streamBody } from '../../src/transport/upload-stream.ts';
+import { segmentBody, streamBody } from '../../src/transport/body.ts';
 import { createUpload } from '../../src/upload.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';

@@ -3,8 +3,7 @@ import { mkdtemp, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { segmentBody } from '../../src/transport/body.ts';
-import { streamBody } from '../../src/transport/upload-stream.ts';
+import { segmentBody, streamBody } from '../../src/transport/body.ts';
 import { createUpload } from '../../src/upload.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { authority, serverPair } from './certificates.ts';
@@ -114,7 +113,7 @@ test('a connection lost in an upload leaves the outcome unknown', async () => {
 test.each([
   ['and keeps the connection', false],
   ['and closes its side', true],
-])('faults 2a: early 413 while uploading 50 MB: the server replies at once %s', async (_name, ends) => {
+])('early 413 while uploading 50 MB: the server replies at once %s', async (_name, ends) => {
   const { path } = await fileOf(50 * 1024 * 1024, 'big.bin');
   const server = await serve();
   const reply = 'HTTP/1.1 413 Too Large\r\ncontent-length: 9\r\n\r\ntoo large';

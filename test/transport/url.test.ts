@@ -53,7 +53,7 @@ test('every joined URL is a value of its own, also for one base and one path', (
 });
 
 test.each(['/v1/../x', '/v1/%2e%2E/x', '/v1/./x', '/v1/a?b', '/v1/a#b', '/v1/a b', '/v1/a\nb', '/v1\\..\\x'])(
-  'faults 2d: model or path injection: %j is refused',
+  'model or path injection: %j is refused',
   (path) => {
     expect(() => joinUrl(new URL('https://host/prefix'), path)).toThrow(expect.objectContaining({ class: 'usage' }));
   },
@@ -76,7 +76,7 @@ test.each([
   expect(isLoopback(new URL(url))).toBe(expected);
 });
 
-test('faults 2a: http:// with a key is refused', () => {
+test('http:// with a key is refused', () => {
   expect(() => requireSafeUrl(new URL('http://gateway.test/x'), { allowHttp: false, hasKey: true })).toThrow(
     expect.objectContaining({ class: 'usage', message: 'the key would go to http://gateway.test unencrypted' }),
   );

@@ -1,6 +1,6 @@
 import { request, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { faultWords } from '../../transport/fault-words.ts';
+import { describeCause } from '../../transport/network-error.ts';
 import type { Check } from './types.ts';
 
 interface HeadOptions {
@@ -27,7 +27,7 @@ export async function* askHead(
     const why =
       error instanceof Error && error.name === 'AbortError'
         ? `none within ${timeoutMs / 1000} s`
-        : faultWords(error, baseUrl.host);
+        : describeCause(error, baseUrl.host);
     const fix = 'check that the base URL is that of the gateway; the real test is: gateway-cli doctor --live';
     yield { name: 'http', state: 'warning', text: `no reply to HEAD ${path}: ${why}`, fix };
     return;

@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { codeOf, GatewayError } from '../../errors.ts';
-import { faultWords } from '../../transport/fault-words.ts';
-import { faultOf } from '../../transport/fault.ts';
+import { describeCause, networkError } from '../../transport/network-error.ts';
 import { proxyFor } from '../../transport/proxy.ts';
 import { openTrust } from '../../transport/trust.ts';
 import { openTunnel } from '../../transport/tunnel.ts';
@@ -115,7 +114,7 @@ async function connectTo(way: Way): Promise<Check> {
   } else {
     const { hostname, protocol, host } = options.baseUrl;
     const target = { hostname: bare(hostname), host, protocol, port: String(portOf(options.baseUrl)) };
-    way.socket = await openTunnel({ proxy, target, timeoutMs, track: (socket) => (way.socket = socket) });
+    way.socket = await openTunnel({ proxy, target, timeoutMs, signal: options.signal });
   }
   way.socket.on('error', () => undefined);
   const through = proxy === undefined ? '' : `, and through it to ${options.baseUrl.host}`;
@@ -163,9 +162,9 @@ function failure(
   cause: unknown,
   { host, fixOf }: { host: string; fixOf: NetworkOptions['fixOf'] },
 ): Check {
-  const error = faultOf(cause, 'connecting', host);
+  const error = networkError(cause, 'connecting', host);
   const fix = codeOf(cause) === 'ENOTFOUND' ? nameFix : fixOf(error);
-  const text = cause instanceof GatewayError ? cause.message : faultWords(cause, host);
+  const text = cause instanceof GatewayError ? cause.message : describeCause(cause, host);
   return { name, state: 'failed', class: error.class, text, fix };
 }
 

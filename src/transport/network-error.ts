@@ -1,5 +1,4 @@
 import { type Advice, codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
-import { faultWords } from './fault-words.ts';
 
 /** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
 export type Phase = 'connecting' | 'waiting' | 'body';
@@ -21,8 +20,8 @@ const trustCodes = [
 const billedHint = 'it may have been billed: look before you run it again';
 const memoryHint = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
 
-/** What a failure of undici or of a socket means at this phase (faults.md 2a). An error that is ours already stays as it is. */
-export function faultOf(error: unknown, phase: Phase, host: string): GatewayError {
+/** What a failure of undici or of a socket means at this phase. An error that is ours already stays as it is. */
+export function networkError(error: unknown, phase: Phase, host: string): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error) ?? '';
   if (code === 'UND_ERR_INVALID_ARG')
@@ -39,13 +38,13 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
   }
   const facts = { sent: 'yes', cause: error } as const;
   if (phase === 'body') {
-    return new GatewayError('incomplete', `the reply was cut: ${faultWords(error, host)}`, {
+    return new GatewayError('incomplete', `the reply was cut: ${describeCause(error, host)}`, {
       ...facts,
       hint: isOutOfMemory(error, code) ? memoryHint : undefined,
       retryable: true,
     });
   }
-  return new GatewayError('no-reply', `no reply from ${host}: ${faultWords(error, host)}`, {
+  return new GatewayError('no-reply', `no reply from ${host}: ${describeCause(error, host)}`, {
     ...facts,
     hint: isOutOfMemory(error, code) ? `${billedHint}; ${memoryHint}` : billedHint,
     retryable: false,
@@ -53,7 +52,7 @@ export function faultOf(error: unknown, phase: Phase, host: string): GatewayErro
 }
 
 function notSent(error: unknown, code: string, host: string): GatewayError {
-  const what = `cannot connect to ${host}: ${faultWords(error, host)}`;
+  const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
   const facts = { sent: 'no', cause: error } as const;
   if (isTrustCode(code)) {
     return new GatewayError('not-sent', what, { ...facts, ...trustAdvice(code), retryable: false });
@@ -67,6 +66,8 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
       retryable: false,
     });
   }
+  // We closed it ourselves.
+  if (code === 'UND_ERR_DESTROYED') return new GatewayError('not-sent', what, { ...facts, retryable: false });
   const hint = 'check the network, the base URL and the proxy variables';
   return new GatewayError('not-sent', what, { ...facts, hint, retryable: true });
 }
@@ -103,7 +104,7 @@ function isRefusedHandshake(code: string): boolean {
   return code.startsWith('ERR_SSL_') && /ALERT_.*(?:CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE)/.test(code);
 }
 
-/** Parser errors have no code (faults.md 2a). An early end of the connection is one of them too, but that is a cut. */
+/** Parser errors have no code. An early end of the connection is one of them too, but that is a cut. */
 function isForeignProtocol(error: unknown, code: string): boolean {
   const message = messageOf(error);
   if (error instanceof Error && error.name === 'HTTPParserError') return !message.includes('Invalid EOF state');
@@ -112,5 +113,66 @@ function isForeignProtocol(error: unknown, code: string): boolean {
 
 /** undici has a message, and no code, for a reply that asks for another protocol. */
 function foreignWords(error: unknown, host: string): string {
-  return messageOf(error) === 'bad upgrade' ? 'it changes to another protocol' : faultWords(error, host);
+  return messageOf(error) === 'bad upgrade' ? 'it changes to another protocol' : describeCause(error, host);
+}
+
+const words: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  CERT_REVOKED: 'its certificate was revoked',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody but itself',
+  EADDRNOTAVAIL: 'this machine has no free port',
+  EAI_AGAIN: 'its name cannot be looked up now',
+  ECONNABORTED: 'the connection was closed',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EHOSTDOWN: 'the host is down',
+  EHOSTUNREACH: 'there is no way to the host',
+  ENETDOWN: 'the network is down',
+  ENETUNREACH: 'there is no way to the network',
+  ENOTFOUND: 'there is no host of that name',
+  EPIPE: 'the connection was closed',
+  EPROTO: 'the TLS handshake failed',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not answer in TLS',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  ETIMEDOUT: 'the connection timed out',
+  HOSTNAME_MISMATCH: 'its certificate is for another host',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that this machine does not know',
+  UNABLE_TO_GET_ISSUER_CERT: 'its certificate comes from an authority that this machine does not know',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that this machine does not know',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes from an authority that this machine does not know',
+  UND_ERR_CLOSED: 'the client was closed',
+  UND_ERR_DESTROYED: 'the client was closed',
+  UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its length is not the one that it promised',
+  UND_ERR_SOCKET: 'the connection was closed',
+};
+
+/** What a failed connection to a host means, in words, with the system's code. Each address that was tried is told. */
+export function describeCause(error: unknown, host: string): string {
+  const parts: unknown[] = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
+  return [...new Set(parts.map((part) => partWords(part, host)))].join('; ');
+}
+
+function partWords(error: unknown, host: string): string {
+  const code = codeOf(error) ?? '';
+  const known = words[code] ?? wordsOfKind(error, code);
+  const message = known === undefined ? messageOf(error) : `${known}${addressOf(error, host)}`;
+  return code === '' || code.startsWith('UND_ERR_') || message.includes(code) ? message : `${message} (${code})`;
+}
+
+function wordsOfKind(error: unknown, code: string): string | undefined {
+  if (code.startsWith('ERR_SSL_')) return 'the TLS handshake failed';
+  if (code === 'HPE_INVALID_EOF_STATE') return 'the connection was closed';
+  if (code.startsWith('HPE_')) return 'it does not speak HTTP';
+  if (!(error instanceof Error) || error.name !== 'HTTPParserError') return undefined;
+  return error.message.includes('Invalid EOF state') ? 'the connection was closed' : 'it is no HTTP/1.1';
+}
+
+/** Of a name that has several; an address that the user typed is told already. */
+function addressOf(error: unknown, host: string): string {
+  if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return '';
+  const address = String(error.address);
+  const place = `${address.includes(':') ? `[${address}]` : address}:${String(error.port)}`;
+  return place === host ? '' : ` at ${place}`;
 }

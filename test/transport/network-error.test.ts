@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { withFlags } from '../../src/cli/output/flag-hints.ts';
 import { GatewayError } from '../../src/errors.ts';
-import { faultOf, type Phase } from '../../src/transport/fault.ts';
+import { networkError, type Phase } from '../../src/transport/network-error.ts';
 
 const withCode = (code: string, message = 'it failed'): Error => Object.assign(new Error(message), { code });
 const manifold = Object.assign(new AggregateError([withCode('ECONNREFUSED', 'connect ECONNREFUSED ::1:1')], ''), {
@@ -21,13 +21,7 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
   ['connecting', withCode('EAI_AGAIN'), 'not-sent', true, 'EAI_AGAIN'],
   ['connecting', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'not-sent', false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
   ['connecting', withCode('CERT_HAS_EXPIRED'), 'not-sent', false, 'CERT_HAS_EXPIRED'],
-  [
-    'connecting',
-    withCode('UND_ERR_CONNECT_TIMEOUT', 'Connect Timeout Error'),
-    'not-sent',
-    true,
-    'no connection came in time',
-  ],
+  ['connecting', withCode('UND_ERR_DESTROYED', 'x'), 'not-sent', false, 'the client was closed'],
   ['connecting', new Error(''), 'not-sent', true, 'cannot connect to h:1: Error'],
   ['waiting', withCode('ECONNRESET'), 'no-reply', false, 'no reply from h:1: the connection was reset (ECONNRESET)'],
   [
@@ -51,7 +45,7 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
     'invalid x-api-key header',
   ],
 ])('while %s, %s is %s', (phase, error, kind, retryable, message) => {
-  const fault = faultOf(error, phase, 'h:1');
+  const fault = networkError(error, phase, 'h:1');
   expect([fault.class, fault.details.retryable]).toEqual([kind, retryable]);
   expect(fault.message).toContain(message);
   expect(fault.cause).toBe(error);
@@ -70,7 +64,7 @@ test.each([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'EPROTO',
 ])('a handshake that ends with %s is not tried again', (code) => {
-  expect(faultOf(withCode(code), 'connecting', 'h:1')).toMatchObject({
+  expect(networkError(withCode(code), 'connecting', 'h:1')).toMatchObject({
     class: 'not-sent',
     details: { sent: 'no', retryable: false },
   });
@@ -88,17 +82,17 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
 ])('the hint for %s speaks of %s', (code, words) => {
-  expect(withFlags(faultOf(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
+  expect(withFlags(networkError(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
 });
 
 test("the HTTP client's own words and codes are not shown", () => {
   const error = withCode('UND_ERR_SOCKET', 'other side closed');
-  expect(faultOf(error, 'waiting', 'h:1').message).toBe('no reply from h:1: the connection was closed');
+  expect(networkError(error, 'waiting', 'h:1').message).toBe('no reply from h:1: the connection was closed');
 });
 
 test('an error that is ours stays as it is', () => {
   const error = new GatewayError('usage', 'changed');
-  expect(faultOf(error, 'waiting', 'h')).toBe(error);
+  expect(networkError(error, 'waiting', 'h')).toBe(error);
 });
 
 test.each<[Phase, Error]>([
@@ -107,7 +101,7 @@ test.each<[Phase, Error]>([
   ['waiting', new RangeError('Array buffer allocation failed')],
   ['body', withCode('ERR_MEMORY_ALLOCATION_FAILED')],
 ])('without memory, %s, the hint speaks of memory and not of the network: %s', (phase, error) => {
-  const fault = faultOf(error, phase, 'h:1');
+  const fault = networkError(error, phase, 'h:1');
   expect(fault.details.hint).toContain('memory');
   expect(fault.details.hint).not.toContain('network');
 });

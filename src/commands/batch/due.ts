@@ -34,9 +34,9 @@ export async function prepareDue(job: Job, { plan, builder, state, source }: Bat
   const ready = plan.ready.take(job.id);
   const place = `${source.name}:${job.line}: the job or its files`;
   try {
-    const checked = ready?.checked ?? builder.checkNow(job) ?? (await builder.check(job));
+    const checked = ready ?? (await builder.check(job));
     if (ready || state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
-    await checked.own?.end();
+    await checked.own.end();
   } catch (error) {
     // It was whole when it was checked.
     throw error instanceof GatewayError && error.class === 'usage' ? changed(place, error) : error;

@@ -14,7 +14,7 @@ import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Call, Flight } from './flight.ts';
-import type { PreparedJob } from './request.ts';
+import type { CheckedJob } from './request.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
@@ -51,7 +51,11 @@ export interface Performing {
  * Sends a job's request, reads the answer and publishes its pictures. Failures of the job are in what it returns; what it
  * throws (a full disk, a bug) ends the batch.
  */
-export async function performJob(job: Job, prepared: PreparedJob, performing: Performing): Promise<Performed> {
+export async function performJob(
+  job: Job,
+  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own'>,
+  performing: Performing,
+): Promise<Performed> {
   const { context: batch, flight } = performing;
   const context = prepared.own.output();
   const { report } = context;

@@ -48,8 +48,6 @@ interface Planning extends PlanOptions {
   changes: number;
   first: { settings: Settings; post: Post } | undefined;
   faults: Faults;
-  /** The journal knows no job. */
-  isNew: boolean;
 }
 
 /** So many ids of edited jobs are told. */
@@ -71,7 +69,6 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     changes: 0,
     first: undefined,
     faults,
-    isNew: known === 0,
   };
   const { plan } = planning;
   plan.forms = {};
@@ -99,10 +96,8 @@ async function planJobs(jobs: Iterable<Job>, planning: Planning): Promise<void> 
       if (slot === undefined) throw faults.isFull ? faults.another : await duplicate(job, planning.source);
       if (!isInShard(job.key, planning.shard)) continue;
       plan.jobs++;
-      if (isSentLikeOthers({ job, slot }, planning)) continue;
-      // Most jobs name no file, and nobody waits for them.
-      const checked = builder.checkNow(job) ?? (await builder.check(job));
-      if (!isKept({ job, slot, checked }, planning)) await checked.own?.end();
+      const checked = await builder.check(job);
+      if (!isKept({ job, slot, checked }, planning)) await checked.own.end();
     } catch (error) {
       faults.add(error);
     }
@@ -118,15 +113,6 @@ function enter({ key }: Job, planning: Planning): number | undefined {
   planning.plan.total++;
   planning.sum = { high: (planning.sum.high ^ key.high) >>> 0, low: (planning.sum.low + key.low) >>> 0 };
   return slot;
-}
-
-/** Where nothing was sent before, a job that differs from a checked one in its words alone is built when its turn comes. */
-function isSentLikeOthers({ job, slot }: { job: Job; slot: number }, planning: Planning): boolean {
-  const { isNew, builder, plan, state } = planning;
-  if (!isNew || !builder.isLikeChecked(job) || !plan.ready.keep(job)) return false;
-  plan.due++;
-  state.table.setDue(slot, true);
-  return true;
 }
 
 /** Decides what becomes of a job, and whether its request is kept ready for it. */

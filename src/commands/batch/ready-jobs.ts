@@ -1,19 +1,12 @@
 import type { Job } from '../../batch/types.ts';
 import type { CheckedJob } from './request.ts';
 
-/** A job as it stood in the file; with its request where that was built. */
-interface KeptJob {
-  job: Job;
-  checked: CheckedJob | undefined;
-}
-
 /** The first due jobs in the order of the file, as many as fit into little memory: they are not read again to be sent. */
 export interface ReadyJobs {
-  readonly size: number;
   /** False from the first one on that is not kept: there is no room, or files stand behind it whose content may change. */
-  keep(job: Job, checked?: CheckedJob): boolean;
+  keep(job: Job, checked: CheckedJob): boolean;
   /** It is forgotten: nothing else may hold it, for it grows with its answer. */
-  take(id: string): KeptJob | undefined;
+  take(id: string): CheckedJob | undefined;
   jobs(): Iterable<Job>;
 }
 
@@ -21,14 +14,11 @@ export interface ReadyJobs {
 const most = { jobs: 2048, characters: 4 * 1024 * 1024 };
 
 export function createReadyJobs(): ReadyJobs {
-  const kept = new Map<string, KeptJob>();
+  const kept = new Map<string, { job: Job; checked: CheckedJob }>();
   let characters = 0;
   return {
-    get size() {
-      return kept.size;
-    },
     keep(job, checked) {
-      characters += sizeOf(job, checked);
+      characters += checked.own.hasCleanups() || checked.hasFiles ? Number.POSITIVE_INFINITY : checked.characters;
       if (kept.size >= most.jobs || characters > most.characters) {
         characters = Number.POSITIVE_INFINITY;
         return false;
@@ -37,7 +27,7 @@ export function createReadyJobs(): ReadyJobs {
       return true;
     },
     take(id) {
-      const ready = kept.get(id);
+      const ready = kept.get(id)?.checked;
       kept.delete(id);
       return ready;
     },
@@ -45,13 +35,4 @@ export function createReadyJobs(): ReadyJobs {
       for (const { job } of kept.values()) yield job;
     },
   };
-}
-
-function sizeOf({ values }: Job, checked: CheckedJob | undefined): number {
-  if (checked === undefined) return Object.values(values).reduce<number>((sum, value) => sum + lengthOf(value), 0);
-  return checked.own?.hasCleanups() || checked.hasFiles ? Number.POSITIVE_INFINITY : checked.characters;
-}
-
-function lengthOf(value: unknown): number {
-  return typeof value === 'string' ? value.length : JSON.stringify(value).length;
 }

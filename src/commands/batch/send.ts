@@ -35,7 +35,7 @@ export async function sendJobs(
   batch: Batch,
   { step, graceMs = defaultGraceMs }: BatchHooks,
 ): Promise<Stop | undefined> {
-  const { flags, context, outdir, lock, state, lostEnds, plan, builder } = batch;
+  const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
@@ -64,9 +64,9 @@ export async function sendJobs(
         request: checked.request,
         perform(signal) {
           performing.flight.landBy(signal);
-          return performJob(job, builder.open(job, checked), performing);
+          return performJob(job, checked, performing);
         },
-        drop: async () => checked.own?.end(),
+        drop: () => checked.own.end(),
       };
     },
     recorder: guardRecorder(recorder, lock),

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeAnew } from '../files/temp-file.ts';
-import { copyRange, keepAside, type Range } from '../files/aside.ts';
+import { copyRange, keepAside, type Range } from '../files/quarantine.ts';
 import { keyOf } from './digest.ts';
 import { openIfThere } from './journal.ts';
 import type { JobTable } from './job-table.ts';

@@ -1,7 +1,7 @@
 import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPartName } from '../files/part-name.ts';
-import { asideOf } from '../files/aside.ts';
+import { asideOf } from '../files/quarantine.ts';
 import { notAJournal, openIfThere, parseRecord } from './journal.ts';
 import { batchFiles } from './types.ts';
 

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
-import type { BatchGate } from './gate.ts';
+import type { BatchGate } from './throttle.ts';
 import type { Recorder } from './recorder.ts';
-import { openStage, type ReadyJob, type Stage, type Staged } from './stage.ts';
+import { openStage, type ReadyJob, type Stage, type Staged } from './job-queue.ts';
 import type { Job, Performed, Step } from './types.ts';
 import { addUsage, totalTokens } from './usage.ts';
 

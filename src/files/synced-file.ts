@@ -2,7 +2,7 @@ import { ftruncateSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-import { keepAside, openToAppend } from './aside.ts';
+import { keepAside, openToAppend } from './quarantine.ts';
 
 /**
  * A file of lines that only grows. A line is one write; whoever needs it to survive a power cut waits for `sync`, which many

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asideOf } from '../../files/aside.ts';
+import { asideOf } from '../../files/quarantine.ts';
 import { clearParts } from '../../batch/own-folder.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';

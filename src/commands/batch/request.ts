@@ -1,11 +1,11 @@
 import { type Digest, digestRequest } from '../../batch/digest.ts';
-import { atLine } from '../../batch/job-line.ts';
+import { atLine } from './job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
 import { codeOf, messageOf, usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
-import { createJobContexts, type JobContext, type JobFolders } from './context.ts';
+import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import type { Context } from '../../cli/context.ts';

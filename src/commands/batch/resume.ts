@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import type { JobState, RunRecord } from './types.ts';
+import { GatewayError } from '../../errors.ts';
+import type { JobState, RunRecord } from '../../batch/types.ts';
 
 /** What the user wants of jobs that an earlier run has seen. */
 export interface ResumeFlags {

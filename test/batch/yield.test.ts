@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/batch/turns.ts';
+import { createTurns } from '../../src/commands/batch/send-job.ts';
 
 function turns() {
   const clock = { now: 0 };

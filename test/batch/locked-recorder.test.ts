@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { guardRecorder } from '../../src/batch/guard.ts';
+import { guardRecorder } from '../../src/batch/recorder.ts';
 import { done } from './with-runner.ts';
 
 const noted = { job: { id: 'a' }, request: 'r' };

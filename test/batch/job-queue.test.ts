@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openStage } from '../../src/batch/stage.ts';
+import { openStage } from '../../src/batch/job-queue.ts';
 import type { Job } from '../../src/batch/types.ts';
 import { jobOf } from './with-runner.ts';
 

@@ -1,10 +1,9 @@
 import { keyOf, keyToHex } from '../../batch/digest.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
-import type { BatchGate } from '../../batch/gate.ts';
+import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
 import type { Lock } from '../../batch/lock.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
-import { type Pacer, paceRetries } from '../../batch/rate.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
@@ -13,7 +12,6 @@ import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
-import type { Call, Flight } from './flight.ts';
 import type { CheckedJob } from './request.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
@@ -215,4 +213,77 @@ function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
   if (name !== undefined) return name;
   const word = fileWord(id);
   return word === id ? word : `${word}-${keyToHex(keyOf(id)).slice(0, 8)}`;
+}
+
+/** Work of one turn of the event loop, in ms: what comes behind it waits for turns of its own. */
+const longestMs = 2;
+
+/**
+ * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them
+ * until its end, and go out together again. Undefined: there is time left.
+ */
+export function createTurns(elapsed: () => number): () => Promise<void> | undefined {
+  const waiting: (() => void)[] = [];
+  let began: number | undefined;
+  const end = (): void => void (began = undefined);
+  const next = (): void => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(next);
+  };
+  const isShort = (): boolean => {
+    if (began === undefined) setImmediate(end);
+    began ??= elapsed();
+    return elapsed() - began < longestMs;
+  };
+  return () => {
+    if (waiting.length === 0 && isShort()) return undefined;
+    return new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next);
+    });
+  };
+}
+
+/** A job under way. */
+export interface Call {
+  attempts: number;
+  /** The request, or one of its attempts, went out and may have been billed. */
+  out: boolean;
+  /** An attempt is under way: its answer is paid for, and worth waiting for. */
+  flying: boolean;
+  deadline: Deadline;
+}
+
+/** All jobs under way: two signals end them, and no job has to listen for itself. */
+export interface Flight {
+  begin(call: Call): void;
+  end(call: Call): void;
+  /** Jobs whose request is out and whose answer is waited for. */
+  readonly flying: number;
+  /** The signal that ends those that fly too, when their time is over. */
+  landBy(signal: AbortSignal): void;
+}
+
+/** `stop` ends at once what only waits to be sent. */
+export function createFlight(stop: AbortSignal): Flight {
+  const calls = new Set<Call>();
+  let landing: AbortSignal | undefined;
+  const endWaiting = (): void => {
+    for (const { flying, deadline } of calls) if (!flying) deadline.abort(stop.reason);
+  };
+  stop.addEventListener('abort', endWaiting, { once: true });
+  return {
+    begin(call) {
+      calls.add(call);
+      if (stop.aborted) call.deadline.abort(stop.reason);
+    },
+    end: (call) => void calls.delete(call),
+    get flying() {
+      return [...calls].filter(({ flying }) => flying).length;
+    },
+    landBy(signal) {
+      if (landing === signal) return;
+      landing = signal;
+      signal.addEventListener('abort', () => calls.forEach(({ deadline }) => deadline.abort(signal.reason)));
+    },
+  };
 }

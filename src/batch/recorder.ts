@@ -101,7 +101,7 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
 }
 
 /** A recorder that writes as long as its run has the folder. Its methods throw GatewayError batch-locked, too. */
-export function guardRecorder(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm'>): Recorder {
+export function withLock(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm'>): Recorder {
   return {
     ...recorder,
     async ready(group) {

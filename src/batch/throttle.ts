@@ -12,7 +12,7 @@ export interface GateOptions {
   jobs: number;
 }
 
-/** What the workers of a batch share: the pause after a 429, and the budget of retries (faults.md 3). */
+/** What the workers of a batch share: the pause after a 429, and the budget of retries. */
 export interface BatchGate {
   enter(signal: AbortSignal): Promise<void>;
   close(waitMs: number): void;

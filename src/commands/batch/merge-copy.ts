@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { type Arranged, arrangeResults } from '../../batch/arrange-results.ts';
-import { asideOf, keepAside, type Range } from '../../files/quarantine.ts';
+import { quarantineFile, quarantine, type Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
 import { openIfThere, parseRecord } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from './merge-check.ts';
@@ -73,11 +73,11 @@ async function copyResults(
       if (result) await take(result.document);
       else if (bytes > 1) unread.push({ offset, bytes });
     }
-    await keepAside(to, from, unread);
+    await quarantine(to, from, unread);
   });
   // What was kept aside in the shard is kept on.
-  await withFile(asideOf(path), async (from) => {
-    await keepAside(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
+  await withFile(quarantineFile(path), async (from) => {
+    await quarantine(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
   });
   return unread.length;
 }

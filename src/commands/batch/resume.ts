@@ -15,7 +15,7 @@ export interface Known {
   same: boolean;
 }
 
-/** What a run does with a job: send it, leave it, or stop because it was edited (faults.md 2e). */
+/** What a run does with a job: send it, leave it, or stop because it was edited. */
 export type Decision = 'run' | 'skip' | 'changed';
 
 /** The one place that decides whether a job is paid for again. */

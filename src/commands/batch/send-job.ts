@@ -40,7 +40,7 @@ export interface Performing {
   maxImages: number;
   strict: boolean;
   requireComplete: boolean;
-  flight: Flight;
+  flight: ActiveCalls;
   /** Waits where a turn of the event loop becomes long. */
   turn: () => Promise<void> | undefined;
 }
@@ -49,7 +49,7 @@ export interface Performing {
  * Sends a job's request, reads the answer and publishes its pictures. Failures of the job are in what it returns; what it
  * throws (a full disk, a bug) ends the batch.
  */
-export async function performJob(
+export async function sendJob(
   job: Job,
   prepared: Pick<CheckedJob, 'built' | 'settings' | 'own'>,
   performing: Performing,
@@ -222,7 +222,7 @@ const longestMs = 2;
  * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them
  * until its end, and go out together again. Undefined: there is time left.
  */
-export function createTurns(elapsed: () => number): () => Promise<void> | undefined {
+export function createYield(elapsed: () => number): () => Promise<void> | undefined {
   const waiting: (() => void)[] = [];
   let began: number | undefined;
   const end = (): void => void (began = undefined);
@@ -254,7 +254,7 @@ export interface Call {
 }
 
 /** All jobs under way: two signals end them, and no job has to listen for itself. */
-export interface Flight {
+export interface ActiveCalls {
   begin(call: Call): void;
   end(call: Call): void;
   /** Jobs whose request is out and whose answer is waited for. */
@@ -264,7 +264,7 @@ export interface Flight {
 }
 
 /** `stop` ends at once what only waits to be sent. */
-export function createFlight(stop: AbortSignal): Flight {
+export function trackActiveCalls(stop: AbortSignal): ActiveCalls {
   const calls = new Set<Call>();
   let landing: AbortSignal | undefined;
   const endWaiting = (): void => {

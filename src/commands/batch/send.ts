@@ -2,10 +2,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type BatchGate, createGate, type Sleep, createPacer, type Pacer } from '../../batch/throttle.ts';
-import { guardRecorder, openRecorder } from '../../batch/recorder.ts';
+import { withLock, openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
-import { createTurns, performJob, type Performing, createFlight } from './send-job.ts';
+import { createYield, sendJob, type Performing, trackActiveCalls } from './send-job.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles, type RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
@@ -23,7 +23,7 @@ import { readdir, readFile } from 'node:fs/promises';
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;
 const defaultConcurrency = 4;
-/** Waiting of one job in all (faults.md 3). */
+/** Waiting of one job in all. */
 const longestWaitMs = 300_000;
 
 /** Sends the jobs that are due. Resolves with the reason why it ended early, if any. */
@@ -60,12 +60,12 @@ export async function sendJobs(
         request: checked.request,
         perform(signal) {
           performing.flight.landBy(signal);
-          return performJob(job, checked, performing);
+          return sendJob(job, checked, performing);
         },
         drop: () => checked.own.end(),
       };
     },
-    recorder: guardRecorder(recorder, lock),
+    recorder: withLock(recorder, lock),
     elapsed: () => io.elapsed(),
     concurrency,
     gate,
@@ -120,8 +120,8 @@ function performingOf(
     maxImages: flags.maxImages ?? mostImages,
     strict: flags.strict === true,
     requireComplete: flags.requireComplete === true,
-    flight: createFlight(context.signal),
-    turn: createTurns(() => context.io.elapsed()),
+    flight: trackActiveCalls(context.signal),
+    turn: createYield(() => context.io.elapsed()),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeAnew } from '../files/temp-file.ts';
-import { copyRange, keepAside, type Range } from '../files/aside.ts';
+import { copyRange, quarantine, type Range } from '../files/quarantine.ts';
 import { keyOf } from './digest.ts';
 import { openIfThere } from './journal.ts';
 import type { JobTable } from './job-table.ts';
@@ -41,7 +41,7 @@ export async function arrangeResults(
   if (from === undefined) return { missing: 0, strangers: 0 };
   try {
     const places = await findPlaces(from, table);
-    await keepAside(path, from, places.strays);
+    await quarantine(path, from, places.strays);
     const all = slotsInFile(places);
     const copy = async (to: FileHandle): Promise<void> => {
       const slots = order ? slotsInOrder(order, all, table) : all;

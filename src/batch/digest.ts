@@ -44,15 +44,6 @@ export interface Digest {
 export async function digestRequest({ path, body }: { path: string; body: Body }): Promise<Digest> {
   const hashes = new Map<Upload, string>();
   for (const upload of uploadsIn(body)) hashes.set(upload, await hashUpload(upload));
-  return digestOf({ path, body }, hashes);
-}
-
-/** The same for a request without uploads. */
-export function digestPlain(request: { path: string; body: Body }): Digest {
-  return digestOf(request, new Map());
-}
-
-function digestOf({ path, body }: { path: string; body: Body }, hashes: ReadonlyMap<Upload, string>): Digest {
   const text = `${path}\n${canonical(body, hashes)}`;
   return { request: hash('sha256', text, 'hex').slice(0, 16), hasFiles: hashes.size > 0, characters: text.length };
 }

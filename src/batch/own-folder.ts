@@ -1,7 +1,7 @@
 import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isPartName } from '../files/temp-file.ts';
-import { asideOf } from '../files/aside.ts';
+import { quarantineFile } from '../files/quarantine.ts';
 import { notAJournal, openIfThere, parseRecord } from './journal.ts';
 import { batchFiles } from './types.ts';
 
@@ -38,7 +38,7 @@ export async function lookInto(folder: string): Promise<FolderFacts> {
 }
 
 const { journal, results } = batchFiles;
-const cutOrAppended = new Set<string>([journal, results, asideOf(journal), asideOf(results)]);
+const cutOrAppended = new Set<string>([journal, results, quarantineFile(journal), quarantineFile(results)]);
 
 /** These are cut and appended to: what a link leads to is nobody's to change, and a pipe or a device never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
-import type { BatchGate } from './gate.ts';
+import type { BatchGate } from './throttle.ts';
 import type { Recorder } from './recorder.ts';
-import { openStage, type ReadyJob, type Stage, type Staged } from './stage.ts';
+import { openJobQueue, type ReadyJob, type JobQueue, type QueuedJob } from './job-queue.ts';
 import type { Job, Performed, Step } from './types.ts';
 import { addUsage, totalTokens } from './usage.ts';
 
@@ -39,7 +39,7 @@ export interface RunnerOptions {
 export type Stop = 'signal' | 'failures' | 'tokens';
 
 interface Running extends RunnerOptions {
-  stage: Stage;
+  stage: JobQueue;
   /** Aborts jobs under way. */
   inFlight: AbortController;
   /** Aborts waits in front of jobs. */
@@ -59,7 +59,7 @@ interface Running extends RunnerOptions {
 export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
   const running: Running = {
     ...options,
-    stage: openStage({ ...options, ahead: options.concurrency }),
+    stage: openJobQueue({ ...options, ahead: options.concurrency }),
     inFlight: new AbortController(),
     taking: new AbortController(),
     stop: undefined,
@@ -126,7 +126,7 @@ async function work(running: Running): Promise<void> {
   }
 }
 
-async function waitForTurn(staged: Staged, { pace, gate, taking: { signal }, stage }: Running): Promise<void> {
+async function waitForTurn(staged: QueuedJob, { pace, gate, taking: { signal }, stage }: Running): Promise<void> {
   try {
     await pace(signal);
     await gate.enter(signal);
@@ -143,7 +143,7 @@ function mayGoOn(running: Running): boolean {
   return !running.taking.signal.aborted;
 }
 
-async function runOne(staged: Staged, running: Running): Promise<void> {
+async function runOne(staged: QueuedJob, running: Running): Promise<void> {
   const { recorder, inFlight, step } = running;
   const { job, perform } = staged;
   try {

@@ -39,7 +39,7 @@ export type Performed =
   | { state: 'unsent' }
   | {
       state: 'done' | 'failed' | 'unknown';
-      /** The result document of design.md section 2. */
+      /** The document that --json prints of one command. */
       document: object;
       usage?: Usage | undefined;
       error?: JobError | undefined;

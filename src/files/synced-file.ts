@@ -2,7 +2,7 @@ import { ftruncateSync, writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-import { keepAside, openToAppend } from './aside.ts';
+import { quarantine, openToAppend } from './quarantine.ts';
 
 /**
  * A file of lines that only grows. A line is one write; whoever needs it to survive a power cut waits for `sync`, which many
@@ -30,7 +30,7 @@ export class SyncedFile {
       const { size } = await handle.stat();
       const kept = await endOfLastLine(handle, size);
       if (kept < size) {
-        await keepAside(path, handle, [{ offset: kept, bytes: size - kept }]);
+        await quarantine(path, handle, [{ offset: kept, bytes: size - kept }]);
         await handle.truncate(kept);
       }
       return new SyncedFile(path, handle, kept);
@@ -137,7 +137,7 @@ async function endOfLastLine(handle: FileHandle, size: number): Promise<number> 
   return 0;
 }
 
-/** A batch that cannot keep its books stops (faults.md 2e). */
+/** A batch that cannot keep its books stops. */
 export function cannotWrite(path: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError('not-written', `cannot write ${path}: ${writeReason(error)}`, {

@@ -68,7 +68,7 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle?.close().catch(() => {});
 }
 
-/** Writes all bytes at a position: one write may take fewer without saying so (a full disk does). */
+/** Writes all bytes at a position: one write may take fewer without saying so. */
 export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) {
     const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);

@@ -10,11 +10,7 @@ describe('a journal from a crash', () => {
   const lastRequest = (folder: { lines(name: string): Record<string, unknown>[] }) =>
     folder.lines('results.jsonl').at(-1) as Record<string, string>;
 
-  test('sent without an end is maybe billed, and not sent again unasked (faults 2e: crash)', async ({
-    server,
-    folder,
-    batch,
-  }) => {
+  test('sent without an end is maybe billed, and not sent again unasked', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(2));
     await batch();
     const line = lastRequest(folder);
@@ -141,7 +137,7 @@ describe('a journal from a crash', () => {
   });
 });
 
-describe('a signal (faults 2e: Ctrl-C)', () => {
+describe('a signal', () => {
   test('takes no further job, waits for those under way, and ends with the signal', async ({
     server,
     folder,

@@ -34,7 +34,7 @@ function picture(bytes: number): { mimeType: string; data: string } {
 const summary = (): Record<string, unknown> =>
   JSON.parse(readFileSync(join(disk, 'b/summary.json'), 'utf8')) as Record<string, unknown>;
 
-describe.skipIf(isAway)('faults 2e: the disk of a batch is full (needs a mountable tmpfs)', () => {
+describe.skipIf(isAway)('the disk of a batch is full (needs a mountable tmpfs)', () => {
   afterEach(() => {
     vi.unstubAllEnvs();
     unmount();

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createGate } from '../../src/batch/gate.ts';
-import { progressText } from '../../src/batch/progress-text.ts';
-import { createPacer, paceRetries, parseRate } from '../../src/batch/rate.ts';
+import { createGate, createPacer, paceRetries, parseRate } from '../../src/batch/throttle.ts';
+import { progressText } from '../../src/commands/batch/progress.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../src/batch/summary.ts';
 import { keyOf } from '../../src/batch/digest.ts';
 import { JobTable } from '../../src/batch/job-table.ts';

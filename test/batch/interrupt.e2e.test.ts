@@ -7,7 +7,7 @@ import { manyJobs, test } from './with-batch.ts';
 
 const argv = ['batch', 'jobs.jsonl', '-o', 'out', '--concurrency', '2'];
 
-describe.skipIf(process.platform === 'win32')('Ctrl-C (faults 2e)', () => {
+describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
   test('waits for those under way, takes no other, and ends by the signal', async ({ server, folder }) => {
     const event = createEvent();
     server.answer = () => ({ after: event.happened });

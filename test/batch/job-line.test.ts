@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type JobRules, readDefaults, readJobLine, readPromptLine } from '../../src/batch/job-line.ts';
+import {
+  type JobRules,
+  readDefaults,
+  readJobLine,
+  readPromptLine,
+  jobKeys,
+} from '../../src/commands/batch/job-line.ts';
 import type { GatewayError } from '../../src/errors.ts';
-import { jobKeys } from '../../src/commands/batch/keys.ts';
 
 const rules: JobRules = { tables: jobKeys, defaults: { command: 'text', values: {} }, file: 'jobs.jsonl' };
 const read = (job: unknown, line = 3) => readJobLine(JSON.stringify(job), line, rules);

@@ -45,7 +45,7 @@ const steps = [
   'ended-synced',
 ];
 
-describe('kill -9 at every step of the journal (faults 2e: crash or kill anywhere)', () => {
+describe('kill -9 at every step of the journal', () => {
   test.for(
     steps.flatMap(
       (step) =>
@@ -119,7 +119,7 @@ test('when the time after a signal is over, those under way are ended and maybe 
   expect(Math.max(...server.counts.values())).toBe(1);
 });
 
-test('a run that was killed leaves a lock that the next one takes over; a living one keeps it (faults 2e: two runs at once)', async ({
+test('a run that was killed leaves a lock that the next one takes over; a living one keeps it', async ({
   server,
   folder,
   batch,

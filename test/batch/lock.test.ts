@@ -11,7 +11,7 @@ const folder = scratchFolder;
 const lockIn = (path: string) => join(path, 'lock.json');
 const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.stringify({ mark, nonce: 'n' }));
 
-describe('the lock of a folder (faults 2e: two runs at once)', () => {
+describe('the lock of a folder', () => {
   test('is held until it is released', async () => {
     const path = folder();
     const lock = await takeLock(path);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { changedError, decide, requireMatch } from '../../src/batch/plan.ts';
+import { changedError, decide, requireMatch } from '../../src/commands/batch/resume.ts';
 import type { JobState, RunRecord } from '../../src/batch/types.ts';
 
 const none = { retryFailed: false, retryUnknown: false, acceptChanges: false };

@@ -66,11 +66,7 @@ describe('the same command again', () => {
     expect(server.bodies).toHaveLength(2);
   });
 
-  test('stops where a job was edited, and --accept-changes sends just that (faults 2e: input changed)', async ({
-    server,
-    folder,
-    batch,
-  }) => {
+  test('stops where a job was edited, and --accept-changes sends just that', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
     folder.jobs({ id: 'p1', prompt: 'p1' }, { id: 'p2', prompt: 'edited' }, { id: 'p3', prompt: 'p3' });
@@ -129,7 +125,7 @@ describe('the same command again', () => {
   });
 });
 
-describe('failures (faults 2e: some items fail)', () => {
+describe('failures', () => {
   test('are told, and code 13; they wait for --retry-failed', async ({ server, folder, batch }) => {
     server.answer = (prompt, count) =>
       prompt === 'p2' && count === 1 ? { status: 400, body: { error: { message: 'bad prompt' } } } : undefined;

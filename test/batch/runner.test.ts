@@ -50,7 +50,7 @@ test('counts the tokens of earlier runs', async () => {
   expect(log).toEqual([]);
 });
 
-test('after the signal those under way go on to their end (faults 2e: Ctrl-C)', async () => {
+test('after the signal those under way go on to their end', async () => {
   const stop = new AbortController();
   const release: (() => void)[] = [];
   const { log, ended } = await start({
@@ -109,7 +109,7 @@ test('a signal ends the wait of a closed gate', async () => {
   expect(await ended).toBe('signal');
 });
 
-test('a journal that cannot be written stops before the next request (faults 2e: disk full on the journal)', async () => {
+test('a journal that cannot be written stops before the next request', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
   let sent = 0;
   const { log, ended } = await start({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { keyOf } from '../../src/batch/digest.ts';
-import { isInShard, parseShard } from '../../src/batch/shard.ts';
+import { isInShard, parseShard } from '../../src/commands/batch/shard.ts';
 
 const slurm = { SLURM_ARRAY_TASK_ID: '7', SLURM_ARRAY_TASK_MIN: '5', SLURM_ARRAY_TASK_COUNT: '4' };
 

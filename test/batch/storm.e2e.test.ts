@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { manyJobs, test } from './with-batch.ts';
 
-describe('many workers, one gateway (faults 2e: retry storm)', () => {
+describe('many workers, one gateway', () => {
   test('a 429 is asked again before any further job', async ({ server, folder, batch }) => {
     const order: string[] = [];
     server.answer = (prompt) => {

@@ -1,6 +1,6 @@
 import { keyOf } from '../../src/batch/digest.ts';
 import { runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
-import type { ReadyJob } from '../../src/batch/stage.ts';
+import type { ReadyJob } from '../../src/batch/job-queue.ts';
 import type { Job, Performed } from '../../src/batch/types.ts';
 
 export const done: Performed = { state: 'done', document: {}, usage: { totalTokens: 10 } };

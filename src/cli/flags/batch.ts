@@ -1,4 +1,4 @@
-import { parseRate } from '../../batch/rate.ts';
+import { parseRate } from '../../batch/throttle.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageFlags } from './format.ts';
 import { outputFlags } from './shared.ts';

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Range } from '../../files/aside.ts';
+import type { Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
 import type { Card, CardPicture } from '../../batch/gallery-html.ts';
 import { type JournalState, openIfThere, parseRecord } from '../../batch/journal.ts';
@@ -8,7 +8,7 @@ import { readLines } from '../../batch/read-lines.ts';
 import { parseResult, type ResultLine } from '../../batch/reconcile.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { linesOf } from './lines.ts';
+import { linesOf } from './read.ts';
 
 /** A job that has a card: where its last result stands, or that there is none. */
 interface Entry {

@@ -10,7 +10,7 @@ import { clearDeadParts, partNonce } from '../../recordings/parts.ts';
 import { writeAnew } from '../../files/temp-file.ts';
 import { type Cards, findCards } from './gallery-cards.ts';
 import { readBatchFolder } from './read.ts';
-import { tellUnread } from './tell-unread.ts';
+import { tellUnread } from './notes.ts';
 import { type PictureFile, type Thumbnail, whyHidden } from './thumbnail.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { galleryFlags } from '../../cli/flags/batch.ts';

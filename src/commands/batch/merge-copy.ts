@@ -2,10 +2,10 @@ import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { type Arranged, arrangeResults } from '../../batch/arrange-results.ts';
-import { asideOf, keepAside, type Range } from '../../files/aside.ts';
+import { quarantineFile, quarantine, type Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
 import { openIfThere, parseRecord } from '../../batch/journal.ts';
-import type { ShardFolder, Whole } from '../../batch/merge-check.ts';
+import type { ShardFolder, Whole } from './merge-check.ts';
 import { readLines } from '../../batch/read-lines.ts';
 import { parseResult } from '../../batch/reconcile.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
@@ -14,7 +14,7 @@ import { codeOf } from '../../errors.ts';
 import { freeNumber } from '../../files/free-number.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { linesOf } from './lines.ts';
+import { linesOf } from './read.ts';
 import type { Context } from '../../cli/context.ts';
 
 /** A shard's folder, read. */
@@ -73,11 +73,11 @@ async function copyResults(
       if (result) await take(result.document);
       else if (bytes > 1) unread.push({ offset, bytes });
     }
-    await keepAside(to, from, unread);
+    await quarantine(to, from, unread);
   });
   // What was kept aside in the shard is kept on.
-  await withFile(asideOf(path), async (from) => {
-    await keepAside(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
+  await withFile(quarantineFile(path), async (from) => {
+    await quarantine(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
   });
   return unread.length;
 }

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asideOf } from '../../files/aside.ts';
+import { quarantineFile } from '../../files/quarantine.ts';
 import { clearParts } from '../../batch/own-folder.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
@@ -23,7 +23,7 @@ export interface MergeTarget {
 /** The journal comes last: it makes a batch of the folder. */
 const files = [
   batchFiles.results,
-  asideOf(batchFiles.results),
+  quarantineFile(batchFiles.results),
   batchFiles.summary,
   batchFiles.large,
   batchFiles.images,

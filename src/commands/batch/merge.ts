@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { join } from 'node:path';
 import { findHolder } from '../../batch/lock.ts';
-import { joinShards } from '../../batch/merge-check.ts';
+import { joinShards } from './merge-check.ts';
 import { lookInto } from '../../batch/own-folder.ts';
 import { countJobs, countOf, describeCounts, summaryDocument } from '../../batch/summary.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
@@ -12,7 +12,7 @@ import { findOutdir, writeSummary } from './folder.ts';
 import { copyShards, type Merging, type Shard } from './merge-copy.ts';
 import { openMergeTarget } from './merge-target.ts';
 import { readBatchFolder } from './read.ts';
-import { tellArranged, tellUnread } from './tell-unread.ts';
+import { tellArranged, tellUnread } from './notes.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { mergeFlags } from '../../cli/flags/batch.ts';
 import { addFlags } from '../../cli/flags/flag.ts';

@@ -1,16 +1,15 @@
 import { type Key, keyToHex } from '../../batch/digest.ts';
-import { collectFaults, type Faults } from '../../batch/faults.ts';
 import type { JournalState } from '../../batch/journal.ts';
-import { changedError, decide, otherJobs, requireMatch, type ResumeFlags } from '../../batch/plan.ts';
-import { isInShard } from '../../batch/shard.ts';
+import { changedError, decide, otherJobs, requireMatch, type ResumeFlags } from './resume.ts';
+import { isInShard } from './shard.ts';
 import type { Job, Shard } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
-import { usageError } from '../../errors.ts';
+import { usageError, GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { CheckedJob, RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../../cli/context.ts';
-import { createReadyJobs, type ReadyJobs } from './ready-jobs.ts';
+import { createReadyJobs, type ReadyJobs } from './selected-jobs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/session.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
@@ -47,9 +46,7 @@ interface Planning extends PlanOptions {
   changed: string[];
   changes: number;
   first: { settings: Settings; post: Post } | undefined;
-  faults: Faults;
-  /** The journal knows no job. */
-  isNew: boolean;
+  lineErrors: LineErrors;
 }
 
 /** So many ids of edited jobs are told. */
@@ -61,7 +58,7 @@ const mostNamed = 5;
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
-  const faults = collectFaults(source.name);
+  const lineErrors = collectLineErrors(source.name);
   const known = state.table.size;
   const planning: Planning = {
     ...options,
@@ -70,17 +67,16 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     changed: [],
     changes: 0,
     first: undefined,
-    faults,
-    isNew: known === 0,
+    lineErrors,
   };
   const { plan } = planning;
   plan.forms = {};
   plan.ready = createReadyJobs();
-  for await (const jobs of source.blocks(faults.add)) {
+  for await (const jobs of source.blocks(lineErrors.add)) {
     context.signal.throwIfAborted();
     await planJobs(jobs, planning);
   }
-  faults.settle();
+  lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
   plan.list = keyToHex(planning.sum);
   await checkFirst(planning);
@@ -92,19 +88,17 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
 }
 
 async function planJobs(jobs: Iterable<Job>, planning: Planning): Promise<void> {
-  const { faults, builder, plan } = planning;
+  const { lineErrors, builder, plan } = planning;
   for (const job of jobs) {
     try {
       const slot = enter(job, planning);
-      if (slot === undefined) throw faults.isFull ? faults.another : await duplicate(job, planning.source);
+      if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
       if (!isInShard(job.key, planning.shard)) continue;
       plan.jobs++;
-      if (isSentLikeOthers({ job, slot }, planning)) continue;
-      // Most jobs name no file, and nobody waits for them.
-      const checked = builder.checkNow(job) ?? (await builder.check(job));
-      if (!isKept({ job, slot, checked }, planning)) await checked.own?.end();
+      const checked = await builder.check(job);
+      if (!isKept({ job, slot, checked }, planning)) await checked.own.end();
     } catch (error) {
-      faults.add(error);
+      lineErrors.add(error);
     }
   }
 }
@@ -118,15 +112,6 @@ function enter({ key }: Job, planning: Planning): number | undefined {
   planning.plan.total++;
   planning.sum = { high: (planning.sum.high ^ key.high) >>> 0, low: (planning.sum.low + key.low) >>> 0 };
   return slot;
-}
-
-/** Where nothing was sent before, a job that differs from a checked one in its words alone is built when its turn comes. */
-function isSentLikeOthers({ job, slot }: { job: Job; slot: number }, planning: Planning): boolean {
-  const { isNew, builder, plan, state } = planning;
-  if (!isNew || !builder.isLikeChecked(job) || !plan.ready.keep(job)) return false;
-  plan.due++;
-  state.table.setDue(slot, true);
-  return true;
 }
 
 /** Decides what becomes of a job, and whether its request is kept ready for it. */
@@ -175,4 +160,45 @@ async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
     return usageError(`${source.name}:${line}: the id ${shown} stands in line ${job.line} already`, 'ids are unique');
   }
   return usageError(`${source.name}:${line}: the file changed while it was read`);
+}
+
+/** What is wrong with the lines of a job file: all of it is told at once, not one line a run. */
+interface LineErrors {
+  /** Takes the mistake of one line; anything else is thrown. */
+  add: (error: unknown) => void;
+  /** So many are known that a further one is only counted. */
+  readonly isFull: boolean;
+  /** Stands for one that is only counted. */
+  readonly another: GatewayError;
+  /** Throws GatewayError usage where there was any. */
+  throwIfAny(): void;
+}
+
+/** So many lines are told one by one. */
+const mostTold = 10;
+
+/** Collects mistakes whose messages begin with the file's name and a line number. */
+function collectLineErrors(file: string): LineErrors {
+  const named: GatewayError[] = [];
+  let count = 0;
+  return {
+    add(error) {
+      if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
+        throw error;
+      count++;
+      if (named.length < mostTold) named.push(error);
+    },
+    get isFull() {
+      return named.length >= mostTold;
+    },
+    another: usageError(`${file}: one more`),
+    throwIfAny() {
+      const [first] = named;
+      if (first === undefined) return;
+      if (count === 1) throw first;
+      const lines = named.map(({ message }) => message);
+      if (count > named.length) lines.push(`and ${count - named.length} more`);
+      throw usageError(`${count} lines of ${file} are no jobs that could be sent; nothing was sent`, lines.join('\n'));
+    },
+  };
 }

@@ -1,16 +1,71 @@
-import { progressText, type ProgressFacts } from '../../batch/progress-text.ts';
 import { isAnimated } from '../../terminal/progress.ts';
 import type { Context } from '../../cli/context.ts';
+import { timeText } from '../../time-text.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
+import type { BatchGate } from '../../batch/throttle.ts';
+import { keepFailure } from '../../batch/journal.ts';
+import type { Job, JobError, Performed } from '../../batch/types.ts';
+import { addUsage, totalTokens } from '../../batch/usage.ts';
+import { GatewayError, messageOf } from '../../errors.ts';
+import type { Batch } from './types.ts';
 
-/** What people see of a running batch: a live line on a terminal, else a line every ten seconds. */
-export interface BatchProgress {
-  stop(): void;
+/** Counts what has ended, for the live line and for the summary. */
+export function trackProgress({ context, plan, state, startedAt }: Batch, gate: BatchGate) {
+  const { io, ui } = context;
+  let lost = 0;
+  const counts = { ended: 0, failed: 0 };
+  const shown = showProgress(context, () => ({
+    due: plan.due,
+    ...counts,
+    tokens: totalTokens(state.usage),
+    elapsedMs: io.elapsed() - startedAt,
+    pausedMs: gate.waitMs,
+  }));
+  return {
+    stop: () => shown.stop(),
+    /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
+    lose({ id, key }: Job, error: unknown) {
+      state.table.setState(state.table.find(key), 'unknown');
+      const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      state.failures.set(
+        id,
+        lostError(told, (text) => ui.redact(text)),
+      );
+      if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
+    },
+    count({ id, key }: Job, performed: Performed) {
+      // It is what it was.
+      if (performed.state === 'unsent') return;
+      state.table.setState(state.table.find(key), performed.state);
+      state.usage = addUsage(state.usage, performed.usage);
+      counts.ended++;
+      if (performed.state === 'done') {
+        state.failures.delete(id);
+        return;
+      }
+      counts.failed++;
+      if (performed.error) keepFailure(state.failures, id, performed.error);
+    },
+  };
+}
+
+/** Only a reply that came says that it was sent; where it is kept shall be found when the terminal's words are gone. */
+function lostError(error: GatewayError, redact: (text: string) => string): JobError {
+  const { sent } = error.details;
+  const hint = hintOf(error);
+  return {
+    class: error.class,
+    message: redact(error.message),
+    billed: sent === 'yes' ? error.billed : 'unknown',
+    hint: hint === undefined ? undefined : redact(hint),
+  };
 }
 
 const liveMs = 250;
 const lineMs = 10_000;
 
-export function showBatchProgress(context: Context, facts: () => ProgressFacts): BatchProgress {
+/** A live line on a terminal, else a line every ten seconds. */
+function showProgress(context: Context, facts: () => ProgressFacts): { stop(): void } {
   const { io, root, ui } = context;
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
   const spinner = live ? ui.progress(progressText(facts()), { timed: false }) : undefined;
@@ -26,4 +81,39 @@ export function showBatchProgress(context: Context, facts: () => ProgressFacts):
       spinner?.stop();
     },
   };
+}
+
+/** What is known of a run under way. */
+interface ProgressFacts {
+  /** Jobs that this run sends, and how many of them have ended. */
+  due: number;
+  ended: number;
+  failed: number;
+  tokens: number;
+  elapsedMs: number;
+  /** ms until a pause that the gateway asked for is over. */
+  pausedMs: number;
+}
+
+/** One line for people: done, failed, rate, tokens, time left. */
+export function progressText({ due, ended, failed, tokens, elapsedMs, pausedMs }: ProgressFacts): string {
+  const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
+  const parts = [`${ended} of ${due}`];
+  if (failed > 0) parts.push(`${failed} failed`);
+  if (ended > 0) parts.push(rateText(perSecond));
+  if (tokens > 0) parts.push(`${short(tokens)} tokens`);
+  if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
+  else if (ended > 0 && ended < due) parts.push(`${timeText(((due - ended) / perSecond) * 1000)} left`);
+  return parts.join(', ');
+}
+
+function rateText(perSecond: number): string {
+  if (perSecond >= 10) return `${Math.round(perSecond)}/s`;
+  if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
+  return `${(perSecond * 60).toFixed(1)}/min`;
+}
+
+function short(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }

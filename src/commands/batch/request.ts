@@ -1,30 +1,23 @@
-import { type Digest, digestPlain, digestRequest } from '../../batch/digest.ts';
-import { atLine } from '../../batch/job-line.ts';
+import { type Digest, digestRequest } from '../../batch/digest.ts';
+import { atLine } from './job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
 import { codeOf, messageOf, usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
-import { createJobContexts, type JobContext, type JobFolders } from './context.ts';
+import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import type { Context } from '../../cli/context.ts';
-import { plainRequest, shapeOf } from './plain-request.ts';
 import { buildImageRequest } from '../../cli/request/image-request.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { buildTextRequest } from '../../cli/request/text-request.ts';
 
-/** A job as the request that its command would send. */
+/** A job as the request that its command would send. To be ended: its report holds what reading the inputs warned of. */
 export interface CheckedJob extends Digest {
   built: BuiltRequest;
   settings: Settings;
-  /** Its report holds what reading the inputs warned of. To be ended. Absent where nothing was read. */
-  own?: JobContext;
-}
-
-/** The same when it is sent. */
-export interface PreparedJob extends Pick<CheckedJob, 'built' | 'settings'> {
   own: JobContext;
 }
 
@@ -32,12 +25,6 @@ export interface PreparedJob extends Pick<CheckedJob, 'built' | 'settings'> {
 export interface RequestBuilder {
   /** Throws GatewayError usage with the job's place in its file. */
   check(job: Job): Promise<CheckedJob>;
-  /** The same at once; undefined where something must be read first. */
-  checkNow(job: Job): CheckedJob | undefined;
-  /** Whether a job was checked at once that differs from this one in its words alone. */
-  isLikeChecked(job: Job): boolean;
-  /** For sending. */
-  open(job: Job, checked: CheckedJob): PreparedJob;
   settingsOf(job: Job): Promise<Settings>;
 }
 
@@ -56,24 +43,20 @@ const uses: Readonly<Record<JobCommand, Use>> = {
   chat: 'chat',
 };
 
-/** Distinct schemas that are kept compiled, and distinct sets of values that are remembered. */
+/** Distinct schemas that are kept compiled. */
 const mostSchemas = 100;
-const mostShapes = 1000;
-const longestShape = 1000;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const { context, flags, file, folders } = options;
   const settings = new Map<string, Promise<Settings>>();
-  const settled = new Map<string, Settings>();
   const compile = compileOnce();
-  const shapes = new Set<string>();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
 
   function settingsOf(job: Job): Promise<Settings> {
     const { command, values } = job;
     const model = values['model'] as string | undefined;
-    const key = settingsKey(job);
+    const key = model === undefined ? command : `${command} ${model}`;
     const known = settings.get(key);
     if (known) return known;
     // Warnings of the settings are told once, not once a model.
@@ -85,24 +68,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
 
   return {
     settingsOf,
-    open: (job, { built, settings: found, own = createContext(job.command) }) => ({ built, settings: found, own }),
-    isLikeChecked: (job) => shapes.has(shapeOf(job) ?? ''),
-    checkNow(job) {
-      const found = settled.get(settingsKey(job));
-      try {
-        const shape = shapeOf(job);
-        if (found === undefined || shape === undefined) return undefined;
-        const built = plainRequest(job, found);
-        if (shape.length < longestShape && shapes.size < mostShapes) shapes.add(shape);
-        const { request, hasFiles, characters } = digestPlain(built.post);
-        return { built, settings: found, request, hasFiles, characters };
-      } catch (error) {
-        throw atLine(file, job.line, error);
-      }
-    },
     async check(job) {
       const found = await settingsOf(job);
-      settled.set(settingsKey(job), found);
       const own = createContext(job.command);
       try {
         const built = await build(job, { context: own.input, settings: found, compile });
@@ -123,10 +90,6 @@ function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {
     if (schemas.size < mostSchemas) schemas.set(text, known);
     return known;
   };
-}
-
-function settingsKey({ command, values: { model } }: Job): string {
-  return model === undefined ? command : `${command} ${model as string}`;
 }
 
 interface Parts {

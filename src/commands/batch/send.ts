@@ -1,14 +1,11 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type BatchGate, createGate, type Sleep } from '../../batch/gate.ts';
-import { createPacer, type Pacer } from '../../batch/rate.ts';
-import { guardRecorder } from '../../batch/guard.ts';
-import { countOpenFiles, filesFor, jobsWithin } from '../../batch/open-files.ts';
-import { openRecorder } from '../../batch/recorder.ts';
+import { type BatchGate, createGate, type Sleep, createPacer, type Pacer } from '../../batch/throttle.ts';
+import { withLock, openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
-import type { ReadyJob } from '../../batch/stage.ts';
-import { createTurns } from '../../batch/turns.ts';
+import type { ReadyJob } from '../../batch/job-queue.ts';
+import { createYield, sendJob, type Performing, trackActiveCalls } from './send-job.ts';
 import { countOf } from '../../batch/summary.ts';
 import { batchFiles, type RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
@@ -16,18 +13,17 @@ import { mostImages } from '../../cli/output/pictures.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
-import { dueJobs, prepareDue } from './due.ts';
-import { createFlight } from './flight.ts';
-import { performJob, type Performing } from './perform.ts';
-import { startTally } from './tally.ts';
+import { dueJobs, prepareDue } from './selected-jobs.ts';
+import { trackProgress } from './progress.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openSession, type Session } from '../../cli/run/session.ts';
+import { readdir, readFile } from 'node:fs/promises';
 
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;
 const defaultConcurrency = 4;
-/** Waiting of one job in all (faults.md 3). */
+/** Waiting of one job in all. */
 const longestWaitMs = 300_000;
 
 /** Sends the jobs that are due. Resolves with the reason why it ended early, if any. */
@@ -35,7 +31,7 @@ export async function sendJobs(
   batch: Batch,
   { step, graceMs = defaultGraceMs }: BatchHooks,
 ): Promise<Stop | undefined> {
-  const { flags, context, outdir, lock, state, lostEnds, plan, builder } = batch;
+  const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
   const session = await openSession(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
@@ -52,7 +48,7 @@ export async function sendJobs(
   context.patience.ms = graceMs + 2000;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
-  const tally = startTally(batch, gate);
+  const progress = trackProgress(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
   const performing = performingOf(batch, { session, gate, pace });
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
@@ -64,12 +60,12 @@ export async function sendJobs(
         request: checked.request,
         perform(signal) {
           performing.flight.landBy(signal);
-          return performJob(job, builder.open(job, checked), performing);
+          return sendJob(job, checked, performing);
         },
-        drop: async () => checked.own?.end(),
+        drop: () => checked.own.end(),
       };
     },
-    recorder: guardRecorder(recorder, lock),
+    recorder: withLock(recorder, lock),
     elapsed: () => io.elapsed(),
     concurrency,
     gate,
@@ -79,10 +75,10 @@ export async function sendJobs(
     maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
     maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
     usedTokens: totalTokens(state.usage),
-    onEnded: (job, performed) => tally.count(job, performed),
-    onLost: (job, error) => tally.lose(job, error),
+    onEnded: (job, performed) => progress.count(job, performed),
+    onLost: (job, error) => progress.lose(job, error),
     step,
-  }).finally(() => tally.stop());
+  }).finally(() => progress.stop());
 }
 
 /** A job that finds no descriptor left may be paid for and lost: there are fewer at once instead. */
@@ -124,8 +120,8 @@ function performingOf(
     maxImages: flags.maxImages ?? mostImages,
     strict: flags.strict === true,
     requireComplete: flags.requireComplete === true,
-    flight: createFlight(context.signal),
-    turn: createTurns(() => context.io.elapsed()),
+    flight: trackActiveCalls(context.signal),
+    turn: createYield(() => context.io.elapsed()),
   };
 }
 
@@ -147,3 +143,35 @@ function runRecord({ flags, plan, shard, context }: Batch): RunRecord {
 }
 
 const sleep: Sleep = async (ms, signal) => void (await wait(Math.min(ms, 2 ** 31 - 1), undefined, { signal }));
+
+/** Descriptors that a process may have, and those that it has. */
+export interface OpenFiles {
+  most: number;
+  now: number;
+}
+
+/** A job has a connection, a file that it sends and two pictures that are being written, at most times. */
+const each = 4;
+/** For journal, results, lock, look-ups of names, and what Node opens itself. */
+const spare = 32;
+
+/** So many jobs may be under way at once; one in any case. */
+export function jobsWithin({ most, now }: OpenFiles): number {
+  return Math.max(1, Math.floor((most - now - spare) / each));
+}
+
+/** Under this limit so many jobs may be under way. */
+export function filesFor(jobs: number, { now }: OpenFiles): number {
+  return now + spare + jobs * each;
+}
+
+/** Linux alone tells. Undefined where nobody does, or where there is no limit. */
+export async function countOpenFiles(): Promise<OpenFiles | undefined> {
+  try {
+    const [limits, open] = await Promise.all([readFile('/proc/self/limits', 'utf8'), readdir('/proc/self/fd')]);
+    const most = Number(/^Max open files +(\d+)/m.exec(limits)?.[1]);
+    return Number.isNaN(most) ? undefined : { most, now: open.length };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,13 +1,12 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine } from '../../batch/job-line.ts';
+import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine, jobKeys } from './job-line.ts';
 import { type Line, readLineBlocks } from '../../batch/read-lines.ts';
 import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { spool } from '../../images/input.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
-import { jobKeys } from './keys.ts';
 import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/values.ts';
 import { readObjectFlag, unreadable } from '../../cli/input/input-files.ts';

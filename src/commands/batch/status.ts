@@ -13,7 +13,7 @@ import { batchFiles } from '../../batch/types.ts';
 import { isSpent } from '../../batch/usage.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { nextStep, tellKept } from './next-step.ts';
+import { nextStep, tellKept } from './notes.ts';
 import { readBatchFolder } from './read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createTurns } from '../../src/batch/turns.ts';
+import { createYield } from '../../src/commands/batch/send-job.ts';
 
 function turns() {
   const clock = { now: 0 };
-  return { clock, take: createTurns(() => clock.now) };
+  return { clock, take: createYield(() => clock.now) };
 }
 
 test('who comes while there is time goes on at once', () => {

@@ -12,7 +12,7 @@ const copyBytes = 1024 * 1024;
 const lineFeed = 10;
 
 /** The name of the file beside `results.jsonl` that keeps its lines which nobody can read: `results.aside.jsonl`. */
-export function asideOf(path: string): string {
+export function quarantineFile(path: string): string {
   return path.replace(/\.jsonl$/, '.aside.jsonl');
 }
 
@@ -24,9 +24,9 @@ export function openToAppend(path: string): Promise<FileHandle> {
 }
 
 /** Appends stretches of a file to the one that keeps what cannot be read. Resolves when the disk has them. */
-export async function keepAside(path: string, from: FileHandle, ranges: readonly Range[]): Promise<void> {
+export async function quarantine(path: string, from: FileHandle, ranges: readonly Range[]): Promise<void> {
   if (ranges.length === 0) return;
-  const to = await openToAppend(asideOf(path));
+  const to = await openToAppend(quarantineFile(path));
   try {
     for (const range of ranges) {
       const last = await copyRange(from, to, range);

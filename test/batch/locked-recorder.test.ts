@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { guardRecorder } from '../../src/batch/guard.ts';
+import { withLock } from '../../src/batch/recorder.ts';
 import { done } from './with-runner.ts';
 
 const noted = { job: { id: 'a' }, request: 'r' };
@@ -10,7 +10,7 @@ function guarded(lostAt: number) {
   const log: string[] = [];
   let looks = 0;
   const look = (): boolean => ++looks >= lostAt;
-  const recorder = guardRecorder(
+  const recorder = withLock(
     {
       ready: async () => void log.push('ready'),
       sent: async () => void log.push('sent'),

@@ -13,21 +13,21 @@ export interface ReadyJob {
 }
 
 /** A job that the disk knows, and whose request is built. */
-export interface Staged extends ReadyJob {
+export interface QueuedJob extends ReadyJob {
   job: Job;
 }
 
 /** Jobs on their way to the workers: while requests are under way, the next ones are built and written down. */
-export interface Stage {
+export interface JobQueue {
   /** The next job; undefined behind the last one and after the signal. Throws what building or writing down one threw. */
-  next(signal: AbortSignal): Promise<Staged | undefined>;
+  next(signal: AbortSignal): Promise<QueuedJob | undefined>;
   /** It was taken, and does not go out in this run. */
-  giveBack(staged: Staged): void;
+  giveBack(staged: QueuedJob): void;
   /** Writes down that those which nobody took were not sent. Throws GatewayError not-written. */
   leave(): Promise<void>;
 }
 
-export interface StageOptions {
+export interface JobQueueOptions {
   /** The jobs that are due, in the order of their file. */
   jobs: AsyncIterator<Job, void>;
   /** Builds the request. */
@@ -61,8 +61,8 @@ function nextOf(ahead: number, usual: number, sinceMs: number): number {
 }
 
 /** Nothing is taken before the first `next`. */
-export function openStage({ jobs, prepare, recorder, ahead: usual, elapsed, step }: StageOptions): Stage {
-  const ready: Staged[] = [];
+export function openJobQueue({ jobs, prepare, recorder, ahead: usual, elapsed, step }: JobQueueOptions): JobQueue {
+  const ready: QueuedJob[] = [];
   let ahead = firstOf(usual);
   let loadedAt: number | undefined;
   let loading: Promise<void> | undefined;
@@ -70,7 +70,7 @@ export function openStage({ jobs, prepare, recorder, ahead: usual, elapsed, step
   let over = false;
 
   async function load(): Promise<void> {
-    const group: Staged[] = [];
+    const group: QueuedJob[] = [];
     if (loadedAt !== undefined) ahead = nextOf(ahead, usual, elapsed() - loadedAt);
     try {
       while (!over && ready.length + group.length < ahead) {

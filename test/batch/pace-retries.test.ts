@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { BatchGate } from '../../src/batch/gate.ts';
-import { paceRetries } from '../../src/batch/rate.ts';
+import { type BatchGate, paceRetries } from '../../src/batch/throttle.ts';
 
 test('a retry waits for its turn, then for the pause that another job was told of meanwhile, and each attempt looks at the lock last', async () => {
   const log: string[] = [];

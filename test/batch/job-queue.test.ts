@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openStage } from '../../src/batch/stage.ts';
+import { openJobQueue } from '../../src/batch/job-queue.ts';
 import type { Job } from '../../src/batch/types.ts';
 import { jobOf } from './with-runner.ts';
 
@@ -17,7 +17,7 @@ function stageOf({
     for (let line = 1; ; line++) yield jobOf(line);
   }
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
-  const stage = openStage({
+  const stage = openJobQueue({
     jobs: jobs(),
     async prepare({ id }) {
       seen.built.push(id);

@@ -1,10 +1,9 @@
 import { keyOf, keyToHex } from '../../batch/digest.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
-import type { BatchGate } from '../../batch/gate.ts';
+import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
 import type { Lock } from '../../batch/lock.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
-import { type Pacer, paceRetries } from '../../batch/rate.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import type { CallOptions } from '../../client/connection.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
@@ -13,8 +12,7 @@ import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
-import type { Call, Flight } from './flight.ts';
-import type { PreparedJob } from './request.ts';
+import type { CheckedJob } from './request.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
@@ -42,7 +40,7 @@ export interface Performing {
   maxImages: number;
   strict: boolean;
   requireComplete: boolean;
-  flight: Flight;
+  flight: ActiveCalls;
   /** Waits where a turn of the event loop becomes long. */
   turn: () => Promise<void> | undefined;
 }
@@ -51,7 +49,11 @@ export interface Performing {
  * Sends a job's request, reads the answer and publishes its pictures. Failures of the job are in what it returns; what it
  * throws (a full disk, a bug) ends the batch.
  */
-export async function performJob(job: Job, prepared: PreparedJob, performing: Performing): Promise<Performed> {
+export async function sendJob(
+  job: Job,
+  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own'>,
+  performing: Performing,
+): Promise<Performed> {
   const { context: batch, flight } = performing;
   const context = prepared.own.output();
   const { report } = context;
@@ -211,4 +213,77 @@ function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
   if (name !== undefined) return name;
   const word = fileWord(id);
   return word === id ? word : `${word}-${keyToHex(keyOf(id)).slice(0, 8)}`;
+}
+
+/** Work of one turn of the event loop, in ms: what comes behind it waits for turns of its own. */
+const longestMs = 2;
+
+/**
+ * Keeps turns short. Many replies may come at once; read all in one turn, they would hold up the requests that follow them
+ * until its end, and go out together again. Undefined: there is time left.
+ */
+export function createYield(elapsed: () => number): () => Promise<void> | undefined {
+  const waiting: (() => void)[] = [];
+  let began: number | undefined;
+  const end = (): void => void (began = undefined);
+  const next = (): void => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(next);
+  };
+  const isShort = (): boolean => {
+    if (began === undefined) setImmediate(end);
+    began ??= elapsed();
+    return elapsed() - began < longestMs;
+  };
+  return () => {
+    if (waiting.length === 0 && isShort()) return undefined;
+    return new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(next);
+    });
+  };
+}
+
+/** A job under way. */
+export interface Call {
+  attempts: number;
+  /** The request, or one of its attempts, went out and may have been billed. */
+  out: boolean;
+  /** An attempt is under way: its answer is paid for, and worth waiting for. */
+  flying: boolean;
+  deadline: Deadline;
+}
+
+/** All jobs under way: two signals end them, and no job has to listen for itself. */
+export interface ActiveCalls {
+  begin(call: Call): void;
+  end(call: Call): void;
+  /** Jobs whose request is out and whose answer is waited for. */
+  readonly flying: number;
+  /** The signal that ends those that fly too, when their time is over. */
+  landBy(signal: AbortSignal): void;
+}
+
+/** `stop` ends at once what only waits to be sent. */
+export function trackActiveCalls(stop: AbortSignal): ActiveCalls {
+  const calls = new Set<Call>();
+  let landing: AbortSignal | undefined;
+  const endWaiting = (): void => {
+    for (const { flying, deadline } of calls) if (!flying) deadline.abort(stop.reason);
+  };
+  stop.addEventListener('abort', endWaiting, { once: true });
+  return {
+    begin(call) {
+      calls.add(call);
+      if (stop.aborted) call.deadline.abort(stop.reason);
+    },
+    end: (call) => void calls.delete(call),
+    get flying() {
+      return [...calls].filter(({ flying }) => flying).length;
+    },
+    landBy(signal) {
+      if (landing === signal) return;
+      landing = signal;
+      signal.addEventListener('abort', () => calls.forEach(({ deadline }) => deadline.abort(signal.reason)));
+    },
+  };
 }

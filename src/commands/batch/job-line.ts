@@ -1,15 +1,45 @@
-import { GatewayError, usageError } from '../errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { closest } from '../settings/closest.ts';
-import { findJsonFault } from '../settings/json-position.ts';
-import { keyOf } from './digest.ts';
-import { type KeyTable, readValue } from './job-values.ts';
-import { type Job, type JobCommand, jobCommands } from './types.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { closest } from '../../settings/closest.ts';
+import { findJsonFault } from '../../settings/json-position.ts';
+import { keyOf } from '../../batch/digest.ts';
+import { type Job, type JobCommand, jobCommands } from '../../batch/types.ts';
+import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
+import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags } from '../../cli/flags/shared.ts';
+
+type Flag = FlagTable[string];
+
+/** Flags whose file may stand in a job as JSON itself. */
+const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body']);
+
+const { model } = connectionFlags;
+const { attach, responseMime, schema } = textFlags;
+const { aspect, size } = imageFlags;
+const pictures = { aspect, size, ...contentFlags, ...bodyFlags, model };
+
+/** The keys that jobs of each command may have: the flags that shape a request, and no other. */
+export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
+  text: { attach, responseMime, schema, ...contentFlags, ...bodyFlags, model },
+  'image gen': pictures,
+  'image edit': { ...editFlags, ...pictures },
+  chat: {
+    image: chatFlags.image,
+    attach: chatFlags.attach,
+    schema: chatFlags.schema,
+    toolChoice: chatFlags.toolChoice,
+    metadata: chatFlags.metadata,
+    messages: chatFlags.messages,
+    stream: chatFlags.stream,
+    ...bodyFlags,
+    model,
+  },
+};
 
 /** What every line of a job file is read with. */
 export interface JobRules {
   /** The keys of each command; all others are errors. */
-  tables: Readonly<Record<JobCommand, KeyTable>>;
+  tables: Readonly<Record<JobCommand, FlagTable>>;
   /** The command and the keys of jobs that do not say. */
   defaults: Defaults;
   /** As the user named the file, for messages. */
@@ -144,8 +174,37 @@ function unknownKey(key: string): string {
   return `"${key.slice(0, 60)}" is no key of a job`;
 }
 
-function keysHint(key: string, ...tables: readonly KeyTable[]): string {
+function keysHint(key: string, ...tables: readonly FlagTable[]): string {
   const near = closest(key, [...jobFields, ...tables.flatMap((table) => Object.keys(table))]);
   if (near !== undefined) return `did you mean: "${near}"`;
   return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
+}
+
+/** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
+function readValue(name: string, value: JsonValue, flag: Flag): unknown {
+  if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
+  if (isSwitch(flag)) {
+    if (typeof value === 'boolean') return value;
+    throw usageError(`"${name}" is true or false`);
+  }
+  if (!flag.repeat || jsonKeys.has(name)) return readOne(name, value, flag);
+  return (Array.isArray(value) ? value : [value]).map((item) => readOne(name, item, flag));
+}
+
+function isSwitch({ flags }: Flag): boolean {
+  return !flags.includes('<');
+}
+
+function readOne(name: string, value: JsonValue, flag: Flag): unknown {
+  const parse = parserOf(flag) ?? ((word: string) => word);
+  const isObjectOrList = typeof value === 'object' && value !== null;
+  if (jsonKeys.has(name)) {
+    if (typeof value === 'string' || isObjectOrList) return value;
+    throw usageError(`"${name}" is a file's path, or JSON`);
+  }
+  if (typeof value === 'string') return parse(value);
+  if (typeof value === 'number') return parse(String(value));
+  // What a flag takes as JSON in a word may stand here as it is: "metadata": {"user_id": "ci"}.
+  if (isObjectOrList && !Array.isArray(value)) return parse(JSON.stringify(value));
+  throw usageError(`"${name}" is text or a number`);
 }

@@ -1,6 +1,6 @@
-import { usageError } from '../errors.ts';
-import type { Key } from './digest.ts';
-import type { Shard } from './types.ts';
+import { usageError } from '../../errors.ts';
+import type { Key } from '../../batch/digest.ts';
+import type { Shard } from '../../batch/types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,4 +1,3 @@
-// Jobs that name no file are built without reading, and most of them only when their turn comes.
 import { describe, expect } from 'vitest';
 import { eventStream, imageReply, messageEvents } from '../helpers/with-server.ts';
 import { test } from './with-batch.ts';

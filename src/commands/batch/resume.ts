@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors.ts';
-import type { JobState, RunRecord } from './types.ts';
+import { GatewayError } from '../../errors.ts';
+import type { JobState, RunRecord } from '../../batch/types.ts';
 
 /** What the user wants of jobs that an earlier run has seen. */
 export interface ResumeFlags {
@@ -15,7 +15,7 @@ export interface Known {
   same: boolean;
 }
 
-/** What a run does with a job: send it, leave it, or stop because it was edited (faults.md 2e). */
+/** What a run does with a job: send it, leave it, or stop because it was edited. */
 export type Decision = 'run' | 'skip' | 'changed';
 
 /** The one place that decides whether a job is paid for again. */

@@ -1,9 +1,9 @@
-import { usageError } from '../errors.ts';
-import { keyToHex } from './digest.ts';
-import type { JournalState } from './journal.ts';
-import { JobTable } from './job-table.ts';
-import { countJobs, countOf } from './summary.ts';
-import type { RunRecord } from './types.ts';
+import { usageError } from '../../errors.ts';
+import { keyToHex } from '../../batch/digest.ts';
+import type { JournalState } from '../../batch/journal.ts';
+import { JobTable } from '../../batch/job-table.ts';
+import { countJobs, countOf } from '../../batch/summary.ts';
+import type { RunRecord } from '../../batch/types.ts';
 
 /** The folder of one shard, as the user named it, and its journal. */
 export interface ShardFolder {

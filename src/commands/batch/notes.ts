@@ -1,0 +1,49 @@
+import type { Arranged } from '../../batch/arrange-results.ts';
+import { quarantineFile } from '../../files/quarantine.ts';
+import { countOf } from '../../batch/summary.ts';
+import { batchFiles, type Counts } from '../../batch/types.ts';
+import type { Context } from '../../cli/context.ts';
+
+const { results, journal } = batchFiles;
+
+/** What of a batch's own files cannot be read: nothing here writes such lines, so a crash or somebody else did. */
+export async function tellUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
+  if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${quarantineFile(journal)}`);
+  if (unread === 0) return;
+  const them = unread === 1 ? 'it' : 'them';
+  await ui.warn(
+    `${countOf(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${quarantineFile(results)}`,
+  );
+}
+
+/** Results that are gone and results that are nobody's: nothing here loses or invents them, so something else did. */
+export async function tellArranged({ missing, strangers }: Arranged, { ui }: Context): Promise<void> {
+  const changed = 'it was changed from outside';
+  if (strangers > 0) {
+    const are = strangers === 1 ? 'is' : 'are';
+    const what = `${countOf(strangers, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
+    await ui.warn(`${what}, and ${quarantineFile(results)} keeps ${strangers === 1 ? 'it' : 'them'}`);
+  }
+  if (missing === 0) return;
+  const have = missing === 1 ? 'is done, but has' : 'are done, but have';
+  await ui.warn(`${countOf(missing, 'job')} ${have} no line in ${results}: ${changed}`);
+}
+
+/** What to type to get the rest of a batch that is not done. Where its limit of tokens is spent, nothing goes out under it. */
+export function nextStep({ failed, unknown, pending }: Counts, isSpent: boolean): string {
+  const limit = 'a greater --max-tokens-total';
+  if (pending > 0)
+    return isSpent
+      ? `to go on: the same command with ${limit}`
+      : 'run the same command again: it goes on where it stopped';
+  const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
+  return `to send them again: the same command with ${flags}${isSpent ? ` and ${limit}` : ''}`;
+}
+
+/** Whoever pays again for what is unknown shall know that its reply may be there. */
+export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
+  if (unknown === 0 || beganAt === undefined) return undefined;
+  const { isReplyKept } = await import('../../cli/run/kept-files.ts');
+  if (!(await isReplyKept(beganAt))) return undefined;
+  return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
+}

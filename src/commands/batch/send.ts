@@ -22,7 +22,7 @@ import { performJob, type Performing } from './perform.ts';
 import { startTally } from './tally.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openSession, type Session } from '../../cli/run/session.ts';
+import { openConnection, type Connection } from '../../cli/run/connection.ts';
 
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;
@@ -37,7 +37,7 @@ export async function sendJobs(
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan, builder } = batch;
   const { io } = context;
-  const session = await openSession(plan.settings, flags, context, plan.forms);
+  const session = await openConnection(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
   await lock.confirm();
   const recorder = await openRecorder({
@@ -105,7 +105,7 @@ async function tellDraining({ flight, context }: Performing, graceMs: number): P
 /** What all jobs are performed with. */
 function performingOf(
   { flags, context, outdir, lock }: Batch,
-  { session, gate, pace }: { session: Session; gate: BatchGate; pace: Pacer },
+  { session, gate, pace }: { session: Connection; gate: BatchGate; pace: Pacer },
 ): Performing {
   return {
     context,

@@ -15,7 +15,7 @@ import type { KeySource, Use } from '../../settings/types.ts';
 import { type CassetteFlags, type Exchanges, openRecording } from '../../cli/run/cassettes.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables } from './models.ts';
-import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
+import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
 
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends CassetteFlags {
@@ -78,7 +78,7 @@ export async function openUpstream(profile: string, flags: SourceFlags, place: S
 
 /** The key of the profile and no other. Throws GatewayError auth. */
 async function readProfileKey(profile: string, source: KeySource, context: Context): Promise<Secret> {
-  if (source.kind !== 'missing') return readSessionKey(source, context);
+  if (source.kind !== 'missing') return readConfiguredKey(source, context);
   const { GATEWAY_API_KEY: value, GATEWAY_API_KEY_FILE: file } = context.io.env;
   const passed = value ? 'GATEWAY_API_KEY' : file ? 'GATEWAY_API_KEY_FILE' : undefined;
   const why = passed === undefined ? '' : `; ${passed} does not count here`;

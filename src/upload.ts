@@ -2,7 +2,7 @@ import type { JsonValue } from './json.ts';
 
 const mark = Symbol('upload');
 
-/** Bytes that stand in a request body as plain Base64 without a data-URL prefix (spec.md 2.1), read only while sending. */
+/** Bytes that stand in a request body as plain Base64 without a data-URL prefix, read only while sending. */
 export interface Upload {
   readonly [mark]: true;
   /** Size of the decoded bytes; known beforehand, so that Content-Length is too. */

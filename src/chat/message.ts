@@ -57,7 +57,7 @@ export function textOf(message: Pick<SessionMessage, 'content'>): string {
 }
 
 /** Ids of the tool calls in a message. */
-export function callIds(message: Pick<SessionMessage, 'content'> | undefined): string[] {
+function callIds(message: Pick<SessionMessage, 'content'> | undefined): string[] {
   if (!message) return [];
   return blocksOf(message).flatMap((block) =>
     block['type'] === 'tool_use' && typeof block['id'] === 'string' ? block['id'] : [],

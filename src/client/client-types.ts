@@ -4,7 +4,7 @@ import type { ContentTurn, Message, Tool } from './message-types.ts';
 import type { RetryNotice } from '../transport/types.ts';
 import type { Result } from './result.ts';
 
-/** How the key is carried: `auto` is what the service says of each operation (spec.md 5). */
+/** How the key is carried: `auto` is what the service says of each operation. */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
 /** The AbortSignal of the platform, where its types are loaded (DOM or Node); else what is needed of one. */
@@ -20,13 +20,13 @@ export interface ClientOptions {
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all, or one for each operation. */
   auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm } | undefined;
-  /** The real names behind vendor-a's key header and vendor-b's version header (spec.md 5). */
+  /** The real names behind vendor-a's key header and vendor-b's version header. */
   headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
   /** Further headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Send the key over plain http to another host than this one. */
   allowHttp?: boolean | undefined;
-  /** ms for a whole call, retries and waits included; 600000 by default. Images need 120000 or more (spec.md 8). */
+  /** ms for a whole call, retries and waits included; 600000 by default. Images need 120000 or more. */
   timeoutMs?: number | undefined;
   /** Further attempts after the first; 2 by default. What was sent and never answered is not repeated. */
   retries?: number | undefined;
@@ -70,7 +70,7 @@ export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mim
 /** Fields that take JSON: in a request any interface fits whose values JSON can carry. */
 type JsonField = 'contents' | 'messages' | 'tools' | 'toolConfig' | 'toolChoice' | 'metadata' | 'schema' | 'body';
 
-/** A content-format request (spec.md 2.1); what is absent is not sent. */
+/** A content-format request; what is absent is not sent. */
 export interface ContentRequest extends Omit<ContentInput, 'inline' | JsonField> {
   model: string;
   /** Earlier turns, sent before the prompt as they are. */
@@ -86,7 +86,7 @@ export interface ContentRequest extends Omit<ContentInput, 'inline' | JsonField>
   body?: object | undefined;
 }
 
-/** A messages-format request (spec.md 2.3); what is absent is not sent. */
+/** A messages-format request; what is absent is not sent. */
 export interface MessagesRequest extends Omit<MessagesInput, 'inline' | 'stream' | JsonField> {
   /** Earlier turns. */
   messages?: readonly Message[] | undefined;
@@ -144,12 +144,12 @@ export interface MessageStream extends AsyncIterable<StreamDelta> {
  * where a reply came but is not what was asked for, or with the reason of its signal.
  */
 export interface Client {
-  /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent` (spec.md 4.1). */
+  /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent`. */
   generateContent(request: ContentRequest, options?: CallOptions): Promise<Reply>;
   /** Pictures from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
   generateImages(request: ContentRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
   generateImages(request: ContentRequest, options?: CallOptions): Promise<Reply>;
-  /** The messages format in one JSON reply: `POST /v1/messages` (spec.md 4.2). */
+  /** The messages format in one JSON reply: `POST /v1/messages`. */
   messages(request: MessagesRequest, options?: CallOptions): Promise<Reply>;
   /** The messages format, streamed; nothing is sent before the first delta is asked for. */
   streamMessages(request: MessagesRequest, options?: CallOptions): MessageStream;

@@ -11,13 +11,13 @@ export interface Decoded {
   cut: GatewayError | undefined;
 }
 
-/** As for a message: a document has the text several times, with escapes (faults.md 2b). */
+/** As for a message: a document has the text several times, with escapes. */
 const mostCharacters = 64 * 1024 * 1024;
 /** What a part takes beside its text. */
 const partCost = 64;
 
 /**
- * Reads the pieces of a reply that a gateway streams though nobody asked (wire.md 6 #37). An error in the middle ends it,
+ * Reads the pieces of a reply that a gateway streams though nobody asked (deviation 37). An error in the middle ends it,
  * and what came before is kept. Throws GatewayError when nothing came before.
  */
 export async function readPieces(reply: HttpReply): Promise<Decoded> {

@@ -32,7 +32,7 @@ export function answerOf(result: Result, error: GatewayError | undefined): Answe
   return { result, error };
 }
 
-/** The post of a content-format request (spec.md 4.1). `use` decides the form of authentication (spec.md 5). */
+/** The post of a content-format request. `use` decides the form of authentication. */
 export function contentPost(model: string, use: 'text' | 'image', body: Body): Post {
   return { path: contentPath(model), use, body };
 }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 
-/** How far an exchange got; decides what a timeout means (design.md section 4). */
+/** How far an exchange got; decides what a timeout means. */
 export type Phase = 'unsent' | 'sent' | 'reading';
 
 /** Bounds everything of a command from its first attempt on, waits included. */
@@ -19,7 +19,7 @@ export interface Deadline {
 
 const longestTimer = 2 ** 31 - 1;
 
-/** What is recommended for images (spec.md 8): a hint that named less would be answered with a warning. */
+/** What is recommended for images: a hint that named less would be answered with a warning. */
 const leastHintMinutes = 2;
 
 /** Starts the time now. The timer never keeps the process alive. */

@@ -26,14 +26,14 @@ export interface ReadingOptions extends ReplyBounds {
   model: string;
   /** Text deltas of one block that arrive together may be one: for readers that join them anyway. */
   joined?: true | undefined;
-  /** How long the body's end is waited for, in ms: after a stop reason, and after message_stop (wire.md 6 #24). */
+  /** How long the body's end is waited for, in ms: after a stop reason, and after message_stop (deviation 24). */
   patience?: { stopped: number; ended: number } | undefined;
 }
 
 /** After message_stop the end of the body is only good for using the connection again. */
 const defaultPatience = { stopped: 5000, ended: 200 };
 
-/** The post of a messages-format request (spec.md 4.2). */
+/** The post of a messages-format request. */
 export function messagesPost(body: Body): Post {
   return {
     path: '/v1/messages',
@@ -44,7 +44,7 @@ export function messagesPost(body: Body): Post {
 }
 
 /**
- * Reads a messages-format reply, streamed or not, whatever was asked for (wire.md 6 #37, #38). Yields the deltas of one
+ * Reads a messages-format reply, streamed or not, whatever was asked for (deviations 37, 38). Yields the deltas of one
  * arriving chunk together; text comes without the Base64 of pictures. The answer is what the generator returns: also
  * after a cut or an error event, so that what came is kept. Throws GatewayError when there is no answer at all.
  */
@@ -107,7 +107,7 @@ async function* readStream(reply: HttpReply, options: StreamOptions): AsyncGener
   return { ...answer, error: answer.error && located(answer.error, reply) };
 }
 
-/** An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (wire.md 6 #33). */
+/** An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (deviation 33). */
 function feedEvent(assembler: MessageAssembler, event: ServerEvent | TextRun): StreamDelta[] {
   try {
     return assembler.feed(event);

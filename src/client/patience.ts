@@ -2,7 +2,7 @@
 export type Patience = () => number | undefined;
 
 /**
- * Reads a body that may not end though its reply has (wire.md 6 #24: only pings follow). The time runs from the moment
+ * Reads a body that may not end though its reply has (deviation 24: only pings follow). The time runs from the moment
  * the patience changes; when it is over, so is the body.
  */
 export async function* readWhilePatient(

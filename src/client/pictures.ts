@@ -24,7 +24,7 @@ export async function pictureOf(
   return isImage ? { declaredType: found.mimeType, ...place, blob } : undefined;
 }
 
-/** A text without the pictures that stand in it as data URLs (wire.md 6 #1, #2, #4), and those pictures. */
+/** A text without the pictures that stand in it as data URLs (deviations 1, 2, 4), and those pictures. */
 export async function picturesInText(
   text: string,
   place: Place,
@@ -40,7 +40,7 @@ export async function picturesInText(
   return { text: extracted.text, images };
 }
 
-/** Drafts are kept only where a reply has no other picture; then the last of them (wire.md 2). */
+/** Drafts are kept only where a reply has no other picture; then the last of them. */
 export function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
   const finals = images.filter((image) => !image.draft);
   return finals.length > 0 ? finals : images.slice(-1);

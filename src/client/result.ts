@@ -3,7 +3,7 @@ import type { StoredBlob } from '../files/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './message-types.ts';
 
-/** A candidate as the result document shows it (design.md section 2). */
+/** A candidate as the result document shows it. */
 export interface ResultCandidate {
   index: number;
   text: string;

@@ -27,7 +27,7 @@ export interface Post {
   accept?: string | undefined;
 }
 
-/** Reads the base URL (design.md section 3). Throws GatewayError usage; oddities that were mended are warnings. */
+/** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
 export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
   target: Target;
   warnings: string[];
@@ -51,7 +51,7 @@ export function addressPost(target: Target, post: Post): HttpRequest {
   };
 }
 
-/** The headers that authenticate (spec.md 5); without a key none. */
+/** The headers that authenticate; without a key none. */
 export function keyHeaders(target: Target, use: Use): Record<string, string> {
   if (target.key === undefined) return {};
   return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });

@@ -3,7 +3,7 @@ import type { Base64Sink } from '../transport/types.ts';
 import type { PictureStore } from './picture-store.ts';
 import type { ResultImage } from './result.ts';
 
-/** Takes pictures that stand as data URLs in streamed text out of it while it streams (wire.md 6 #2). */
+/** Takes pictures that stand as data URLs in streamed text out of it while it streams (deviation 2). */
 export interface TextCleaner {
   take(text: string, block: number): string;
   flush(block: number): string;

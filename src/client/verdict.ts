@@ -113,12 +113,12 @@ function hintAtWords(words: string): string {
     : `the answer links to a picture, which is not fetched: curl -O '${link}'`;
 }
 
-/** The address of a hosted picture that stands in the text instead of one (wire.md 6 #3). */
+/** The address of a hosted picture that stands in the text instead of one (deviation 3). */
 function linkedPicture(text: string): string | undefined {
   return /!\[[^\]]{0,200}\]\((https?:\/\/[^\s)']{1,2000})\)/.exec(text)?.[1];
 }
 
-/** Finish reason, block reason and safety ratings: the fields to look at when nothing came (spec.md 2.2, 7). */
+/** Finish reason, block reason and safety ratings: the fields to look at when nothing came. */
 function feedback(result: Result): string[] {
   const facts: string[] = [];
   const { promptFeedback } = result;

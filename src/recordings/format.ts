@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
 
 /** How an exchange ended: by itself, by an early end of the connection, by a reset, or because the reader left. */
-export const endings = ['end', 'cut', 'reset', 'left'] as const;
+const endings = ['end', 'cut', 'reset', 'left'] as const;
 export type Ended = (typeof endings)[number];
 
 /** A request as a recording shows it: members in order of their names, each long Base64 as its size and SHA-256. */

@@ -23,7 +23,7 @@ export interface Attached {
   sha256?: string | undefined;
 }
 
-/** Above this many bytes a gateway may refuse the request (wire.md 2, Limits). */
+/** Above this many bytes a gateway may refuse the request. */
 const largeInput = 20_000_000;
 
 /** The pictures of `-i`, or of the word that names them; `-` is stdin. Throws GatewayError usage for what is no picture. */
@@ -58,7 +58,7 @@ export async function readAttachments(paths: readonly string[], context: Context
   return files;
 }
 
-/** Text files as text, for the format that takes only PDF as Base64 documents (wire.md 3). */
+/** Text files as text, for the format that takes only PDF as Base64 documents. */
 export async function readDocuments(paths: readonly string[], context: Context): Promise<MessageInline[]> {
   const files = await readAttachments(paths, context);
   return Promise.all(files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await textOf(file) } : file)));

@@ -24,7 +24,7 @@ export interface PromptRules {
 }
 
 /**
- * The prompt of a command: words (the lone word `-` is stdin), `-p` or `--prompt-file` (exactly one), then stdin, by the rules of design.md section 1.
+ * The prompt of a command: words (the lone word `-` is stdin), `-p` or `--prompt-file` (exactly one), then stdin.
  * Throws GatewayError usage where there is none.
  */
 export async function readPrompt(

@@ -16,7 +16,7 @@ export interface DocumentEnd {
   redaction: Redaction;
 }
 
-/** The one JSON document of design.md section 2; absent keys are unknown. */
+/** The one JSON document of a run; absent keys are unknown. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
   const { result } = report;
   const document = redaction.clean({

@@ -2,7 +2,7 @@ import type { WrittenImage } from '../context.ts';
 import { GatewayError } from '../../errors.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
 
-/** In what a picture has not the asked shape: a warning, with `--strict` an error (wire.md 6 #42). Undefined where it fits. */
+/** In what a picture has not the asked shape: a warning, with `--strict` an error (deviation 42). Undefined where it fits. */
 export function misfitOf(
   { path, width, height }: WrittenImage,
   { aspect, size }: { aspect?: string | undefined; size?: string | undefined },

@@ -60,7 +60,7 @@ export interface ImageOutput {
   readonly misfit: GatewayError | undefined;
 }
 
-/** Checks the output before anything is paid for (design.md section 1). Throws GatewayError usage. */
+/** Checks the output before anything is paid for. Throws GatewayError usage. */
 export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
   const toStdout = wanted.output === '-';
   if (toStdout) checkStdout(wanted, context.io);
@@ -159,7 +159,7 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** A picture that cannot be written is kept for the recovery file, and the others are still saved (faults.md 2c). */
+/** A picture that cannot be written is kept for the recovery file, and the others are still saved. */
 async function saveOrKeep(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
   const { lost, images } = saving.context.report;
   const written = images.length;

@@ -11,7 +11,7 @@ const mostColumns = 80;
 const mostRows = 40;
 
 /**
- * Shows a written picture on the terminal behind stderr (design.md 1: image gen); nothing where stderr is none. That it
+ * Shows a written picture on the terminal behind stderr; nothing where stderr is none. That it
  * cannot be shown is a note: the picture is on disk.
  */
 export async function showPreview(image: WrittenImage, path: string, { io, ui, root }: Context): Promise<void> {

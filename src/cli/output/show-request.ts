@@ -7,7 +7,7 @@ import type { KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { curlCommand } from './curl.ts';
 
-/** Flags of which one at most owns stdout (design.md section 1). */
+/** Flags of which one at most owns stdout. */
 export interface StdoutFlags {
   dryRun?: true;
   curl?: true;

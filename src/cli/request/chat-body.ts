@@ -24,7 +24,7 @@ export interface ChatParts extends BodyFiles {
   messages: readonly JsonValue[] | undefined;
 }
 
-/** The wire requires max_tokens (spec.md 2.3); this is the default of design.md section 1. */
+/** The wire requires max_tokens; this is the default. */
 const defaultMaxTokens = 4096;
 
 /** The body of a messages-format request: `--body` < flags < `--set`. */

@@ -4,7 +4,7 @@ import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';
 import { readDocuments, readImages } from '../input/attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
-import { type ChatFlags, type ChatParts, chatBody } from './chat-body.ts';
+import { type ChatFlags, chatBody } from './chat-body.ts';
 import { readBodyFiles } from './content-input.ts';
 import { type FileOrJson, readListFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
@@ -34,19 +34,11 @@ export async function buildChatRequest(
   const rules = { command: 'chat', readsStdin: true, optional, noStdin: settings.noStdin.value };
   const prompt = await readPrompt(words, flags, context, rules);
   const system = read.system ?? (earlier && lastSystem(earlier));
-  const request = chatRequest(flags, { ...read, system, messages, inline, prompt }, settings);
-  answerOpenCalls(request.post.body, earlier);
-  return { ...request, check, inputs };
-}
-
-/** The same of what was read. */
-export function chatRequest(
-  flags: ChatRequestFlags,
-  parts: Omit<ChatParts, 'model' | 'maxTokens'>,
-  { model: { value: model }, maxTokens }: Building['settings'],
-): BuiltRequest {
-  const body = chatBody(flags, { ...parts, model, maxTokens: maxTokens?.value });
-  return { post: messagesPost(body), model, prompt: parts.prompt, check: undefined, inputs: [] };
+  const model = settings.model.value;
+  const maxTokens = settings.maxTokens?.value;
+  const body = chatBody(flags, { ...read, system, messages, inline, prompt, model, maxTokens });
+  answerOpenCalls(body, earlier);
+  return { post: messagesPost(body), model, prompt, check, inputs };
 }
 
 /** A session that ended with calls which nobody answered can still go on. */

@@ -22,7 +22,7 @@ interface Keeping {
 
 /**
  * Keeps a paid reply that could not be written, in one recovery file, and says in the error's hint how to write it out
- * (design.md section 4, code 12). Where no file can be written either, the hint names what is left.
+ *. Where no file can be written either, the hint names what is left.
  */
 export async function keepReply(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
   if (!hasReply(keeping.report)) return failure;
@@ -95,7 +95,7 @@ function keptReply({ report, io, redaction }: Keeping): KeptReply {
   };
 }
 
-/** The user's state folder, then the one for temporary files (faults.md 2c). */
+/** The user's state folder, then the one for temporary files. */
 export async function recoveryFolders(): Promise<string[]> {
   const state = await userFolders().then(
     (folders) => [join(folders.state, 'recovered')],

@@ -3,7 +3,7 @@ import { adviceForRest } from '../../client/verdict.ts';
 import type { Result } from '../../client/result.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { GatewayError } from '../../errors.ts';
-import type { Outcome } from './ask-all.ts';
+import type { Outcome } from './send-all.ts';
 
 /**
  * One answer from the outcomes of several requests: everything that came, usage added up. All failed: the first failure

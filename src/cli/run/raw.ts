@@ -5,7 +5,7 @@ import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/github.ts';
 import type { Context } from '../context.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './connection.ts';
 
 /** Flags that mean nothing where the reply is only handed on. */
 interface RawFlags {
@@ -32,7 +32,7 @@ export function checkRaw(flags: RawFlags): void {
  * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's
  * runner reads along, the body cannot give it commands.
  */
-export async function sendRaw(session: Session, post: Post, context: Context): Promise<void> {
+export async function sendRaw(session: Connection, post: Post, context: Context): Promise<void> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
@@ -49,7 +49,7 @@ export async function sendRaw(session: Session, post: Post, context: Context): P
   }
 }
 
-/** The disk behind a file may be full: a copy goes along, and is thrown away when all was written (faults.md 2c). */
+/** The disk behind a file may be full: a copy goes along, and is thrown away when all was written. */
 async function writeAndKeep(body: AsyncIterable<Uint8Array>, { io, report, atEnd }: Context): Promise<void> {
   const copy = new BlockWriter({ folder: tmpdir(), nonce: randomNonce });
   atEnd(() => copy.discard());

@@ -7,7 +7,7 @@ import type { Use } from '../../settings/types.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Credential } from './session.ts';
+import type { Credential } from './connection.ts';
 
 /** The flags of recording and replaying, as they were typed. */
 export interface RecordingFlags {

@@ -27,7 +27,7 @@ export function keyInArgv(): GatewayError {
   );
 }
 
-/** Settings for one use: flag > environment > profile > default (design.md section 3). Throws GatewayError usage or auth. */
+/** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
 export async function readSettings(
   flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined },
   context: Context,

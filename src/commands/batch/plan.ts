@@ -10,7 +10,7 @@ import type { CheckedJob, RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../../cli/context.ts';
 import { createReadyJobs, type ReadyJobs } from './selected-jobs.ts';
-import { type AuthForms, readTarget } from '../../cli/run/session.ts';
+import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
 export interface BatchPlan {

@@ -20,13 +20,13 @@ import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, planImages } from '../../cli/output/pictures.ts';
 import { keepReply } from '../../cli/run/keep-reply.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
-import type { Session } from '../../cli/run/session.ts';
-import { settle } from '../../cli/run/settle.ts';
+import type { Connection } from '../../cli/run/connection.ts';
+import { checkAnswer } from '../../cli/run/check-answer.ts';
 
 /** What all jobs of a run are performed with. */
 export interface Performing {
   context: Context;
-  session: Session;
+  session: Connection;
   /** Absolute path of the folder for pictures. */
   images: string;
   /** Takes pictures that find no room there. */
@@ -177,7 +177,7 @@ async function answerJob(asking: Asking): Promise<void> {
   await output?.save(images, answer.result, end);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
-  await settle(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
+  await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
   if (built.check) checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
@@ -244,7 +244,7 @@ export function createYield(elapsed: () => number): () => Promise<void> | undefi
 }
 
 /** A job under way. */
-export interface Call {
+interface Call {
   attempts: number;
   /** The request, or one of its attempts, went out and may have been billed. */
   out: boolean;

@@ -17,7 +17,7 @@ import { dueJobs, prepareDue } from './selected-jobs.ts';
 import { trackProgress } from './progress.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openSession, type Session } from '../../cli/run/session.ts';
+import { openConnection, type Connection } from '../../cli/run/connection.ts';
 import { readdir, readFile } from 'node:fs/promises';
 
 /** Jobs under way go on for so long after a signal. */
@@ -33,7 +33,7 @@ export async function sendJobs(
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
-  const session = await openSession(plan.settings, flags, context, plan.forms);
+  const session = await openConnection(plan.settings, flags, context, plan.forms);
   context.atEnd(() => session.close());
   await lock.confirm();
   const recorder = await openRecorder({
@@ -101,7 +101,7 @@ async function tellDraining({ flight, context }: Performing, graceMs: number): P
 /** What all jobs are performed with. */
 function performingOf(
   { flags, context, outdir, lock }: Batch,
-  { session, gate, pace }: { session: Session; gate: BatchGate; pace: Pacer },
+  { session, gate, pace }: { session: Connection; gate: BatchGate; pace: Pacer },
 ): Performing {
   return {
     context,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
 import type { Body } from '../../upload.ts';
-import { begin } from '../../cli/run/begin.ts';
+import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { AllChatFlags } from './flags.ts';
 import { endLine } from './print.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
@@ -18,7 +18,7 @@ import { jsonLine } from '../../terminal/json-line.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { readSettings } from '../../cli/run/settings.ts';
-import { settle } from '../../cli/run/settle.ts';
+import { checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkStdoutOwner } from '../../cli/output/show-request.ts';
 
 /** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
@@ -54,7 +54,7 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const { output, force, dryRun, maxImages } = flags;
   const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
   const isKept = resumed?.file !== undefined;
-  const begun = await begin(post, plan, { flags, context, settings, isKept });
+  const begun = await checkAndConnect(post, plan, { flags, context, settings, isKept });
   if (!begun) return;
 
   const { images, session } = begun;
@@ -63,7 +63,7 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
-  await settle(turned.answer, wanted, context);
+  await checkAnswer(turned.answer, wanted, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, turned.answer.result.text);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });

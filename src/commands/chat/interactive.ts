@@ -10,7 +10,7 @@ import type { Resumed } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
-import { openSession, readTarget } from '../../cli/run/session.ts';
+import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
 interface Opening {
   context: Context;
@@ -22,7 +22,7 @@ interface Opening {
 export async function runInteractive(flags: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
   const { io, ui, signal } = context;
   await readTarget(settings, context);
-  const session = await openSession(settings, flags, context);
+  const session = await openConnection(settings, flags, context);
   context.atEnd(() => session.close());
   const history = await openHistory(await stateFolder());
   const editor = await openEditor(context, history.entries);

@@ -13,15 +13,15 @@ import type { Context } from '../../cli/context.ts';
 import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
-import type { Session } from '../../cli/run/session.ts';
-import { settle } from '../../cli/run/settle.ts';
+import type { Connection } from '../../cli/run/connection.ts';
+import { checkAnswer } from '../../cli/run/check-answer.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
   context: Context;
   settings: Settings;
   flags: AllChatFlags;
-  session: Session;
+  session: Connection;
   editor: LineEditor;
   model: string;
   /** Undefined: as the flags or the session have it; null: none. */
@@ -91,7 +91,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const timeoutMs = settings.timeoutMs.value;
   context.report.images = [];
   const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
-  await settle(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();
   const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at, redaction: context.ui });

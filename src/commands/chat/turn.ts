@@ -13,12 +13,12 @@ import { resultsMessage, type RunCall, type ToolBelt, type ToolFlags } from './t
 import type { Context } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
 import { sumUsage } from '../../cli/run/merge-answers.ts';
-import type { Session } from '../../cli/run/session.ts';
+import type { Connection } from '../../cli/run/connection.ts';
 
 /** What a turn is asked with. */
 export interface Asking {
   context: Context;
-  session: Session;
+  session: Connection;
   flags: ToolFlags;
   images: ImageOutput;
   model: string;
@@ -59,7 +59,7 @@ export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
   }
 }
 
-/** The disk is full: no further turn is paid for whose answer could not be shown (faults.md 2c). */
+/** The disk is full: no further turn is paid for whose answer could not be shown. */
 function isUnwritten({ io, report }: Context): boolean {
   return io.stdout.failure !== undefined || report.lost.failure !== undefined;
 }
@@ -94,7 +94,7 @@ function addUp(answers: readonly Answer[]): Result {
   };
 }
 
-/** A picture of the answer cannot go back to the model; its name can (wire.md 3 has no image block for an assistant). */
+/** A picture of the answer cannot go back to the model; its name can (the messages format has no image block for an assistant). */
 function assistantMessage({ content = [] }: Result, { report }: Context): BodyValue {
   if (content.length > 0) return { role: 'assistant', content: [...content] };
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');

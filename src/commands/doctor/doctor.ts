@@ -19,7 +19,7 @@ import {
 import { addFlags } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
-import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
+import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
@@ -118,7 +118,7 @@ async function* examineLive(live: Live): AsyncGenerator<Check> {
 async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key: Secret | undefined; check: Check }> {
   const { key: source, headers } = surveyed.of('text');
   try {
-    const key = await readSessionKey(source, context);
+    const key = await readConfiguredKey(source, context);
     context.ui.hide(credentialsOf({ headers }, key).map(({ secret }) => secret));
     return { key, check: { name: 'key', state: 'ok', text: `there is one (${'from' in source ? source.from : ''})` } };
   } catch (error) {

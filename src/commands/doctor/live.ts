@@ -9,7 +9,7 @@ import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Context } from '../../cli/context.ts';
 import { failedCheck, type Surveyed } from './settings.ts';
-import { openSession, type Session } from '../../cli/run/session.ts';
+import { openConnection, type Connection } from '../../cli/run/connection.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** What a live examination needs. */
@@ -55,18 +55,18 @@ export async function* examineLive(live: Live): AsyncGenerator<Check> {
 }
 
 /** One session for the three: use `text` shows the key as an api-key header, `image` as bearer. */
-async function openLive({ surveyed, key, flags, context }: Live, text: SettingsSurvey): Promise<Session> {
+async function openLive({ surveyed, key, flags, context }: Live, text: SettingsSurvey): Promise<Connection> {
   const source = key === undefined ? text.key : ({ kind: 'value', secret: key, from: 'doctor' } as const);
   const settings = { ...text, key: source, model: text.model ?? { value: '', from: 'default' } };
   const messages = surveyed.of('chat').auth.value;
-  return openSession(settings, flags, context, { text: 'api-key', image: 'bearer', messages });
+  return openConnection(settings, flags, context, { text: 'api-key', image: 'bearer', messages });
 }
 
 const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 1 } };
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
 async function tryContent(
-  session: Session,
+  session: Connection,
   post: Post,
   { form, model }: { form: Form; model: string },
 ): Promise<Check> {
@@ -75,7 +75,7 @@ async function tryContent(
   return tryPost(name, async () => (await read((await session.send(post, once)).reply)).error);
 }
 
-async function tryMessages(session: Session, model: string): Promise<Check> {
+async function tryMessages(session: Connection, model: string): Promise<Check> {
   const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
   return tryPost('messages', async () => {
     const deltas = readMessage((await session.send(post, once)).reply, { store: createMemoryStore(), model });

@@ -1,16 +1,16 @@
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
 import { version } from '../../version.ts';
-import { askAll } from '../../cli/run/ask-all.ts';
+import { sendAll } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
-import { begin } from '../../cli/run/begin.ts';
+import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
 import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { settle } from '../../cli/run/settle.ts';
+import { checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
@@ -41,7 +41,7 @@ export async function runImage(
   const { post, model, prompt, inputs } = await buildImageRequest(words, flags, { context, settings, command });
   const preview = settings.preview.value;
   const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
-  const begun = await begin(post, plan, { flags, context, settings });
+  const begun = await checkAndConnect(post, plan, { flags, context, settings });
   if (!begun) {
     if (count > 1)
       await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
@@ -53,11 +53,11 @@ export async function runImage(
   const onAnswer = (answered: number): void => progress.update(waitingFor(answered, count));
   const { candidates } = flags;
   const asking = { session, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
-  const { outcomes, thrown } = await askAll(asking).finally(() => progress.stop());
+  const { outcomes, thrown } = await sendAll(asking).finally(() => progress.stop());
   context.report.result = resultOf(outcomes);
   if (thrown) throw thrown.value;
   const answer = mergeAnswers(outcomes);
-  await settle(
+  await checkAnswer(
     answer,
     { images: count * (flags.candidates ?? 1), requireComplete: flags.requireComplete === true },
     context,

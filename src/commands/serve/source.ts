@@ -21,7 +21,7 @@ import {
 } from '../../cli/run/recordings.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
-import { readSessionKey, credentialsOf, transportOptions } from '../../cli/run/session.ts';
+import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
 
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends RecordingFlags {
@@ -118,7 +118,7 @@ async function openUpstream(profile: string, flags: SourceFlags, place: SourcePl
 
 /** The key of the profile and no other. Throws GatewayError auth. */
 async function readProfileKey(profile: string, source: KeySource, context: Context): Promise<Secret> {
-  if (source.kind !== 'missing') return readSessionKey(source, context);
+  if (source.kind !== 'missing') return readConfiguredKey(source, context);
   const { GATEWAY_API_KEY: value, GATEWAY_API_KEY_FILE: file } = context.io.env;
   const passed = value ? 'GATEWAY_API_KEY' : file ? 'GATEWAY_API_KEY_FILE' : undefined;
   const why = passed === undefined ? '' : `; ${passed} does not count here`;

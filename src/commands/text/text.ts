@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Answer, readContent } from '../../client/content.ts';
 import { endOf } from '../../client/deadline.ts';
-import { begin } from '../../cli/run/begin.ts';
+import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, fileFlags, textFlags } from '../../cli/flags/format.ts';
@@ -12,7 +12,7 @@ import { startPayload } from '../../cli/output/payload.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { settle } from '../../cli/run/settle.ts';
+import { checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
 import { buildTextRequest, type TextRequestFlags } from '../../cli/request/text-request.ts';
 
@@ -49,7 +49,7 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings });
   const { output, force, dryRun, maxImages, candidates } = flags;
   const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
-  const begun = await begin(post, plan, { flags, context, settings });
+  const begun = await checkAndConnect(post, plan, { flags, context, settings });
   if (!begun) return;
 
   const { images, session } = begun;
@@ -63,7 +63,7 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   context.report.result = answer.result;
   await printText(answer, context);
   await images.save(answer.result.images, answer.result, end);
-  await settle(answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  await checkAnswer(answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, answer.result.text);
 }

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { startDeadline } from '../../../src/client/deadline.ts';
-import { askAll } from '../../../src/cli/run/ask-all.ts';
+<import { startDeadline } from '../../../src/client/deadline.ts';
+import { sendAll } from '../../../src/cli/run/send-all.ts';
 import type { ImageOutput } from '../../../src/cli/output/pictures.ts';
-import type { Session } from '../../../src/cli/run/session.ts';
+import type { Connection } from '../../../src/cli/run/connection.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { png } from '../../replies/deviation.ts';
 import { replyOf } from '../../replies/reading.ts';
-
+>
 const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
 
 /** Requests that end one way each; those of which a test does not speak are never made. */
 async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[]) {
   let sent = 0;
   let saved = 0;
-  const session: Session = {
+  const session: Connection = {
     send: async () => ({
       reply: (endings[sent++] as () => ReturnType<typeof good>)(),
       attempts: 1,
@@ -30,7 +30,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
     most: 256,
   };
   const post = { path: '/', use: 'image', body: {} } as const;
-  const asked = await askAll({
+  const asked = await sendAll({
     session,
     post,
     model: 'm',
@@ -75,7 +75,7 @@ test('goes on after a failure of one request', async () => {
 
 test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
   const order: string[] = [];
-  const session: Session = {
+  const session: Connection = {
     send: async () => (order.push('sent'), { reply: good(), attempts: 1, deadline: startDeadline(60_000) }),
     close: async () => {},
   };
@@ -86,7 +86,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
     most: 256,
   };
   const post = { path: '/', use: 'image', body: {} } as const;
-  await askAll({ session, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
+  await sendAll({ session, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
   const pair = ['sent', 'saved'];
   expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
 });

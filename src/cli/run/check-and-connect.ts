@@ -4,7 +4,7 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
 import { sendRaw } from './raw.ts';
-import { openSession, readTarget, type Session } from './session.ts';
+import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { showRequest, type StdoutFlags } from '../output/show-request.ts';
 
@@ -19,14 +19,14 @@ interface Beginning {
 /** What a command needs to send its request and to publish the pictures of the reply. */
 interface Begun {
   images: ImageOutput;
-  session: Session;
+  session: Connection;
 }
 
 /**
  * Between a command's request and its sending: the output is checked, then the key read and the connections opened.
  * Undefined where nothing is left to do: the request was shown (`--dry-run`, `--curl`), or its reply handed on (`--raw`).
  */
-export async function begin(
+export async function checkAndConnect(
   post: Post,
   plan: ImagePlan,
   { flags, context, settings, isKept = false }: Beginning,
@@ -36,7 +36,7 @@ export async function begin(
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
   const images = await planImages(plan, context);
-  const session = await openSession(settings, flags, context);
+  const session = await openConnection(settings, flags, context);
   context.atEnd(() => session.close());
   if (!flags.raw) return { images, session };
   await sendRaw(session, post, context);

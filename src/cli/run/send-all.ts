@@ -5,14 +5,14 @@ import { type Answer, readContent } from '../../client/content.ts';
 import type { Post } from '../../client/target.ts';
 import { type ErrorClass, GatewayError, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/pictures.ts';
-import type { Session } from './session.ts';
+import type { Connection } from './connection.ts';
 
 /** Requests under way at once with `--count`. */
 const atOnce = 4;
 
 /** What is asked, how often, and where the pictures go. */
 export interface Asking {
-  session: Session;
+  session: Connection;
   post: Post;
   model: string;
   images: ImageOutput;
@@ -42,7 +42,7 @@ const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
  * Makes the requests, four at a time; pictures are published in the order of the requests, each as soon as it can be.
  * After a failure that all would share no more are sent, but those under way were paid for: theirs are published.
  */
-export async function askAll(asking: Asking): Promise<Asked> {
+export async function sendAll(asking: Asking): Promise<Asked> {
   const limit = pLimit(atOnce);
   const state: State = {
     over: undefined,

@@ -17,7 +17,7 @@ import type { ConnectionFlags } from './settings.ts';
 import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
-export interface Session {
+export interface Connection {
   /** Sends one post, with retries; the deadline runs from the first on. */
   send(post: Post, extra?: Partial<Omit<CallOptions, 'onRequest' | 'onReply'>>): Promise<Answered>;
   close(): Promise<void>;
@@ -49,19 +49,19 @@ function targetOf(settings: Settings, context: Context, forms?: AuthForms): Retu
 }
 
 /**
- * Opens the connections: reads the key, or starts the local gateway for `--offline` (design.md section 3). What is odd about
+ * Opens the connections: reads the key, or starts the local gateway for `--offline`. What is odd about
  * the base URL was told before: by `readTarget`, or by doctor's own check.
  */
-export async function openSession(
+export async function openConnection(
   settings: Settings,
   flags: ConnectionFlags,
   context: Context,
   forms?: AuthForms,
-): Promise<Session> {
+): Promise<Connection> {
   const { target: known } = targetOf(settings, context, forms);
   if (flags.replay !== undefined) {
     const exchanges = await openReplaying(flags.replay, flags, context);
-    return createSession(known, { settings, flags, context, exchanges, close: async () => undefined });
+    return createConnection(known, { settings, flags, context, exchanges, close: async () => undefined });
   }
   const transport = await openConnections(await transportOptions(flags, context));
   if (settings.offline.value) {
@@ -69,20 +69,20 @@ export async function openSession(
     const { startOffline } = await import('../../gateway/offline.ts');
     const gateway = await startOffline({ headerNames: known.headerNames });
     const target = { ...known, baseUrl: gateway.url, key: gateway.key };
-    return createSession(target, { settings, flags, context, exchanges, close: () => gateway.close() });
+    return createConnection(target, { settings, flags, context, exchanges, close: () => gateway.close() });
   }
-  const key = await readSessionKey(settings.key, context);
+  const key = await readConfiguredKey(settings.key, context);
   const credentials = credentialsOf(settings, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
-  return createSession(
+  return createConnection(
     { ...known, key: key.reveal() },
     { settings, flags, context, exchanges, close: async () => undefined },
   );
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */
-export function readSessionKey(source: KeySource, context: Context): Promise<Secret> {
+export function readConfiguredKey(source: KeySource, context: Context): Promise<Secret> {
   return readKey(source, {
     readFile: (path) => readFile(resolve(context.io.cwd, path), 'utf8'),
     readStdin: () => readTextFlag('--api-key-file', '-', context),
@@ -113,7 +113,10 @@ interface Parts {
   close: () => Promise<void>;
 }
 
-async function createSession(target: Target, { settings, flags, context, exchanges, close }: Parts): Promise<Session> {
+async function createConnection(
+  target: Target,
+  { settings, flags, context, exchanges, close }: Parts,
+): Promise<Connection> {
   const exchange = exchanges.at(target.baseUrl);
   const policy = {
     retries: flags.retries ?? 2,

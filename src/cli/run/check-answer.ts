@@ -9,7 +9,7 @@ import { tellUsage } from '../output/tell.ts';
  * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in
  * the report by then.
  */
-export async function settle({ result, error }: Answer, wanted: Wanted, context: Context): Promise<void> {
+export async function checkAnswer({ result, error }: Answer, wanted: Wanted, context: Context): Promise<void> {
   await tellUsage(result.usage, context);
   for (const warning of result.warnings) await context.ui.warn(warning);
   if (error) throw error;
@@ -20,7 +20,7 @@ export async function settle({ result, error }: Answer, wanted: Wanted, context:
   await noteToolCalls(result, context);
 }
 
-/** Tool calls alone leave stdout empty; the reader is told why (design.md section 1). */
+/** Tool calls alone leave stdout empty; the reader is told why. */
 async function noteToolCalls({ text, toolCalls, images }: Result, { root, ui }: Context): Promise<void> {
   if (root.json || text !== '' || images.length > 0 || toolCalls.length === 0) return;
   await ui.note(`the model calls ${toolCalls.map((call) => call.name).join(', ')}; --json shows the input`);

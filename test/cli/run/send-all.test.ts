@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-<import { startDeadline } from '../../../src/client/deadline.ts';
+import { startDeadline } from '../../../src/client/deadline.ts';
 import { sendAll } from '../../../src/cli/run/send-all.ts';
 import type { ImageOutput } from '../../../src/cli/output/pictures.ts';
 import type { Connection } from '../../../src/cli/run/connection.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
-import { png } from '../../replies/deviation.ts';
-import { replyOf } from '../../replies/reading.ts';
->
+import { png } from '../replies/deviation.ts';
+import { replyOf } from '../replies/reading.ts';
+
 const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
 
 /** Requests that end one way each; those of which a test does not speak are never made. */

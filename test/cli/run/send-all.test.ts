@@ -6,8 +6,8 @@ import type { Connection } from '../../../src/cli/run/connection.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
 import { imageReply } from '../../helpers/with-server.ts';
-import { png } from '../replies/deviation.ts';
-import { replyOf } from '../replies/reading.ts';
+import { png } from '../../replies/deviation.ts';
+import { replyOf } from '../../replies/reading.ts';
 
 const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'image/png', data: png })))]);
 

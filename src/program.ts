@@ -32,7 +32,7 @@ function onSignal(signal: Signal): void {
   setTimeout(() => dieBy(signal), ending.patience.ms).unref();
 }
 
-/** The shell shall see a death by signal, not an exit code (faults.md 2c). */
+/** The shell shall see a death by signal, not an exit code. */
 function dieBy(signal: Signal): void {
   for (const name of Object.keys(classes)) process.removeAllListeners(name);
   process.kill(process.pid, signal);

@@ -18,7 +18,7 @@ const files: Record<string, string | Buffer> = {
 const rows = tableRows('Field');
 
 plain.each([
-  // spec.md 2.1
+  // The content format.
   'model',
   'contents',
   'contents[].role',
@@ -33,7 +33,7 @@ plain.each([
   'tools',
   'toolConfig',
   'cachedContent',
-  // spec.md 2.3
+  // The messages format.
   'messages',
   'max_tokens',
   'system',

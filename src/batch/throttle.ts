@@ -1,5 +1,6 @@
 import { usageError } from '../errors.ts';
 import type { Lock } from './lock.ts';
+import { longestTimerMs } from '../clock.ts';
 
 /** Waits so many ms; rejects with the signal's reason. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
@@ -23,8 +24,6 @@ export interface BatchGate {
   readonly waitMs: number;
 }
 
-const longestWaitMs = 2 ** 31 - 1;
-
 /** An open gate is passed thousands of times. */
 const open = Promise.resolve();
 
@@ -40,7 +39,7 @@ export function createGate({ elapsed, sleep, jobs }: GateOptions): BatchGate {
   return {
     enter: (signal) => (left() > 0 ? wait(signal) : open),
     close(waitMs) {
-      opensAt = Math.max(opensAt, elapsed() + Math.min(Math.max(0, waitMs), longestWaitMs));
+      opensAt = Math.max(opensAt, elapsed() + Math.min(Math.max(0, waitMs), longestTimerMs));
     },
     allowRetry() {
       if (tokens < 1) return false;

@@ -4,6 +4,7 @@ import type { Exchange, HttpRequest } from '../transport/types.ts';
 import { type Ended, parseLine, readLines, type RecordingLine } from './format.ts';
 import { describeRequest } from './request-key.ts';
 import { openIndex } from './recording-index.ts';
+import { longestTimerMs } from '../clock.ts';
 
 /** How recordings are played. */
 export interface ReplayOptions {
@@ -90,7 +91,7 @@ function startClock({ speed, elapsed, sleep = sleepFor }: ReplayOptions, signal:
 }
 
 async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
-  await wait(Math.min(ms, 2 ** 31 - 1), undefined, { signal }).catch((error: unknown) => {
+  await wait(Math.min(ms, longestTimerMs), undefined, { signal }).catch((error: unknown) => {
     signal.throwIfAborted();
     throw error;
   });

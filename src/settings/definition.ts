@@ -2,10 +2,11 @@ import * as v from 'valibot';
 import { isObject } from '../json.ts';
 import { messageOf } from '../errors.ts';
 import { closest } from './closest.ts';
-import { durationForm, longestTimeoutMs, parseDurationOf } from './duration.ts';
+import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import { profileNameForm, profileNameRule } from './profile.ts';
 import { authForms } from './types.ts';
+import { longestTimerMs } from '../clock.ts';
 
 /*
  * The one definition of the config file: `parseConfig` checks files by it, `config set` takes its keys from it, and the build
@@ -104,7 +105,7 @@ function timeoutReason({ input }: { input: number | string }): string {
 const timeout = v.pipe(
   v.union(
     [
-      v.pipe(v.number(), v.gtValue(0, timeoutReason), v.maxValue(longestTimeoutMs / 1000, timeoutReason)),
+      v.pipe(v.number(), v.gtValue(0, timeoutReason), v.maxValue(longestTimerMs / 1000, timeoutReason)),
       v.pipe(v.string(), v.regex(durationForm, timeoutReason)),
     ],
     'must be seconds, or a duration such as "90s"',

@@ -1,9 +1,7 @@
 import { usageError } from '../errors.ts';
+import { longestTimerMs } from '../clock.ts';
 
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
-
-/** The longest wait a timer of Node can hold, in ms: a longer one fires at once. */
-export const longestTimeoutMs = 2 ** 31 - 1;
 
 /** A duration as it is typed. Its groups are the number and the unit. */
 export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
@@ -18,7 +16,7 @@ export function parseDurationOf(name: string, text: string): number {
   const unit = (match[2] ?? 's') as keyof typeof unitMs;
   const exact = Number(match[1]) * unitMs[unit];
   if (!(exact > 0)) throw usageError(`${name} must be more than 0`, forms);
-  if (exact > longestTimeoutMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
+  if (exact > longestTimerMs) throw usageError(`${name} is too long: ${text.trim()}`, 'at most 596h');
   return Math.max(1, Math.round(exact));
 }
 

@@ -11,7 +11,8 @@ import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced,
 const imageTimeoutMs = 120_000;
 
 const defaultTimeoutMs = 600_000;
-const defaultMaxTokens = 4096;
+/** The messages format demands `max_tokens`. */
+export const defaultMaxTokens = 4096;
 
 const off: Sourced<boolean> = { value: false, from: 'default' };
 

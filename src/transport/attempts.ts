@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import { decideRetry, longestTimerMs, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
+import { longestTimerMs } from '../clock.ts';
+import { decideRetry, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
 import type { Exchange, HttpReply, HttpRequest, RetryNotice } from './types.ts';
 
 const errorBodyBytes = 1024 * 1024;

@@ -1,5 +1,4 @@
-/** Longest time a timer can take, in ms; a longer one would fire at once. */
-export const longestTimerMs = 2 ** 31 - 1;
+import { longestTimerMs } from '../clock.ts';
 
 /** What the user allows. */
 export interface RetryPolicy {

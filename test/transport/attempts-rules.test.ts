@@ -3,7 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type ErrorDetails, GatewayError } from '../../src/errors.ts';
 import { readSome, type SendOptions, sendWithRetries } from '../../src/transport/attempts.ts';
-import { defaultRetryPolicy, longestTimerMs } from '../../src/transport/retry.ts';
+import { longestTimerMs } from '../../src/clock.ts';
+import { defaultRetryPolicy } from '../../src/transport/retry.ts';
 import type { Exchange, HttpReply } from '../../src/transport/types.ts';
 import { requestTo } from './post.ts';
 

@@ -4,6 +4,7 @@ import type { MessageInline } from '../../formats/messages/types.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Body } from '../../upload.ts';
 import type { BodyFiles, BodyFlags } from './content-input.ts';
+import { defaultMaxTokens } from '../../settings/resolve.ts';
 import { applySettings } from '../flags/set.ts';
 import { parseJson, quote } from '../flags/values.ts';
 
@@ -23,9 +24,6 @@ export interface ChatParts extends BodyFiles {
   inline: readonly MessageInline[];
   messages: readonly JsonValue[] | undefined;
 }
-
-/** The wire requires max_tokens; this is the default. */
-const defaultMaxTokens = 4096;
 
 /** The body of a messages-format request: `--body` < flags < `--set`. */
 export function chatBody(flags: ChatFlags, parts: ChatParts): Body {

@@ -19,6 +19,7 @@ import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnection, type Connection } from '../../cli/run/connection.ts';
 import { readdir, readFile } from 'node:fs/promises';
+import { longestTimerMs } from '../../clock.ts';
 
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;
@@ -142,7 +143,7 @@ function runRecord({ flags, plan, shard, context }: Batch): RunRecord {
   };
 }
 
-const sleep: Sleep = async (ms, signal) => void (await wait(Math.min(ms, 2 ** 31 - 1), undefined, { signal }));
+const sleep: Sleep = async (ms, signal) => void (await wait(Math.min(ms, longestTimerMs), undefined, { signal }));
 
 /** Descriptors that a process may have, and those that it has. */
 export interface OpenFiles {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attempt, Reply } from '../types.ts';
 import type { FaultTable } from './fault.ts';
+import { longestTimerMs } from '../../clock.ts';
 
 /** A dripping reply comes in this many pieces. */
 const drips = 20;
@@ -106,8 +107,7 @@ async function drip(reply: Reply, { delay, left }: Attempt): Promise<Reply> {
 
 /** Waits until the caller leaves. */
 async function forever(signal: AbortSignal): Promise<never> {
-  // The longest wait that a timer can have: 24 days.
-  await sleep(2 ** 31 - 1, undefined, { signal });
+  await sleep(longestTimerMs, undefined, { signal });
   throw new Error('the caller stayed');
 }
 

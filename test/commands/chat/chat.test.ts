@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createPause } from '../../helpers/scripted-server.ts';
 import { canaryKey, eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 
-test('streams the answer and asks as spec.md 2.3 and 5 have it', async ({ server, cli }) => {
+test('streams the answer and asks in the messages format with its headers', async ({ server, cli }) => {
   server.reply({ headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('Hel', 'lo')) });
   expect(await cli(['chat', 'hi'])).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
   const [request] = server.requests;
@@ -34,7 +34,7 @@ test('--no-stream sends no stream field and reads one JSON reply', async ({ serv
   expect(server.requests[0]?.json()).not.toHaveProperty('stream');
 });
 
-test('the JSON document holds all fields of spec.md 2.4', async ({ server, cli }) => {
+test('the JSON document holds all fields of the message', async ({ server, cli }) => {
   server.reply({ body: eventStream(...messageEvents('Hello')) });
   const { code, stdout, stderr } = await cli(['chat', 'hi', '--json']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

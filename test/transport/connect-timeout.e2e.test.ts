@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { post, settled } from './post.ts';
 
-// The only test of this file: undici keeps the timer that it began with, which must be one that the test moves.
+// Alone in its process, as no quick test is: undici keeps the timer that it began with, which must be one that the test moves.
 test('a connection that is not made within ten seconds is given up where nothing else is said', async () => {
   onTestFinished(() => void vi.useRealTimers());
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

@@ -20,22 +20,32 @@ const headBytes = 64 * 1024;
 
 /** Looks at a folder before anything is written there. Throws GatewayError batch-locked: its journal is none of ours. */
 export async function lookInto(folder: string): Promise<FolderFacts> {
-  const names = await readdir(folder);
-  const hasJournal = names.includes(batchFiles.journal);
-  if (hasJournal && !(await isSafe(folder, batchFiles.journal)))
-    return { isBatch: false, foreign: [batchFiles.journal] };
-  const journal = hasJournal ? await beginningOf(join(folder, batchFiles.journal)) : '';
-  const end = journal.indexOf('\n');
-  if (end >= 0 && parseRecord(journal.slice(0, end))?.type !== 'run')
+  const head = await headOfJournal(folder);
+  if (head === undefined) return { isBatch: false, foreign: [batchFiles.journal] };
+  const end = head.indexOf('\n');
+  if (end >= 0 && parseRecord(head.slice(0, end))?.type !== 'run')
     throw notAJournal(join(folder, batchFiles.journal), 1);
   const isBatch = end >= 0;
   const foreign: string[] = [];
-  for (const name of names) {
-    const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, journal);
+  for (const name of await readdir(folder)) {
+    const isOwn = isBatch ? await isSafe(folder, name) : await isLeftOver(folder, name, head);
     if (!isOwn) foreign.push(name);
   }
-  return { isBatch, foreign };
+  if (isBatch || foreign.length === 0 || (await headOfJournal(folder)) === head) return { isBatch, foreign };
+  // Another run began to write meanwhile.
+  return lookInto(folder);
 }
+
+/** Empty where there is none yet; undefined where it is a link or a device. */
+async function headOfJournal(folder: string): Promise<string | undefined> {
+  const path = join(folder, batchFiles.journal);
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats === undefined) return '';
+  return stats.isFile() ? beginningOf(path) : undefined;
+}
+
+/** How the record of a run begins. */
+const recordStart = '{"type":"run",';
 
 const { journal, results } = batchFiles;
 const cutOrAppended = new Set<string>([journal, results, quarantineFile(journal), quarantineFile(results)]);
@@ -47,12 +57,12 @@ async function isSafe(folder: string, name: string): Promise<boolean> {
 }
 
 /** What a run leaves that was killed before it wrote anything down. */
-async function isLeftOver(folder: string, name: string, journal: string): Promise<boolean> {
-  const { images, results, lock } = batchFiles;
+async function isLeftOver(folder: string, name: string, head: string): Promise<boolean> {
+  const { images, lock } = batchFiles;
   if (harmless.has(name) || isPartName(name) || name === lock || name.startsWith(`${lock}.`)) return true;
+  if (name === journal) return head.startsWith(recordStart) || recordStart.startsWith(head);
   const stats = await lstat(join(folder, name));
   if (name === results) return stats.isFile() && stats.size === 0;
-  if (name === batchFiles.journal) return stats.isFile() && (stats.size === 0 || journal.startsWith('{"type":"run",'));
   const isImages = name === images && stats.isDirectory();
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
 }

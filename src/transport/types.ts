@@ -1,4 +1,3 @@
-import type { GatewayError } from '../errors.ts';
 import type { Upload } from '../upload.ts';
 
 /** A body cut where uploads stand: bytes go out as they are, uploads as Base64 of their content. */
@@ -40,16 +39,6 @@ export interface ExchangeOptions {
 
 /** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
 export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promise<HttpReply>;
-
-/** Told before every wait for another attempt. */
-export interface RetryNotice {
-  /** Number of the attempt that failed, from 1. */
-  attempt: number;
-  /** How many further attempts the policy allows in all. */
-  retries: number;
-  waitMs: number;
-  error: GatewayError;
-}
 
 /** Connection settings of a transport. */
 export interface TransportOptions {

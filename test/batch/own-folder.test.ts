@@ -64,6 +64,17 @@ describe('a folder that is taken', () => {
     // A lock without a name may be somebody's: it is not taken for a foreign file either.
     expect((await batch()).code).toBe(14);
   });
+
+  test.for(['{', '{"type":"ru', '{"type":"run","schema":'])(
+    'holds a journal whose first record was cut by a kill: %s',
+    async (head, { server, folder, batch }) => {
+      mkdirSync(join(folder.cwd, 'out'));
+      folder.write('out/journal.jsonl', head);
+      folder.jobs(...manyJobs(1));
+      expect((await batch()).code).toBe(0);
+      expect(server.bodies).toHaveLength(1);
+    },
+  );
 });
 
 test.for(['results.jsonl', 'journal.jsonl'])(

@@ -1,7 +1,7 @@
 import type { ContentInput } from '../formats/content/types.ts';
 import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
 import type { ContentTurn, Message, Tool } from './message-types.ts';
-import type { RetryNotice } from '../transport/retry.ts';
+import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 
 /** How the key is carried: `auto` is what the service says of each operation. */

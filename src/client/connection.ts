@@ -2,7 +2,8 @@ import { GatewayError } from '../errors.ts';
 import { failureOf } from '../formats/failure.ts';
 import { type Gate, sendWithRetries } from '../transport/attempts.ts';
 import type { Use } from '../transport/auth.ts';
-import type { RetryNotice, RetryPolicy } from '../transport/retry.ts';
+import type { RetryNotice } from '../transport/retry-types.ts';
+import type { RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import type { Deadline, Phase } from './deadline.ts';
 

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import { longestTimerMs } from '../clock.ts';
-import { decideRetry, type Outcome, type RetryDecision, type RetryNotice, type RetryPolicy } from './retry.ts';
+import { decideRetry, type Outcome, type RetryDecision, type RetryPolicy } from './retry.ts';
+import type { RetryNotice } from './retry-types.ts';
 import type { Exchange, HttpReply, HttpRequest } from './types.ts';
 
 const errorBodyBytes = 1024 * 1024;

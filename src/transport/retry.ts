@@ -1,5 +1,4 @@
 import { longestTimerMs } from '../clock.ts';
-import type { GatewayError } from '../errors.ts';
 
 /** What the user allows. */
 export interface RetryPolicy {
@@ -9,16 +8,6 @@ export interface RetryPolicy {
   maxWaitMs: number;
   /** Repeat only what surely was not billed (`--retry-safe-only`). */
   safeOnly: boolean;
-}
-
-/** Told before every wait for another attempt. */
-export interface RetryNotice {
-  /** Number of the attempt that failed, from 1. */
-  attempt: number;
-  /** How many further attempts the policy allows in all. */
-  retries: number;
-  waitMs: number;
-  error: GatewayError;
 }
 
 export const defaultRetryPolicy: Readonly<RetryPolicy> = { retries: 2, maxWaitMs: 60_000, safeOnly: false };

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../errors.ts';
 import { redactHeaders } from '../../settings/redact.ts';
-import type { RetryNotice } from '../../transport/retry.ts';
+import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { timeText } from '../../time-text.ts';

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
@@ -12,7 +13,8 @@ export default defineConfig({
     root: join(import.meta.dirname, '..'),
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than processors: many tests wait for a program or a clock.
+    maxWorkers: availableParallelism() + 1,
     unstubEnvs: true,
     setupFiles: ['test/helpers/setup.ts'],
     projects: [

@@ -8,8 +8,8 @@ import { offBy, unshare } from '../helpers/processes.ts';
 import type { CountingServer } from './counting-server.ts';
 import { type Child, childProgram } from './start-child.ts';
 import { type BatchFolder, test } from './with-batch.ts';
+import { isFull } from '../helpers/full.ts';
 
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 const roundsEach = 5;
 const episodes = 3;
 const jobCount = 240;

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, vi } from 'vitest';
 import { imageReply } from '../helpers/with-server.ts';
 import { manyJobs, test } from './with-batch.ts';
+import { isFull } from '../helpers/full.ts';
 
 const disk = mkdtempSync(join(tmpdir(), 'gateway-cli-small-'));
 const state = mkdtempSync(join(tmpdir(), 'gateway-cli-state-'));
 const canMount = mount('100k');
-const isAway = !canMount && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
+const isAway = !canMount && !isFull;
 if (canMount) unmount();
 
 function mount(size: string): boolean {

@@ -5,9 +5,9 @@ import { bootMark } from '../../src/files/lock/processes.ts';
 import type { CountingServer } from './counting-server.ts';
 import { childProgram } from './start-child.ts';
 import { type BatchFolder, createFolder, manyJobs, test } from './with-batch.ts';
+import { isFull } from '../helpers/full.ts';
 
 const jobCount = 12;
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 let start: Awaited<ReturnType<typeof childProgram>>;
 
 beforeAll(async () => {

@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folder, isFull, start } from '../faults/program.ts';
+import { folder, start } from '../faults/program.ts';
 import { textReply } from '../helpers/with-server.ts';
+import { isFull } from '../helpers/full.ts';
 
 /** So many jobs are sent before the run is ended: more than are kept ready in memory. */
 const sentJobs = 6000;

@@ -14,7 +14,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bin } from '../helpers/spawn.ts';
 import { imageReply, textReply } from '../helpers/with-server.ts';
-import { bash, becomes, folder, isFull, namesIn, serve, start } from './program.ts';
+import { bash, becomes, folder, namesIn, serve, start } from './program.ts';
+import { isFull } from '../helpers/full.ts';
 
 const posix = process.platform !== 'win32';
 const head = Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex');
@@ -174,7 +175,7 @@ test('SIGKILL never leaves a short file under a final name', async () => {
   const server = await serve();
   server.always({ body: imageReply({ mimeType: 'image/png', data: large.toString('base64') }) });
   const cwd = folder();
-  const kills = isFull ? 200 : 12;
+  const kills = isFull ? 200 : 4;
   let whole = 0;
   for (let kill = 0; kill < kills; kill++) {
     const before = new Set(readdirSync(cwd));

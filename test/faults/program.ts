@@ -9,9 +9,6 @@ import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-se
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
 import { canaryKey } from '../helpers/with-server.ts';
 
-/** Whether tools that the full tests demand may be missing: only in `npm test`. */
-export const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
-
 /** A server that is closed, and checked, when the test is over. */
 export async function serve(options?: Parameters<typeof startScriptedServer>[0]): Promise<ScriptedServer> {
   const server = await startScriptedServer(options);

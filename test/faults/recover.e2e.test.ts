@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, canMount, folder, isFull, namesIn, serve, smallDisk } from './program.ts';
+import { bash, canMount, folder, namesIn, serve, smallDisk } from './program.ts';
+import { isFull } from '../helpers/full.ts';
 
 const png = Buffer.concat([
   Buffer.from('89504e470d0a1a0a0000000d4948445200000010000000100806000000', 'hex'),

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createCiGuard } from '../../src/terminal/github.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
-import { bash, becomes, folder, isFull, serve, start } from './program.ts';
+import { bash, becomes, folder, serve, start } from './program.ts';
+import { isFull } from '../helpers/full.ts';
 
 const hasScript = spawnSync('script', ['--version']).status === 0;
 const everyByte = Array.from({ length: 0xa0 }, (_unused, code) => String.fromCharCode(code)).join('');

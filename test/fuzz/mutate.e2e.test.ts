@@ -9,8 +9,8 @@ import { cut, type ScriptedReply, startScriptedServer } from '../helpers/scripte
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { createDice, type Dice, mutate, pieces } from './mutations.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { isFull } from '../helpers/full.ts';
 
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 /** `GATEWAY_CLI_FUZZ_SEED=<n>` brings a run back; each mutation of it has the next number. */
 const seed = Number(process.env['GATEWAY_CLI_FUZZ_SEED'] ?? Date.now() % 2 ** 31);
 const count = Number(process.env['GATEWAY_CLI_FUZZ_COUNT'] ?? (isFull ? 10_000 : 300));

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isFull } from '../faults/program.ts';
+
 import { bareEnv, bin } from '../helpers/spawn.ts';
 import { message, turn } from './gateway-under-test.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { isFull } from '../helpers/full.ts';
 
 /** The full run: issue 5's 500 at once for 30 s. `npm test`: a small number, and nothing of the clock. */
 const load = isFull ? { parallel: 500, seconds: 30 } : { parallel: 50, seconds: 0 };

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { ownMark, type ProcessMark } from '../../src/files/lock/processes.ts';
+import { isFull } from './full.ts';
 
 /** The mark of a process beside this one, of which nobody wrote down when it began. */
 export function markOf(pid: number): ProcessMark {
@@ -18,10 +19,10 @@ export async function deadPid(): Promise<number> {
 export const unshare = ['unshare', '-pf', '--mount-proc', '--kill-child'] as const;
 
 /** Whether this machine lets us make namespaces; the full run demands it. */
-export const canUnshare = process.env['GATEWAY_CLI_TEST_FULL'] === '1' || runs([...unshare, 'true']);
+export const canUnshare = isFull || runs([...unshare, 'true']);
 
 /** Whether the clocks of programs can be set; the full run demands it. */
-export const canFakeTime = process.env['GATEWAY_CLI_TEST_FULL'] === '1' || runs(['faketime', '-f', '-5m', 'true']);
+export const canFakeTime = isFull || runs(['faketime', '-f', '-5m', 'true']);
 
 /** Starts a program whose clock is off by so much: as faketime does, which cannot start two in containers at once. */
 export function offBy(offset: string): string[] {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { removeFolder } from './scratch.ts';
 import { bareEnv } from './spawn.ts';
+import { isFull } from './full.ts';
 
 /** A real terminal, drawn by tmux, with one program in it. */
 export interface Screen {
@@ -28,7 +29,7 @@ export function hasTool(name: string): boolean {
 
 /** Tests that need a tool are skipped without it, by name; the full tests demand it. */
 export function lacks(...tools: string[]): boolean {
-  return process.env['GATEWAY_CLI_TEST_FULL'] !== '1' && !tools.every(hasTool);
+  return !isFull && !tools.every(hasTool);
 }
 
 /** Opens a terminal of 100 × 30 in a bare environment; it is gone when the test is over. */

@@ -6,11 +6,12 @@ import { promisify } from 'node:util';
 import { vi } from 'vitest';
 import { bareEnv } from './spawn.ts';
 import { scratchFolder } from './scratch.ts';
+import { isFull } from './full.ts';
 
 const runFile = promisify(execFile);
 
 /** Whether tests in a real terminal are skipped: tmux is absent, and the full run does not demand it. */
-export const withoutTmux = spawnSync('tmux', ['-V']).status !== 0 && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
+export const withoutTmux = spawnSync('tmux', ['-V']).status !== 0 && !isFull;
 
 /** A real terminal of 100 columns and 40 rows with one program in it. */
 export interface Terminal {

@@ -8,13 +8,14 @@ import { publish } from '../../src/images/publish.ts';
 import { writeSidecar } from '../../src/images/sidecar.ts';
 import { createFileStore } from '../../src/images/store.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
+import { isFull } from '../helpers/full.ts';
 
 const named = (path: string) => (at: number) => (at === 0 ? { path, given: true } : undefined);
 const base64 = Buffer.from(Buffer.alloc(900_000, 'picture').toString('base64'));
 
 const small = mkdtempSync(join(tmpdir(), 'gateway-cli-full-'));
 const isMounted = runs('mount', ['-t', 'tmpfs', '-o', 'size=512k', 'tmpfs', small]);
-const isAway = !isMounted && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
+const isAway = !isMounted && !isFull;
 
 function runs(command: string, args: string[]): boolean {
   try {

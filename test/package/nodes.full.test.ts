@@ -6,9 +6,9 @@ import { faultRows } from '../../src/gateway/faults/table.ts';
 import { shellWord } from '../../src/shell-word.ts';
 import { shell } from '../helpers/spawn.ts';
 import { type Installed, packAndInstall } from './installed.ts';
+import { isFull } from '../helpers/full.ts';
 
 /** Each other version comes from the npm package `node`, which ships the binary: a network, or npm's cache, is needed. */
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 

@@ -6,6 +6,7 @@ import { addressPost, createTarget } from '../../src/client/target.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { comb, halves, messageOf, printed, replyOf } from './reading.ts';
+import { isFull } from '../helpers/full.ts';
 
 const streams = recordedReplies(/\.sse$/).map(({ file, expected }) => ({
   file,
@@ -13,8 +14,7 @@ const streams = recordedReplies(/\.sse$/).map(({ file, expected }) => ({
   body: Buffer.from(recordedBody(file)),
 }));
 /** Longer streams get a seam at every offset too, but many seams at once: fewer in the full run. */
-const { long, step } =
-  process.env['GATEWAY_CLI_TEST_FULL'] === '1' ? { long: 4096, step: 251 } : { long: 1024, step: 61 };
+const { long, step } = isFull ? { long: 4096, step: 251 } : { long: 512, step: 31 };
 
 describe.skipIf(!hasRecorded)('a recorded stream reads the same however its bytes arrive', () => {
   test.each(streams.map((stream) => [stream.file, stream] as const))('%s', async (_, { body, expected }) => {

@@ -7,7 +7,7 @@ import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createUpstreamAnswerer } from '../../src/gateway/upstream.ts';
 import { openTransport } from '../../src/transport/transport.ts';
-import { isFull } from '../faults/program.ts';
+import { isFull } from '../helpers/full.ts';
 
 const folder = import.meta.dirname;
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

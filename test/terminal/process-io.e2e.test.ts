@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bundle } from '../helpers/bundle.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { isFull } from '../helpers/full.ts';
 
 const posix = process.platform !== 'win32';
-const isFull = process.env['GATEWAY_CLI_TEST_FULL'] === '1';
 const hasScript = posix && (isFull || spawnSync('script', ['--version']).status === 0);
 
 let folder: string;

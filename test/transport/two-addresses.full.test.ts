@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { isFull } from '../helpers/full.ts';
 
 const script = join(import.meta.dirname, 'two-addresses.js');
 const library = join(import.meta.dirname, '../../dist/index.js');
@@ -16,7 +17,7 @@ function inside(...command: string[]): string {
 }
 
 const canMount = spawnSync('unshare', ['-rm', 'mount', '--bind', hosts, '/etc/hosts']).status === 0;
-const isAway = !canMount && process.env['GATEWAY_CLI_TEST_FULL'] !== '1';
+const isAway = !canMount && !isFull;
 
 test.skipIf(isAway).each(['direct', 'proxy'])(
   'happy eyeballs: an address of a far host has more than a second to answer, then the next is tried: %s (needs unshare)',

@@ -65,7 +65,9 @@ describe('the faults on demand', () => {
     const retried = /-(once|twice)$/.test(name);
     const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '10s' : '2m', '--retries', retried ? '2' : '0'];
     writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
-    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...(flags?.split(' ') ?? [])];
+    // Small pictures, for they are drawn.
+    const size = command.startsWith('image') ? ['--size', '512'] : [];
+    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...size, ...(flags?.split(' ') ?? [])];
     return run([...argv, ...patience], { env: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key }, cwd });
   }
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { faultFlags } from '../../../src/commands/serve/serve.ts';
 import { createApp } from '../../../src/gateway/app.ts';
 import { faultRows } from '../../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../../src/gateway/listen.ts';
@@ -59,13 +60,20 @@ describe('the faults on demand', () => {
     },
   );
 
-  async function runFault({ name, command, flags }: Case): Promise<Ran> {
+  async function runFault({ name, command }: Case): Promise<Ran> {
     const cwd = scratchFolder();
     const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
     const retried = /-(once|twice)$/.test(name);
     const patience = ['--timeout', /-(hang|stall)$/.test(name) ? '10s' : '2m', '--retries', retried ? '2' : '0'];
     writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
-    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...(flags?.split(' ') ?? [])];
+    const argv = [
+      ...command.split(' '),
+      `hi ${command}`,
+      '-m',
+      name,
+      ...input,
+      ...(faultFlags[name]?.split(' ') ?? []),
+    ];
     return run([...argv, ...patience], { env: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key }, cwd });
   }
 });

@@ -50,11 +50,25 @@ export type Reason =
   | 'insecure'
   | 'max-tokens'
   | 'model'
+  | 'no-recording'
+  | 'no-recordings'
+  | 'no-session'
   | 'no-such-path'
+  | 'output'
+  | 'output-device'
+  | 'output-exists'
+  | 'output-folder'
+  | 'output-is-folder'
   | 'refused'
   | 'retries'
   | 'retry-time'
   | 'safety'
+  | 'session-folder'
+  | 'session-name'
+  | 'session-place'
+  | 'stdin-late'
+  | 'stdin-size'
+  | 'stdin-unreadable'
   | 'timeout'
   | 'unchecked'
   | 'untrusted';
@@ -65,7 +79,7 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Which setting would help. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `field`, which one. */
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `field`, which one; of the others, what their hint names. */
   value?: number | string | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;
@@ -129,6 +143,14 @@ export class GatewayError extends Error {
 /** A mistake in flags, input or settings, found before anything was sent (exit 2). */
 export function usageError(message: string, hint?: string, cause?: unknown): GatewayError {
   return new GatewayError('usage', message, { hint, cause, sent: 'no', retryable: false });
+}
+
+/** A mistake as `usageError` tells it, mended by a setting whose name depends on who asks. */
+export function settingError(
+  message: string,
+  { reason, value, cause }: Pick<ErrorDetails, 'reason' | 'value' | 'cause'>,
+): GatewayError {
+  return new GatewayError('usage', message, { reason, value, cause, sent: 'no', retryable: false });
 }
 
 /** The text of anything thrown. Node's AggregateError may have an empty message: then its parts speak. */

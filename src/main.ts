@@ -1,3 +1,3 @@
-import { printPrebuilt } from './terminal/prebuilt-text.ts';
+import { printPrebuilt } from './prebuilt-text.ts';
 
 if (!printPrebuilt(process.argv.slice(2))) void import('./program.ts');

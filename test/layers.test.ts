@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import ts from 'typescript';
 import { expect, test } from 'vitest';
 
 const src = join(import.meta.dirname, '../src');
@@ -25,7 +26,8 @@ const beneath = [
  * all, and so is what `open` names.
  */
 const allowed: Record<string, readonly string[]> = {
-  'main.ts': ['program.ts', 'terminal'],
+  'main.ts': ['program.ts', 'prebuilt-text.ts'],
+  'prebuilt-text.ts': [],
   'program.ts': ['cli/run.ts', 'terminal'],
   'index.ts': ['client'],
   commands: ['cli/run', 'cli/request', 'cli/output', 'cli/input', 'cli/flags', 'cli/help', ...beneath],
@@ -99,4 +101,37 @@ test.each(files.map((file) => [file] as const))('%s leaves the process to main a
   expect(
     /(?<![.\w])process\.|(?<![.\w'])console\.|from '(chalk|ora)'|import\('(chalk|ora)'\)/.exec(text)?.[0],
   ).toBeUndefined();
+});
+
+/** The texts of strings and templates, not those of comments. */
+function literalsOf(file: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node))
+      found.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, readFileSync(join(src, file), 'utf8'), ts.ScriptTarget.Latest));
+  return found;
+}
+
+/** Every flag of the program; a style sheet's `--gap` is none. */
+const flags = new Set(
+  files.filter((file) => file.startsWith('cli/')).flatMap((file) => literalsOf(file).flatMap(longFlagsIn)),
+);
+
+function longFlagsIn(text: string): string[] {
+  return text.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? [];
+}
+
+/** Settings say where a value came from (`flag --model`), and check what the flags hold. */
+const flagless = files.filter((file) => beneath.includes(layerOf(file)) && layerOf(file) !== 'settings');
+
+test.each(flagless.map((file) => [file] as const))('%s names no flag', (file) => {
+  expect(flags).toContain('--model');
+  expect(
+    literalsOf(file)
+      .flatMap(longFlagsIn)
+      .filter((word) => flags.has(word)),
+  ).toEqual([]);
 });

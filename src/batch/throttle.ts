@@ -1,4 +1,3 @@
-import { usageError } from '../errors.ts';
 import type { Lock } from './lock.ts';
 import { longestTimerMs } from '../clock.ts';
 
@@ -53,17 +52,6 @@ export function createGate({ elapsed, sleep, jobs }: GateOptions): BatchGate {
       return left();
     },
   };
-}
-
-const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
-
-/** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */
-export function parseRate(word: string): number {
-  const match = /^(\d{1,9}(?:\.\d{1,6})?)\/(s|m|min|h)$/.exec(word.trim());
-  const count = Number(match?.[1]);
-  const unitMs = units[match?.[2] ?? ''];
-  if (unitMs !== undefined && count > 0) return unitMs / count;
-  throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
 }
 
 /** Waits for the turn of one request; rejects with the signal's reason. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { usageError } from '../errors.ts';
+import { settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { removeFile } from '../files/temp-file.ts';
 import { parseObject } from '../json.ts';
@@ -47,11 +47,10 @@ export async function refuseLocked(path: string): Promise<void> {
 
 async function create(path: string, lock: string, own: string): Promise<boolean> {
   return createFile(lock, own).catch((error: unknown) => {
-    throw usageError(
-      `the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`,
-      'choose another place: --session ./talk.jsonl',
-      error,
-    );
+    throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`, {
+      reason: 'session-place',
+      cause: error,
+    });
   });
 }
 

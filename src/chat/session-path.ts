@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
-import { codeOf, usageError } from '../errors.ts';
+import { codeOf, settingError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { shellWord } from '../shell-word.ts';
@@ -31,11 +31,10 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder, 0o700);
   } catch (error) {
-    throw usageError(
-      `the folder ${JSON.stringify(folder)} cannot be made: ${writeReason(error)}`,
-      'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',
-      error,
-    );
+    throw settingError(`the folder ${JSON.stringify(folder)} cannot be made: ${writeReason(error)}`, {
+      reason: 'session-folder',
+      cause: error,
+    });
   }
 }
 
@@ -69,7 +68,7 @@ async function entryOf(folder: string, file: string): Promise<SessionEntry | und
 export async function newestSession(folder: string): Promise<SessionEntry> {
   const [newest] = await listSessions(folder);
   if (newest) return newest;
-  throw usageError('there is no session to continue', 'begin one: gateway-cli chat --session notes "hello"');
+  throw settingError('there is no session to continue', { reason: 'no-session' });
 }
 
 /** Letters, digits and `. _ -`, so that a name is one harmless segment of a path everywhere. */
@@ -89,10 +88,10 @@ export function checkSessionName(name: string): string {
     .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
     .slice(0, 100);
   const example = safeName.test(better) && !reservedByWindows.test(better) ? better : 'notes';
-  throw usageError(
-    `${JSON.stringify(name)} is no session name: letters, digits and . _ - make one`,
-    `a name: --session ${example}, or a file: --session ./${example}.jsonl`,
-  );
+  throw settingError(`${JSON.stringify(name)} is no session name: letters, digits and . _ - make one`, {
+    reason: 'session-name',
+    value: example,
+  });
 }
 
 /** Absolute path of a session: a path is used as it is, a name lives in the folder. Throws GatewayError usage. */

@@ -4,7 +4,13 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { messageOf, usageError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
-import type { ToolCommand } from './tool-command.ts';
+
+/** A local command that answers the calls of one tool. */
+export interface ToolCommand {
+  name: string;
+  /** Program and arguments; no shell sees them. */
+  argv: readonly string[];
+}
 
 /** What a call came to, as the model will read it. */
 export interface ToolOutcome {
@@ -38,7 +44,7 @@ export async function checkProgram(
       if (await isThere(path, constants.X_OK)) return;
     }
   }
-  const named = `--tool-exec ${name}: ${JSON.stringify(program)}`;
+  const named = `${name}: ${JSON.stringify(program)}`;
   if (!isPath)
     throw usageError(`${named} is no program of the PATH`, 'name one that is there, or a path to it; no shell runs it');
   const path = resolve(cwd, program);

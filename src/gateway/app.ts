@@ -10,7 +10,7 @@ import { findRoute, formatOf, type Route } from './http/route.ts';
 import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineAnswerer, type OfflineOptions } from './offline-answerer.ts';
 import { Problem, problemReply } from './problem.ts';
-import type { Answerer, Call, LogEntry, Reply, ServedHeaderNames } from './types.ts';
+import type { Answerer, Call, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 
 /** What a gateway serves, and to whom. */
 export interface AppOptions extends OfflineOptions {
@@ -24,6 +24,8 @@ export interface AppOptions extends OfflineOptions {
   hosts?: readonly string[] | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;
+  /** How replies call these options; by default as they are called here. */
+  optionNames?: OptionNames | undefined;
   log?: ((entry: LogEntry) => void) | undefined;
   /** Who answers; the offline models by default. */
   answer?: Answerer | undefined;
@@ -35,6 +37,7 @@ interface Settings extends AppOptions {
   key: string | undefined;
   headerNames: ServedHeaderNames;
   specOnly: boolean;
+  optionNames: OptionNames;
   everyPath: boolean;
   maxBody: number;
   /** What request bodies hold together: one of the largest, or many others. */
@@ -44,13 +47,14 @@ interface Settings extends AppOptions {
 }
 
 const defaultMaxBody = 128 * 2 ** 20;
+const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: both formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
-  const { everyPath = false, answer = createOfflineAnswerer(options) } = options;
+  const { everyPath = false, answer = createOfflineAnswerer(options), optionNames = ownNames } = options;
   const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
-  const settings: Settings = { ...options, ...taken, elapsed, answer };
+  const settings: Settings = { ...options, ...taken, optionNames, elapsed, answer };
   return (request, response) => void serve(request, response, settings);
 }
 
@@ -109,7 +113,7 @@ interface Arrived {
 
 async function respond(arrived: Arrived): Promise<Reply> {
   const { request, path, settings } = arrived;
-  guard(request, settings.hosts ?? []);
+  guard(request, settings.hosts ?? [], settings.optionNames);
   const route = findRoute(request.method ?? '', path, settings);
   if (route.kind === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };

@@ -121,3 +121,10 @@ export interface Attempt {
   /** Its signal aborts when the caller leaves. */
   left: { readonly signal: AbortSignal };
 }
+
+/** What whoever starts the gateway calls these options; replies say them. */
+export interface OptionNames {
+  specOnly: string;
+  headerNames: string;
+  hosts: string;
+}

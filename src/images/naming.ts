@@ -43,12 +43,11 @@ export interface PlanFacts {
   date: string;
 }
 
-/** Reads `-o`. Throws GatewayError usage: a template with an unknown placeholder, or one that is not known in time. */
+/** Reads what the user named. Throws GatewayError usage: a template with an unknown placeholder, or one that is not known in time. */
 export function planOutput(output: string | undefined, facts: PlanFacts): OutputPlan {
   const { count, isDirectory } = facts;
   const base = { mayCreateFolder: false, extension: undefined, output, count };
   if (output === undefined) return { ...base, kind: 'numbered', folder: '', stem: 'image' };
-  if (output === '' || output.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   if (isDirectory || endsWithSlash(output)) {
     const folder = isDirectory ? output : knownFolder(output, facts);
     return { ...base, kind: 'numbered', folder, stem: 'image', mayCreateFolder: endsWithSlash(output) };
@@ -118,7 +117,7 @@ function knownFolder(folder: string, facts: PlanFacts): string {
   for (const placeholder of placeholdersIn(folder)) {
     if (placeholder in knownValues(facts)) continue;
     throw usageError(
-      `-o: {${placeholder}} can stand in the file's name only, not in its folder`,
+      `{${placeholder}} can stand in the file's name only, not in its folder`,
       'a folder may hold {slug}, {model} and {date}',
     );
   }
@@ -150,7 +149,7 @@ function placeholdersIn(template: string): Set<string> {
   for (const name of found) {
     if (!placeholders.includes(name)) {
       throw usageError(
-        `-o: there is no {${name}}`,
+        `there is no {${name}}`,
         `placeholders are ${placeholders.map((known) => `{${known}}`).join(' ')}`,
       );
     }

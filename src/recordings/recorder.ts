@@ -70,7 +70,7 @@ async function openFolder(folder: string): Promise<string[]> {
     return names;
   } catch (error) {
     const reason = codeOf(error) === 'EEXIST' ? 'it is no folder' : writeReason(error);
-    throw usageError(`--record '${folder}': ${reason}`, 'name a folder that can be written', error);
+    throw usageError(`'${folder}': ${reason}`, 'name a folder that can be written', error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { codeOf, usageError } from '../errors.ts';
+import { codeOf, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { describeDifferences, type Difference, differences, distance } from './difference.ts';
 import { readRecordingName, shownHash } from './file-name.ts';
@@ -64,11 +64,11 @@ async function listFiles(folder: string): Promise<ListedFile[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is no folder' };
     const reason = words[codeOf(error) ?? ''] ?? readReason(error);
-    throw usageError(`--replay '${folder}': ${reason}`, 'record into it first: --record <dir>', error);
+    throw settingError(`'${folder}': ${reason}`, { reason: 'no-recordings', cause: error });
   });
   const recordings = names.filter((name) => name.endsWith('.jsonl') && !name.startsWith('.')).toSorted();
   if (recordings.length === 0) {
-    throw usageError(`--replay '${folder}': there is no cassette in it`, 'record into it first: --record <dir>');
+    throw settingError(`'${folder}': there is no cassette in it`, { reason: 'no-recordings' });
   }
   const files = recordings.map((name) => {
     const told = readRecordingName(name);
@@ -96,10 +96,8 @@ function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
   }
   const what = `no cassette in ${folder} fits ${asked.method} ${asked.path}`;
-  if (!nearest) return usageError(what, 'record the request first: --record <dir>');
+  if (!nearest) return settingError(what, { reason: 'no-recording' });
   const lines = describeDifferences(nearest.found);
-  return usageError(
-    `${what}; the nearest is ${basename(nearest.path)}: ${lines.join('; ')}`,
-    `record it: --record <dir>`,
-  );
+  const name = basename(nearest.path);
+  return settingError(`${what}; the nearest is ${name}: ${lines.join('; ')}`, { reason: 'no-recording', value: name });
 }

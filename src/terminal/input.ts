@@ -1,8 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { usageError } from '../errors.ts';
+import { type GatewayError, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
-import type { GatewayError } from '../errors.ts';
 import type { Input, InputKind } from './io.ts';
 
 /**
@@ -52,9 +51,5 @@ function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
 }
 
 function unreadable(error: unknown): GatewayError {
-  return usageError(
-    `stdin cannot be read: ${readReason(error)}`,
-    'give the prompt as an argument, and --no-stdin',
-    error,
-  );
+  return settingError(`stdin cannot be read: ${readReason(error)}`, { reason: 'stdin-unreadable', cause: error });
 }

@@ -1,5 +1,4 @@
-import { usageError } from '../errors.ts';
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, settingError } from '../errors.ts';
 import { decodeText } from './decode-text.ts';
 import type { InputKind } from './io.ts';
 import { type After, afterOnClock, untilAborted } from './timers.ts';
@@ -20,8 +19,8 @@ export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; no
 export interface StdinTextOptions {
   /** Longest wait for the first byte, in ms; after it the producer has all the time it wants. */
   timeoutMs: number;
-  /** Tells the person who waits. */
-  note: (text: string) => void;
+  /** Called after 2 s of silence: the person who waits is told. */
+  onWait: () => void;
   /** Ends the wait; the promise rejects with its reason. */
   signal?: AbortSignal | undefined;
   maxBytes?: number;
@@ -29,7 +28,7 @@ export interface StdinTextOptions {
 }
 
 /**
- * All of stdin as text: exact but for a byte order mark. Says that it waits after 2 s of silence. Throws usage when the
+ * All of stdin as text: exact but for a byte order mark. Throws usage when the
  * first byte does not come in time, when there is more than 64 MiB, or when it is not UTF-8.
  */
 export async function readStdinText(input: AsyncIterable<Uint8Array>, options: StdinTextOptions): Promise<string> {
@@ -56,25 +55,18 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
 }
 
 function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
-  const { timeoutMs, note, signal, after = afterOnClock } = options;
+  const { timeoutMs, onWait, signal, after = afterOnClock } = options;
   return new Promise((resolve, reject) => {
-    const timers = [
-      after(noteMs, () => note('waiting for stdin (--no-stdin goes on without it)')),
-      after(timeoutMs, () => reject(tooLate(timeoutMs))),
-    ];
+    const timers = [after(noteMs, onWait), after(timeoutMs, () => reject(tooLate(timeoutMs)))];
     const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((callOff) => callOff()));
     settled.then(resolve, reject);
   });
 }
 
 function tooLate(timeoutMs: number): GatewayError {
-  const hint = 'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m';
-  return usageError(`nothing came on stdin for ${timeoutMs / 1000} s`, hint);
+  return settingError(`nothing came on stdin for ${timeoutMs / 1000} s`, { reason: 'stdin-late' });
 }
 
 function tooMuch(maxBytes: number): GatewayError {
-  return usageError(
-    `stdin holds more than ${maxBytes / mebibyte} MiB`,
-    'send less, or put it into files and use --attach',
-  );
+  return settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
 }

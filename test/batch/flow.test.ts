@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createGate, createPacer, paceRetries, parseRate } from '../../src/batch/throttle.ts';
+import { parseRate } from '../../src/cli/flags/batch.ts';
+import { createGate, createPacer, paceRetries } from '../../src/batch/throttle.ts';
 import { progressText } from '../../src/commands/batch/progress.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../src/batch/summary.ts';
 import { keyOf } from '../../src/batch/digest.ts';

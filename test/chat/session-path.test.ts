@@ -26,6 +26,6 @@ test.each([
 ])('refuses %j and offers another name', async (typed, better) => {
   await expect(sessionPath(typed, place)).rejects.toMatchObject({
     class: 'usage',
-    details: { hint: expect.stringContaining(`--session ${better},`) },
+    details: { reason: 'session-name', value: better },
   });
 });

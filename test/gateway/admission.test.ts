@@ -16,7 +16,8 @@ let named: GatewayUnderTest;
 const headerNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 beforeAll(async () => {
   gateway = await startGateway();
-  strict = await startGateway({ specOnly: true });
+  const optionNames = { specOnly: '--spec-only', headerNames: '--header-names', hosts: '--allow-host' };
+  strict = await startGateway({ specOnly: true, optionNames });
   named = await startGateway({ headerNames });
 });
 afterAll(async () => {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { faultFlags } from '../../src/commands/serve/serve.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
 import { shellWord } from '../../src/shell-word.ts';
 import { shell } from '../helpers/spawn.ts';
@@ -87,7 +88,7 @@ async function nodeOf(major: string, cwd: string): Promise<string> {
 
 /** Every fault model with one of its commands: each version begins with the next, so that together they try them all. */
 function faultRunsOf(turn: number): { name: string; exitCode: number; argv: string }[] {
-  return faultRows.map(({ name, commands, exitCode, flags = '' }, row) => {
+  return faultRows.map(({ name, commands, exitCode }, row) => {
     const command = commands[(row + turn) % commands.length] ?? '';
     const input = command === 'image edit' ? '-i dot.png' : '';
     const patience = `--timeout ${/-(hang|stall)$/.test(name) ? '4s' : '2m'}`;
@@ -96,7 +97,7 @@ function faultRunsOf(turn: number): { name: string; exitCode: number; argv: stri
     return {
       name: `${name} ${command}`,
       exitCode,
-      argv: `${command} ${prompt} -m ${name} ${input} ${flags} ${patience} ${retries}`,
+      argv: `${command} ${prompt} -m ${name} ${input} ${faultFlags[name] ?? ''} ${patience} ${retries}`,
     };
   });
 }

@@ -199,6 +199,6 @@ test('an exchange without a reply leaves nothing', async () => {
 test('refuses a folder that cannot be made, before anything is sent', async () => {
   await expect(recorderFor({ elapsed: () => 0, folder: '/dev/null/cassettes' })).rejects.toMatchObject({
     class: 'usage',
-    message: expect.stringContaining("--record '/dev/null/cassettes'"),
+    message: expect.stringContaining("'/dev/null/cassettes'"),
   });
 });

@@ -138,7 +138,7 @@ describe('a request with no cassette', () => {
 
 test('says what to do where nothing is recorded', async () => {
   const options = { speed: 1, elapsed: () => 0 };
-  const facts = { class: 'usage', details: { hint: 'record into it first: --record <dir>' } };
+  const facts = { class: 'usage', details: { reason: 'no-recordings' } };
   await expect(openReplay('/no/such/folder', options)).rejects.toMatchObject(facts);
   const { folder } = await recorderFor({ elapsed: () => 0 });
   await expect(openReplay(folder, options)).rejects.toMatchObject(facts);

@@ -34,10 +34,12 @@ const acts: Record<string, () => Promise<void>> = {
     for (let i = 0; i < 100; i++) await io.stderr.write('x'.repeat(65536));
     await io.stdout.write('done');
   },
-  echo: async () => io.stdout.write(await readStdinText(io.stdin.read(), { timeoutMs: 60000, note: () => undefined })),
+  echo: async () =>
+    io.stdout.write(await readStdinText(io.stdin.read(), { timeoutMs: 60000, onWait: () => undefined })),
   read: async () =>
-    tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 60000, note: () => undefined }))),
-  late: async () => tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 50, note: () => undefined }))),
+    tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 60000, onWait: () => undefined }))),
+  late: async () =>
+    tell(await failure(() => readStdinText(io.stdin.read(), { timeoutMs: 50, onWait: () => undefined }))),
   first: async () => {
     for await (const chunk of io.stdin.read()) {
       await tell(String(chunk));

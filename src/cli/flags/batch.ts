@@ -1,4 +1,4 @@
-import { parseRate } from '../../batch/throttle.ts';
+import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageFlags } from './format.ts';
 import { outputFlags } from './shared.ts';
@@ -45,3 +45,14 @@ export const galleryFlags = {
 export const mergeFlags = {
   output: { flags: '-o, --output <dir>', text: 'folder for all of it, new or empty', parse: notAFlag },
 } satisfies FlagTable;
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
+
+/** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */
+export function parseRate(word: string): number {
+  const match = /^(\d{1,9}(?:\.\d{1,6})?)\/(s|m|min|h)$/.exec(word.trim());
+  const count = Number(match?.[1]);
+  const unitMs = units[match?.[2] ?? ''];
+  if (unitMs !== undefined && count > 0) return unitMs / count;
+  throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
+}

@@ -1,4 +1,5 @@
 import type { GatewayError, Reason } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
 import { flagOfField } from '../flags/fields.ts';
 
 type Value = GatewayError['details']['value'];
@@ -14,11 +15,26 @@ const hints: Record<Reason, (value: Value) => string> = {
   insecure: () => 'use https://, or say --allow-http if the way there is safe',
   'max-tokens': () => 'allow more with --max-tokens <n>',
   model: () => 'check --model: the gateway does not offer it',
+  'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
+  'no-recordings': () => 'record into it first: --record <dir>',
+  'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-such-path': () => 'check --model and --base-url',
+  output: () => 'name another place with -o',
+  'output-device': () => "write the image's bytes to it: -o - > file",
+  'output-exists': () => '--force replaces it',
+  'output-folder': () => 'name another folder with -o',
+  'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
   safety: () => 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
+  'session-folder': () => 'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',
+  'session-name': (example) => `a name: --session ${example}, or a file: --session ./${example}.jsonl`,
+  'session-place': () => 'choose another place: --session ./talk.jsonl',
+  'stdin-late': () =>
+    'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m',
+  'stdin-size': () => 'send less, or put it into files and use --attach',
+  'stdin-unreadable': () => 'give the prompt as an argument, and --no-stdin',
   timeout: (minutes) => `give it more time: --timeout ${minutes}m`,
   unchecked: () => 'unset it; to trust a certificate, use --cacert <file>',
   untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',

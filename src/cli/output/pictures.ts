@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
 import type { ResultImage } from '../../client/result.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { extensionFor } from '../../images/extension.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput } from '../../images/output-check.ts';
@@ -15,6 +15,7 @@ import type { BlobStore } from '../../images/types.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context, WrittenImage } from '../context.ts';
+import { behind } from '../flags/behind.ts';
 import { showPreview } from './preview.ts';
 import { misfitError, misfitOf } from './misfit.ts';
 import { type ReplyFacts, sidecarFacts } from './sidecar-facts.ts';
@@ -66,21 +67,8 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
   if (toStdout) checkStdout(wanted, context.io);
   const { cwd } = context.io;
   const name = toStdout ? undefined : wanted.output;
-  const plan = planOutput(name, {
-    isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
-    count: wanted.count ?? 1,
-    prompt: wanted.prompt ?? '',
-    model: wanted.model,
-    date: localDate(new Date(context.io.now())),
-  });
-  // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
-  if (!toStdout && !(wanted.besideText && name === undefined))
-    await checkOutput(plan, {
-      cwd,
-      force: wanted.force === true,
-      sidecar: wanted.sidecar,
-      dryRun: wanted.dryRun,
-    });
+  if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
+  const plan = await checkedPlan(name, wanted, context).catch(behind('-o: '));
   const most = wanted.maxImages ?? mostImages;
   const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
   return {
@@ -103,6 +91,25 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
       return wanted.strict ? misfitError(saving.misfits) : undefined;
     },
   };
+}
+
+/** Names the pictures, and finds out whether they can be written. Throws GatewayError usage. */
+async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: Context): Promise<OutputPlan> {
+  const { cwd } = io;
+  const plan = planOutput(name, {
+    isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
+    count: wanted.count ?? 1,
+    prompt: wanted.prompt ?? '',
+    model: wanted.model,
+    date: localDate(new Date(io.now())),
+  });
+  // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
+  const mayFail = wanted.besideText === true && name === undefined;
+  if (wanted.output !== '-' && !mayFail) {
+    const { force = false, sidecar, dryRun } = wanted;
+    await checkOutput(plan, { cwd, force, sidecar, dryRun });
+  }
+  return plan;
 }
 
 /** Pictures of one reply that are written, unless the user wants more. */

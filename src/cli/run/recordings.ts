@@ -6,6 +6,7 @@ import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
+import { behind } from '../flags/behind.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './connection.ts';
 
@@ -32,7 +33,7 @@ const namedModels = 5;
 /** A replay without a model: which ones the folder holds. Throws GatewayError usage where it holds no recording. */
 export async function noModelToReplay(replay: string, { io }: Context, use: Use): Promise<GatewayError> {
   const { recordedModels } = await import('../../recordings/models.ts');
-  const models = await recordedModels(resolve(io.cwd, replay));
+  const models = await recordedModels(resolve(io.cwd, replay)).catch(behind('--replay '));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
   const held = first === undefined ? '' : `the cassettes hold ${models.slice(0, namedModels).join(', ')}${more}; `;
@@ -55,7 +56,8 @@ export async function openReplaying(
   { io }: Context,
 ): Promise<Exchanges> {
   const { openReplay } = await import('../../recordings/replay.ts');
-  const at = await openReplay(resolve(io.cwd, replay), { speed: replaySpeed, elapsed: io.elapsed });
+  const options = { speed: replaySpeed, elapsed: io.elapsed };
+  const at = await openReplay(resolve(io.cwd, replay), options).catch(behind('--replay '));
   return { at, close: async () => undefined };
 }
 
@@ -74,7 +76,7 @@ export async function openRecording(
     mask: createMasker(credentials.map(({ secret }) => secret)),
     elapsed: io.elapsed,
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
-  });
+  }).catch(behind('--record '));
   return {
     at: (base) => recorder.record(transport.exchange, base),
     async close() {

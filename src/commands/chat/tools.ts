@@ -1,6 +1,5 @@
-import type { ToolCommand } from '../../chat/tool-command.ts';
 import { toolResult } from '../../chat/message.ts';
-import { checkProgram, runTool, type ToolOutcome } from '../../chat/tool-run.ts';
+import { checkProgram, runTool, type ToolCommand, type ToolOutcome } from '../../chat/tool-run.ts';
 import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
@@ -8,6 +7,7 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Body } from '../../upload.ts';
 import type { Context } from '../../cli/context.ts';
+import { behind } from '../../cli/flags/behind.ts';
 import type { PrintFlags } from './print.ts';
 
 /** Flags of local tools, as they were typed. */
@@ -57,7 +57,7 @@ export async function openTools(
   for (const command of commands) {
     if (byName.has(command.name)) throw usageError(`--tool-exec names ${command.name} twice`, 'one command a tool');
     if (!offered.includes(command.name)) throw notOffered(command.name, offered);
-    await checkProgram(command, { cwd: io.cwd, env: io.env });
+    await checkProgram(command, { cwd: io.cwd, env: io.env }).catch(behind('--tool-exec '));
     byName.set(command.name, command);
   }
   const confirm = flags.confirm ? (ask ?? askOnTerminal(context)) : undefined;

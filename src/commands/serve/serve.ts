@@ -50,9 +50,18 @@ export function serveCommand(command: Command): Action {
   return (context, words, flags) => runServe(words, flags as ServeFlags, context);
 }
 
+/** Flags that the exit code of a fault holds with. */
+export const faultFlags: Readonly<Record<string, string>> = {
+  'fault-hang': '--timeout 2',
+  'fault-stall': '--timeout 2',
+  'fault-max-tokens': '--require-complete',
+  'fault-fewer-images': '--candidates 2',
+};
+
 function faultTable(): [string, string][] {
-  return faultRows.map(({ name, description, commands, exitCode, flags }) => {
+  return faultRows.map(({ name, description, commands, exitCode }) => {
     const whose = commands.length === everyCommand.length ? '' : ` of ${commands.join(', ')}`;
+    const flags = faultFlags[name];
     const how = flags === undefined ? '' : ` with ${flags}`;
     return [name, `${description} (exit ${exitCode}${whose}${how})`];
   });
@@ -73,6 +82,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     key,
     headerNames,
     specOnly: flags.specOnly,
+    optionNames: { specOnly: '--spec-only', headerNames: '--header-names', hosts: '--allow-host' },
     everyPath: source !== undefined,
     pace: flags.pace,
     faultDelay: flags.faultDelay,

@@ -31,13 +31,11 @@ export const connectionFaults: FaultTable = {
   'fault-hang': {
     description: 'never answers',
     exitCode: 8,
-    flags: '--timeout 2',
     before: ({ left }) => forever(left.signal),
   },
   'fault-stall': {
     description: 'sends half of the body, then nothing more',
     exitCode: 11,
-    flags: '--timeout 2',
     reply: async (reply, { left }) => {
       const { body, ...head } = await half(reply);
       return { ...head, body: thenNothing(body, left.signal) };

@@ -11,8 +11,6 @@ export interface FaultRow {
   commands: readonly ('text' | 'image gen' | 'image edit' | 'chat')[];
   /** How these commands end. */
   exitCode: number;
-  /** Flags that the exit code holds with. */
-  flags?: string;
 }
 
 /** A model that goes wrong at one or more steps on the way to its reply. */

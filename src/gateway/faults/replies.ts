@@ -42,7 +42,6 @@ export const replyFaults: FaultTable = {
     description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens (exit 0 without the flag)',
     commands: ['text', 'chat'],
     exitCode: 11,
-    flags: '--require-complete',
     content: (reply) => mapCandidates(reply, (candidate) => ({ ...candidate, finishReason: 'MAX_TOKENS' })),
     message: (message) => ({ ...message, stop_reason: 'max_tokens', stop_sequence: null }),
   },
@@ -76,7 +75,6 @@ export const replyFaults: FaultTable = {
     description: 'one picture less than asked for',
     commands: ['image gen'],
     exitCode: 11,
-    flags: '--candidates 2',
     content: (reply) => ({
       ...reply,
       candidates: listAt(reply, 'candidates').slice(0, Math.max(1, listAt(reply, 'candidates').length - 1)),

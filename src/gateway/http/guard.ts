@@ -1,18 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../problem.ts';
+import type { OptionNames } from '../types.ts';
 
 /**
  * Refuses what a web page could make a browser send here: a foreign or missing Host (DNS rebinding), a
  * foreign Origin, a request from another site. `hosts` are allowed beside the loopback names: as `name` at every port, as
  * `name:port` there alone. Throws Problem 403.
  */
-export function guard(request: IncomingMessage, hosts: readonly string[]): void {
+export function guard(request: IncomingMessage, hosts: readonly string[], names: OptionNames): void {
   const own = ['127.0.0.1', 'localhost', '[::1]'].flatMap((host) => authorities(host, request.socket.localPort ?? 0));
   const named = headerValues(request, 'host');
   const host = named[0]?.toLowerCase() ?? '';
   const isAllowed = hosts.includes(host) || hosts.includes(host.replace(/:\d*$/, ''));
   if (named.length !== 1 || !(isAllowed || own.includes(host))) {
-    throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}, or what --allow-host allows`);
+    throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}, or what ${names.hosts} allows`);
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
   const pages = new Set([...own.map((authority) => `http://${authority}`), ...(isAllowed ? ownPages(host) : [])]);

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Problem } from '../problem.ts';
-import type { Format, KeyForm, ServedHeaderNames } from '../types.ts';
+import type { Format, KeyForm, OptionNames, ServedHeaderNames } from '../types.ts';
 
 /** What decides whether a caller is let in. */
 export interface KeyRules {
@@ -9,6 +9,7 @@ export interface KeyRules {
   key: string | undefined;
   headerNames: ServedHeaderNames;
   specOnly: boolean;
+  optionNames: OptionNames;
 }
 
 interface Shown {
@@ -42,29 +43,35 @@ export function checkKey(
 }
 
 /** The messages format requires its version header. Throws Problem 400. */
-export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOnly }: KeyRules): void {
+export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOnly, optionNames }: KeyRules): void {
   const neutral = specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader];
   const names = [headerNames.version, ...neutral, ...(specOnly ? [] : [publicVersionHeader])];
   const values = [...new Set(names)].flatMap((name) => headerText(headers, name) ?? []);
   const wanted = headerNames.version ?? vendorVersionHeader;
   if (values.length === 0) {
     const other = headerText(headers, publicVersionHeader) !== undefined;
-    throw new Problem(400, `${wanted}: header is required${other ? asOwnName(publicVersionHeader, 'version') : ''}`);
+    throw new Problem(
+      400,
+      `${wanted}: header is required${other ? asOwnName(publicVersionHeader, 'version', optionNames) : ''}`,
+    );
   }
   const fits = values.every((value) => (specOnly ? value === specVersion : /^\d{4}-\d{2}-\d{2}$/.test(value)));
   if (!fits) throw new Problem(400, `${wanted}: "${specVersion}" is the version of this format`);
 }
 
-/** What a caller showed that only `--spec-only` keeps from being taken. */
-function passedOver(headers: IncomingHttpHeaders, query: URLSearchParams, { specOnly }: KeyRules): string {
+/** What a caller showed that only `specOnly` keeps from being taken. */
+function passedOver(headers: IncomingHttpHeaders, query: URLSearchParams, { specOnly, optionNames }: KeyRules): string {
   if (!specOnly) return '';
-  if (headerText(headers, publicKeyHeader) !== undefined) return asOwnName(publicKeyHeader, 'key');
-  if (query.has('key')) return '; --spec-only refuses ?key=';
-  return bearerToken(headers.authorization) === undefined ? '' : '; --spec-only refuses Authorization: Bearer here';
+  if (headerText(headers, publicKeyHeader) !== undefined) return asOwnName(publicKeyHeader, 'key', optionNames);
+  if (query.has('key')) return `; ${optionNames.specOnly} refuses ?key=`;
+  return bearerToken(headers.authorization) === undefined
+    ? ''
+    : `; ${optionNames.specOnly} refuses Authorization: Bearer here`;
 }
 
-function asOwnName(name: string, of: 'key' | 'version'): string {
-  return `; --spec-only refuses ${name} unless it is named: --header-names ${of === 'key' ? `${name},` : `,${name}`}`;
+function asOwnName(name: string, of: 'key' | 'version', { specOnly, headerNames }: OptionNames): string {
+  const value = of === 'key' ? `${name},` : `,${name}`;
+  return `; ${specOnly} refuses ${name} unless it is named: ${headerNames} ${value}`;
 }
 
 function shownKeys(headers: IncomingHttpHeaders, query: URLSearchParams, { headerNames, specOnly }: KeyRules): Shown[] {

@@ -27,6 +27,14 @@ describe('-o', () => {
     expect(paths.map((path) => base64(ran.cwd, path))).toEqual([png, png]);
   });
 
+  test('refuses a name that is none', async ({ server, cli }) => {
+    expect(await cli(['image', 'gen', 'x', '-o', ''])).toMatchObject({
+      code: 2,
+      stderr: 'gateway-cli: usage: -o needs a name\n  for example: -o cat.png\n',
+    });
+    expect(server.requests).toEqual([]);
+  });
+
   test('takes the next free number, and replaces nothing', async ({ server, cli }) => {
     server.always({ body: imageReply(dot) });
     const { cwd } = await cli(['image', 'gen', 'x']);

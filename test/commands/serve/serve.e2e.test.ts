@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { faultFlags } from '../../../src/commands/serve/serve.ts';
 import { createApp } from '../../../src/gateway/app.ts';
 import { faultRows } from '../../../src/gateway/faults/table.ts';
 import { listen, type Listening } from '../../../src/gateway/listen.ts';
@@ -59,7 +60,7 @@ describe('the faults on demand', () => {
     },
   );
 
-  async function runFault({ name, command, flags }: Case): Promise<Ran> {
+  async function runFault({ name, command }: Case): Promise<Ran> {
     const cwd = scratchFolder();
     const input = command === 'image edit' ? ['-i', 'dot.png'] : [];
     const retried = /-(once|twice)$/.test(name);
@@ -67,7 +68,8 @@ describe('the faults on demand', () => {
     writeFileSync(join(cwd, 'dot.png'), Buffer.from(dotPng, 'base64'));
     // Small pictures, for they are drawn.
     const size = command.startsWith('image') ? ['--size', '512'] : [];
-    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...size, ...(flags?.split(' ') ?? [])];
+    const flags = faultFlags[name]?.split(' ') ?? [];
+    const argv = [...command.split(' '), `hi ${command}`, '-m', name, ...input, ...size, ...flags];
     return run([...argv, ...patience], { env: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: key }, cwd });
   }
 });

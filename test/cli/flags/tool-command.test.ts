@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseToolCommand } from '../../src/chat/tool-command.ts';
+import { parseToolCommand } from '../../../src/cli/flags/format.ts';
 
 test.each([
   ['python3 weather.py', ['python3', 'weather.py']],

@@ -4,3 +4,6 @@ import { hrtime } from 'node:process';
 export function monotonic(): number {
   return Number(hrtime.bigint()) / 1e6;
 }
+
+/** Time of a whole call, retries and waits included, where nobody says otherwise. */
+export const defaultTimeoutMs = 600_000;

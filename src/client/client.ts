@@ -82,7 +82,7 @@ async function askContent<Image extends Picture>(
   const opened = await openMedia(media);
   try {
     const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
-    const answered = await sender.send(contentPost(model, use, body), deadline, call.onRetry);
+    const answered = await sender.send(contentPost(model, use, body), { deadline, onRetry: call.onRetry });
     const answer = await readContent(answered.reply, {
       store: keeper.store,
       model,
@@ -110,7 +110,7 @@ async function* askMessages({
   const opened = await openMedia(media);
   try {
     const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
-    const answered = await sender.send(messagesPost(body), deadline, call.onRetry);
+    const answered = await sender.send(messagesPost(body), { deadline, onRetry: call.onRetry });
     const deltas = readMessage(answered.reply, {
       store: keeper.store,
       model: request.model,

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
+import { longestTimerMs } from '../transport/retry.ts';
 
 /** How far an exchange got; decides what a timeout means. */
 export type Phase = 'unsent' | 'sent' | 'reading';
@@ -16,8 +17,6 @@ export interface Deadline {
   /** Stops the clock: a batch has thousands of deadlines, and none must outlive its job. */
   end(): void;
 }
-
-const longestTimer = 2 ** 31 - 1;
 
 /** What is recommended for images: a hint that named less would be answered with a warning. */
 const leastHintMinutes = 2;
@@ -106,7 +105,7 @@ function createClock(onInTime?: (clock: Clock) => void): Clock {
     signal,
     start(ms) {
       givenMs = ms;
-      timer = setTimeout(ring, Math.min(Math.ceil(ms), longestTimer)).unref();
+      timer = setTimeout(ring, Math.min(Math.ceil(ms), longestTimerMs)).unref();
     },
     explain: (error, phase) => (timeout !== undefined && error === timeout ? timeoutError(givenMs, phase) : error),
     abort: (reason) => controller.abort(reason),

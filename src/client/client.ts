@@ -23,7 +23,7 @@ import { openStream } from './message-stream.ts';
 import { messagesPost, readMessage } from './messages.ts';
 import { ResponseError } from './response-error.ts';
 import { createSender, type Sender } from './sender.ts';
-import { doubtOf, judge } from './verdict.ts';
+import { verdictOf } from './verdict.ts';
 import { usageError } from '../errors.ts';
 import { isAspect } from '../images/aspect.ts';
 
@@ -89,7 +89,7 @@ async function askContent<Image extends Picture>(
       endOf: () => endOf(deadline),
       candidates: fields.candidates,
     });
-    return await settle(answer, { answered, keeper, started, image: use === 'image', call, deadline });
+    return await replyOf(answer, { answered, keeper, started, image: use === 'image', call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
@@ -117,7 +117,7 @@ async function* askMessages({
       endOf: () => endOf(deadline),
     });
     const answer = yield* flatten(deltas, { call, deadline });
-    return await settle(answer, { answered, keeper, started, image: false, call, deadline });
+    return await replyOf(answer, { answered, keeper, started, image: false, call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
@@ -128,7 +128,7 @@ async function* askMessages({
 /** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */
 async function* flatten(
   deltas: AsyncGenerator<StreamDelta[], Answer>,
-  { call, deadline }: Pick<Settling<never>, 'call' | 'deadline'>,
+  { call, deadline }: Pick<ReplyParts<never>, 'call' | 'deadline'>,
 ): AsyncGenerator<StreamDelta, Answer> {
   try {
     for (;;) {
@@ -144,7 +144,7 @@ async function* flatten(
   }
 }
 
-interface Settling<Image extends Picture> {
+interface ReplyParts<Image extends Picture> {
   answered: Answered;
   keeper: Keeper<Image>;
   started: number;
@@ -155,20 +155,19 @@ interface Settling<Image extends Picture> {
 }
 
 /** The reply, or the error that it means. */
-async function settle<Image extends Picture>(
+async function replyOf<Image extends Picture>(
   { result, error }: Answer,
-  { answered, keeper, started, image, call, deadline }: Settling<Image>,
+  { answered, keeper, started, image, call, deadline }: ReplyParts<Image>,
 ): Promise<Reply<Image>> {
   const kept = await keeper.keep(result, deadline.signal);
   call.signal?.throwIfAborted();
   const durationMs = Math.round(monotonic() - started);
   const reply = { ...kept, attempts: answered.attempts, durationMs };
-  const verdict =
-    error ??
-    endOf(deadline) ??
-    judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
-  if (verdict) throw new ResponseError(verdict, reply);
-  const doubt = doubtOf(result);
-  if (doubt) reply.warnings.push(doubt.message);
+  const verdict = verdictOf(
+    { result, error: error ?? endOf(deadline) },
+    { images: image ? 1 : 0, requireComplete: call.requireComplete === true },
+  );
+  if (verdict.error) throw new ResponseError(verdict.error, reply);
+  if (verdict.doubt) reply.warnings.push(verdict.doubt.message);
   return reply;
 }

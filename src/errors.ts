@@ -51,6 +51,11 @@ export type Reason =
   | 'max-tokens'
   | 'model'
   | 'no-such-path'
+  | 'output-folder'
+  | 'output-is-folder'
+  | 'output-place'
+  | 'output-special'
+  | 'output-taken'
   | 'refused'
   | 'retries'
   | 'retry-time'
@@ -65,7 +70,7 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Which setting would help. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `field`, which one. */
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `field` and `output-is-folder`, which one. */
   value?: number | string | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;

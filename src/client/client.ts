@@ -17,7 +17,7 @@ import type {
 import type { Answered } from './connection.ts';
 import { type Deadline, endOf } from './deadline.ts';
 import { type Answer, contentPost, readContent } from './content.ts';
-import { keepInFolder, keepInMemory, type Keeper } from './keep-pictures.ts';
+import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { openMedia } from './media.ts';
 import { openStream } from './message-stream.ts';
 import { messagesPost, readMessage } from './messages.ts';
@@ -41,11 +41,11 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Reply<FilePicture> | Reply> {
     const asked = { sender, use: 'image', request, call } as const;
     return call.folder === undefined
-      ? askContent(asked, keepInMemory())
-      : keepInFolder(call.folder).then((keeper) => askContent(asked, keeper));
+      ? askContent(asked, memorySink())
+      : folderSink(call.folder).then((sink) => askContent(asked, sink));
   }
   return {
-    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, keepInMemory()),
+    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, memorySink()),
     generateImages,
     async messages(request, call = {}) {
       const asking = askMessages({ sender, request, call, stream: undefined });
@@ -73,7 +73,7 @@ interface Asked<Request> {
 
 async function askContent<Image extends Picture>(
   { sender, use, request, call }: Asked<ContentRequest> & { use: 'text' | 'image' },
-  keeper: Keeper<Image>,
+  sink: PictureSink<Image>,
 ): Promise<Reply<Image>> {
   requireAspect(request.aspect);
   const started = monotonic();
@@ -84,16 +84,16 @@ async function askContent<Image extends Picture>(
     const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
     const answered = await sender.send(contentPost(model, use, body), { deadline, onRetry: call.onRetry });
     const answer = await readContent(answered.reply, {
-      store: keeper.store,
+      store: sink.store,
       model,
       endOf: () => endOf(deadline),
       candidates: fields.candidates,
     });
-    return await replyOf(answer, { answered, keeper, started, image: use === 'image', call, deadline });
+    return await replyOf(answer, { answered, sink, started, image: use === 'image', call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
-    await keeper.store.discard();
+    await sink.store.discard();
   }
 }
 
@@ -106,22 +106,22 @@ async function* askMessages({
   const started = monotonic();
   const deadline = sender.startDeadline(call);
   const { media, ...fields } = request;
-  const keeper = keepInMemory();
+  const sink = memorySink();
   const opened = await openMedia(media);
   try {
     const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
     const answered = await sender.send(messagesPost(body), { deadline, onRetry: call.onRetry });
     const deltas = readMessage(answered.reply, {
-      store: keeper.store,
+      store: sink.store,
       model: request.model,
       endOf: () => endOf(deadline),
     });
     const answer = yield* flatten(deltas, { call, deadline });
-    return await replyOf(answer, { answered, keeper, started, image: false, call, deadline });
+    return await replyOf(answer, { answered, sink, started, image: false, call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
-    await keeper.store.discard();
+    await sink.store.discard();
   }
 }
 
@@ -146,7 +146,7 @@ async function* flatten(
 
 interface ReplyParts<Image extends Picture> {
   answered: Answered;
-  keeper: Keeper<Image>;
+  sink: PictureSink<Image>;
   started: number;
   /** Whether a picture was asked for. */
   image: boolean;
@@ -157,9 +157,9 @@ interface ReplyParts<Image extends Picture> {
 /** The reply, or the error that it means. */
 async function replyOf<Image extends Picture>(
   { result, error }: Answer,
-  { answered, keeper, started, image, call, deadline }: ReplyParts<Image>,
+  { answered, sink, started, image, call, deadline }: ReplyParts<Image>,
 ): Promise<Reply<Image>> {
-  const kept = await keeper.keep(result, deadline.signal);
+  const kept = await sink.keep(result, deadline.signal);
   call.signal?.throwIfAborted();
   const durationMs = Math.round(monotonic() - started);
   const reply = { ...kept, attempts: answered.attempts, durationMs };

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { codeOf, usageError } from '../errors.ts';
+import { type Advice, codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
 import { knownExtensions } from './extension.ts';
@@ -36,6 +36,12 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
   }
 }
 
+const anotherPlace: Advice = { hint: 'name another place', reason: 'output-place' };
+
+function refused(message: string, advice: Advice, cause?: unknown): GatewayError {
+  return new GatewayError('usage', message, { ...advice, cause, sent: 'no', retryable: false });
+}
+
 /**
  * Of a file that is gone at once, and was created exclusively: not worth the 2 ms that node:crypto costs every text. It looks
  * like any other nonce, so that what a killed run leaves is cleared.
@@ -47,15 +53,14 @@ function passingName(): string {
 async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {
   const stats = await find(folder);
   if (!stats) await makeFolder(plan, folder, dryRun === true);
-  else if (!stats.isDirectory())
-    throw usageError(`-o: ${shown(plan.folder)} is no folder`, 'name another place with -o');
+  else if (!stats.isDirectory()) throw refused(`${shown(plan.folder)} is no folder`, anotherPlace);
   if (!stats && dryRun) return;
   try {
     await newFileMode(folder, passingName);
   } catch (error) {
-    throw usageError(
-      `-o: cannot write into ${shown(plan.folder || '.')}: ${writeReason(error)}`,
-      'name another folder with -o',
+    throw refused(
+      `cannot write into ${shown(plan.folder || '.')}: ${writeReason(error)}`,
+      { hint: 'name another folder', reason: 'output-folder' },
       error,
     );
   }
@@ -64,14 +69,14 @@ async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputC
 async function makeFolder({ folder, mayCreateFolder }: OutputPlan, path: string, dryRun: boolean): Promise<void> {
   const parent = await find(dirname(path));
   if (!mayCreateFolder || !parent?.isDirectory()) {
-    throw usageError(`-o: there is no folder ${shown(folder)}`, `make it first: mkdir -p ${shellWord(folder)}`);
+    throw refused(`there is no folder ${shown(folder)}`, { hint: `make it first: mkdir -p ${shellWord(folder)}` });
   }
   if (dryRun) return;
   try {
     await mkdir(path);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST')
-      throw usageError(`-o: cannot make the folder ${shown(folder)}: ${writeReason(error)}`, undefined, error);
+      throw refused(`cannot make the folder ${shown(folder)}: ${writeReason(error)}`, {}, error);
   }
 }
 
@@ -82,7 +87,7 @@ async function checkLength(plan: OutputPlan, cwd: string): Promise<void> {
   if (longest) await find(resolve(cwd, longest.path));
 }
 
-/** `-o /dev/null` and `-o fifo` name no file that could be written: refused, whatever their extension. */
+/** `/dev/null` and a FIFO are no files that could be written: refused, whatever their extension. */
 async function checkLiteral(output: string | undefined, { cwd }: OutputCheck): Promise<void> {
   if (output === undefined) return;
   const stats = await find(resolve(cwd, output));
@@ -94,14 +99,18 @@ async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Pr
     const stats = await lstat(resolve(cwd, path)).catch(ignoreMissing);
     if (!stats) continue;
     if (stats.isDirectory())
-      throw usageError(`-o: ${shown(path)} is a folder`, `to write into it: -o ${shellWord(`${path}/`)}`);
+      throw refused(`${shown(path)} is a folder`, {
+        hint: 'end it with a slash',
+        reason: 'output-is-folder',
+        value: path,
+      });
     if (!stats.isFile() && !stats.isSymbolicLink()) throw special(path);
-    if (!force) throw usageError(`-o: ${shown(path)} exists already`, '--force replaces it');
+    if (!force) throw refused(`${shown(path)} exists already`, { hint: 'name another file', reason: 'output-taken' });
   }
 }
 
-function special(path: string): Error {
-  return usageError(`-o: ${shown(path)} is a device, a pipe or a socket`, "write the image's bytes to it: -o - > file");
+function special(path: string): GatewayError {
+  return refused(`${shown(path)} is a device, a pipe or a socket`, { hint: 'name a file', reason: 'output-special' });
 }
 
 /** What is there, links followed; undefined when nothing is. Throws GatewayError usage when it cannot be known. */
@@ -115,7 +124,7 @@ async function find(path: string): Promise<Stats | undefined> {
 
 function ignoreMissing(error: unknown): undefined {
   if (codeOf(error) === 'ENOENT') return undefined;
-  throw usageError(`-o: ${writeReason(error)}`, 'name another place with -o', error);
+  throw refused(writeReason(error), anotherPlace, error);
 }
 
 function shown(path: string): string {

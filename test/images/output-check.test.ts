@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { GatewayError } from '../../src/errors.ts';
 import { planOutput } from '../../src/images/naming.ts';
+import { hintOf } from '../../src/cli/output/flag-hints.ts';
 import { checkOutput } from '../../src/images/output-check.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
@@ -74,7 +75,7 @@ test.each<[string, Case, string, string]>([
     billed: 'no',
     message: expect.stringContaining(message),
   });
-  await expect(checking).rejects.toSatisfy((error: GatewayError) => (error.details.hint ?? '').includes(hint));
+  await expect(checking).rejects.toSatisfy((error: GatewayError) => (hintOf(error) ?? '').includes(hint));
 });
 
 test('makes a folder that was named with a slash', async () => {

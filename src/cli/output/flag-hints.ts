@@ -1,4 +1,5 @@
-import type { GatewayError, Reason } from '../../errors.ts';
+import { GatewayError, type Reason } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
 import { flagOfField } from '../flags/fields.ts';
 
 type Value = GatewayError['details']['value'];
@@ -15,6 +16,11 @@ const hints: Record<Reason, (value: Value) => string> = {
   'max-tokens': () => 'allow more with --max-tokens <n>',
   model: () => 'check --model: the gateway does not offer it',
   'no-such-path': () => 'check --model and --base-url',
+  'output-folder': () => 'name another folder with -o',
+  'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
+  'output-place': () => 'name another place with -o',
+  'output-special': () => "write the image's bytes to it: -o - > file",
+  'output-taken': () => '--force replaces it',
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
@@ -44,4 +50,10 @@ export function withFlags(error: GatewayError): GatewayError {
 /** What to type next after a failure. */
 export function hintOf(error: GatewayError): string | undefined {
   return withFlags(error).details.hint;
+}
+
+/** The same failure; its message begins with the flag that it is about. */
+export function atFlag(flag: string, error: unknown): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  return new GatewayError(error.class, `${flag}: ${error.message}`, { ...error.details, cause: error.cause });
 }

@@ -7,3 +7,6 @@ export const longestTimerMs = 2 ** 31 - 1;
 export function monotonic(): number {
   return Number(hrtime.bigint()) / 1e6;
 }
+
+/** Time of a whole call, retries and waits included, where nobody says otherwise. */
+export const defaultTimeoutMs = 600_000;

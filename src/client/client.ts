@@ -17,13 +17,13 @@ import type {
 import type { Answered } from './connection.ts';
 import { type Deadline, endOf } from './deadline.ts';
 import { type Answer, contentPost, readContent } from './content.ts';
-import { keepInFolder, keepInMemory, type Keeper } from './keep-pictures.ts';
+import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { openMedia } from './media.ts';
 import { openStream } from './message-stream.ts';
 import { messagesPost, readMessage } from './messages.ts';
 import { ResponseError } from './response-error.ts';
 import { createSender, type Sender } from './sender.ts';
-import { doubtOf, judge } from './verdict.ts';
+import { verdictOf } from './verdict.ts';
 import { usageError } from '../errors.ts';
 import { isAspect } from '../images/aspect.ts';
 
@@ -41,11 +41,11 @@ export function createClient(options: ClientOptions): Client {
   ): Promise<Reply<FilePicture> | Reply> {
     const asked = { sender, use: 'image', request, call } as const;
     return call.folder === undefined
-      ? askContent(asked, keepInMemory())
-      : keepInFolder(call.folder).then((keeper) => askContent(asked, keeper));
+      ? askContent(asked, memorySink())
+      : folderSink(call.folder).then((sink) => askContent(asked, sink));
   }
   return {
-    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, keepInMemory()),
+    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, memorySink()),
     generateImages,
     async messages(request, call = {}) {
       const asking = askMessages({ sender, request, call, stream: undefined });
@@ -73,7 +73,7 @@ interface Asked<Request> {
 
 async function askContent<Image extends Picture>(
   { sender, use, request, call }: Asked<ContentRequest> & { use: 'text' | 'image' },
-  keeper: Keeper<Image>,
+  sink: PictureSink<Image>,
 ): Promise<Reply<Image>> {
   requireAspect(request.aspect);
   const started = monotonic();
@@ -82,18 +82,18 @@ async function askContent<Image extends Picture>(
   const opened = await openMedia(media);
   try {
     const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
-    const answered = await sender.send(contentPost(model, use, body), deadline, call.onRetry);
+    const answered = await sender.send(contentPost(model, use, body), { deadline, onRetry: call.onRetry });
     const answer = await readContent(answered.reply, {
-      store: keeper.store,
+      store: sink.store,
       model,
       endOf: () => endOf(deadline),
       candidates: fields.candidates,
     });
-    return await settle(answer, { answered, keeper, started, image: use === 'image', call, deadline });
+    return await replyOf(answer, { answered, sink, started, image: use === 'image', call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
-    await keeper.store.discard();
+    await sink.store.discard();
   }
 }
 
@@ -106,29 +106,29 @@ async function* askMessages({
   const started = monotonic();
   const deadline = sender.startDeadline(call);
   const { media, ...fields } = request;
-  const keeper = keepInMemory();
+  const sink = memorySink();
   const opened = await openMedia(media);
   try {
     const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
-    const answered = await sender.send(messagesPost(body), deadline, call.onRetry);
+    const answered = await sender.send(messagesPost(body), { deadline, onRetry: call.onRetry });
     const deltas = readMessage(answered.reply, {
-      store: keeper.store,
+      store: sink.store,
       model: request.model,
       endOf: () => endOf(deadline),
     });
     const answer = yield* flatten(deltas, { call, deadline });
-    return await settle(answer, { answered, keeper, started, image: false, call, deadline });
+    return await replyOf(answer, { answered, sink, started, image: false, call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
-    await keeper.store.discard();
+    await sink.store.discard();
   }
 }
 
 /** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */
 async function* flatten(
   deltas: AsyncGenerator<StreamDelta[], Answer>,
-  { call, deadline }: Pick<Settling<never>, 'call' | 'deadline'>,
+  { call, deadline }: Pick<ReplyParts<never>, 'call' | 'deadline'>,
 ): AsyncGenerator<StreamDelta, Answer> {
   try {
     for (;;) {
@@ -144,9 +144,9 @@ async function* flatten(
   }
 }
 
-interface Settling<Image extends Picture> {
+interface ReplyParts<Image extends Picture> {
   answered: Answered;
-  keeper: Keeper<Image>;
+  sink: PictureSink<Image>;
   started: number;
   /** Whether a picture was asked for. */
   image: boolean;
@@ -155,20 +155,19 @@ interface Settling<Image extends Picture> {
 }
 
 /** The reply, or the error that it means. */
-async function settle<Image extends Picture>(
+async function replyOf<Image extends Picture>(
   { result, error }: Answer,
-  { answered, keeper, started, image, call, deadline }: Settling<Image>,
+  { answered, sink, started, image, call, deadline }: ReplyParts<Image>,
 ): Promise<Reply<Image>> {
-  const kept = await keeper.keep(result, deadline.signal);
+  const kept = await sink.keep(result, deadline.signal);
   call.signal?.throwIfAborted();
   const durationMs = Math.round(monotonic() - started);
   const reply = { ...kept, attempts: answered.attempts, durationMs };
-  const verdict =
-    error ??
-    endOf(deadline) ??
-    judge(result, { images: image ? 1 : 0, requireComplete: call.requireComplete === true });
-  if (verdict) throw new ResponseError(verdict, reply);
-  const doubt = doubtOf(result);
-  if (doubt) reply.warnings.push(doubt.message);
+  const verdict = verdictOf(
+    { result, error: error ?? endOf(deadline) },
+    { images: image ? 1 : 0, requireComplete: call.requireComplete === true },
+  );
+  if (verdict.error) throw new ResponseError(verdict.error, reply);
+  if (verdict.doubt) reply.warnings.push(verdict.doubt.message);
   return reply;
 }

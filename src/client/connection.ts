@@ -7,8 +7,8 @@ import type { RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import type { Deadline, Phase } from './deadline.ts';
 
-/** What one call needs beside its body. */
-export interface CallOptions {
+/** How a post is sent. */
+export interface SendOptions {
   deadline: Deadline;
   policy: RetryPolicy;
   /** Told of every attempt, for `-v`. */
@@ -40,7 +40,7 @@ export async function openConnections(options: TransportOptions): Promise<Transp
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: CallOptions & { use: Use },
+  options: SendOptions & { use: Use },
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
   const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';

@@ -1,6 +1,7 @@
 import { extractDataUrls } from '../images/markdown.ts';
-import { mediaType } from '../images/extension.ts';
-import { sniffType } from '../images/sniff.ts';
+import { extensionFor, mediaType } from '../images/extension.ts';
+import { imageFacts, sniffType } from '../images/sniff.ts';
+import type { Picture } from './client-types.ts';
 import type { PictureStore } from './picture-store.ts';
 import type { ResultImage } from './result.ts';
 
@@ -44,4 +45,16 @@ export async function picturesInText(
 export function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
   const finals = images.filter((image) => !image.draft);
   return finals.length > 0 ? finals : images.slice(-1);
+}
+
+/** What is known of a picture by its bytes, and what is odd about them. */
+export async function describePicture({
+  blob,
+  candidate,
+  declaredType,
+}: ResultImage): Promise<{ picture: Picture; warning: string | undefined }> {
+  const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
+  const { width, height } = await imageFacts(blob.head);
+  const { bytes, sha256 } = blob;
+  return { picture: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
 }

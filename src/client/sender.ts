@@ -1,44 +1,76 @@
-import type { Transport } from '../transport/types.ts';
+import { defaultTimeoutMs } from '../clock.ts';
+import { defaultRetryPolicy, type RetryPolicy } from '../transport/retry.ts';
+import type { Exchange, Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
-import { type Answered, openConnections, sendPost } from './connection.ts';
+import { type Answered, openConnections, type SendOptions, sendPost } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { addressPost, createTarget, type Post, type Target } from './target.ts';
 
-/** Sends the posts of one client over kept connections. */
+/** Sends posts to one gateway. */
 export interface Sender {
   /** Starts the time of a call: the whole of it is bounded, not its request alone. */
-  startDeadline(call: CallOptions): Deadline;
-  send(post: Post, deadline: Deadline, onRetry: CallOptions['onRetry']): Promise<Answered>;
+  startDeadline(call: Pick<CallOptions, 'timeoutMs' | 'signal'>): Deadline;
+  send(post: Post, options: PostOptions): Promise<Answered>;
   close(): Promise<void>;
 }
 
-/** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
-export function createSender(options: ClientOptions): Sender {
-  const { baseUrl, env = {}, ca, clientCert, clientKey, timeoutMs = 600_000 } = options;
-  const known = createTarget({
+/** What one post has of its own; what it leaves out of the policy is as for all, and so is `onRetry`. */
+export interface PostOptions extends Pick<SendOptions, 'deadline' | 'onRetry' | 'onSent' | 'onFailedBody' | 'gate'> {
+  policy?: Partial<RetryPolicy> | undefined;
+}
+
+/** Exchanges below a base URL, and their end. */
+export interface Exchanges {
+  at(base: URL): Exchange;
+  close(): Promise<void>;
+}
+
+/** What the commands give a sender, and the library does not offer. */
+export interface SenderInternals extends Pick<SendOptions, 'onRequest' | 'onReply'> {
+  /** Recordings, or connections that are open already; without them connections are opened at the first post. */
+  exchanges?: Exchanges;
+}
+
+/** The gateway of a client, its key not read yet. Throws GatewayError usage; oddities that were mended are warnings. */
+export function targetOf(options: ClientOptions): ReturnType<typeof createTarget> {
+  const { baseUrl, auth, headerNames, headers = {}, allowHttp = false } = options;
+  return createTarget({
     baseUrl: typeof baseUrl === 'string' ? baseUrl : baseUrl.href,
     key: undefined,
-    auth: authOf(options.auth),
-    headerNames: options.headerNames,
-    headers: Object.fromEntries(
-      Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
-    ),
-    allowHttp: options.allowHttp === true,
-  }).target;
+    auth: authOf(auth),
+    headerNames,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    allowHttp,
+  });
+}
+
+/** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
+export function createSender(options: ClientOptions, internals: SenderInternals = {}): Sender {
+  const { env = {}, ca, clientCert, clientKey, timeoutMs = defaultTimeoutMs } = options;
+  const { exchanges, onRequest, onReply } = internals;
+  const known = targetOf(options).target;
   let target: Promise<Target> | undefined;
-  let transport: Promise<Transport> | undefined;
-  const policy = {
-    retries: options.retries ?? 2,
-    maxWaitMs: options.retryMaxWaitMs ?? 60_000,
+  let transport: Promise<Transport> | undefined =
+    exchanges && Promise.resolve({ exchange: exchanges.at(known.baseUrl), close: () => exchanges.close() });
+  const policy: RetryPolicy = {
+    retries: options.retries ?? defaultRetryPolicy.retries,
+    maxWaitMs: options.retryMaxWaitMs ?? defaultRetryPolicy.maxWaitMs,
     safeOnly: options.retrySafeOnly === true,
   };
   return {
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
-    async send(post, deadline, onRetry = options.onRetry) {
+    async send(post, own) {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, ca, clientCert, clientKey });
       const request = addressPost(await target, post);
-      return sendPost(await transport, request, { use: post.use, deadline, policy, onRetry });
+      return sendPost(await transport, request, {
+        ...own,
+        use: post.use,
+        policy: { ...policy, ...own.policy },
+        onRetry: own.onRetry ?? options.onRetry,
+        onRequest,
+        onReply,
+      });
     },
     async close() {
       await (await transport)?.close();

@@ -13,12 +13,29 @@ export interface Wanted {
   requireComplete: boolean;
 }
 
+/** What an answer comes to: at most one of the two. */
+export interface Verdict {
+  /** It is a failure. */
+  error?: GatewayError | undefined;
+  /** It is none, and yet may not be whole. */
+  doubt?: GatewayError | undefined;
+}
+
+/** What an answer means; an error that it brings along counts before all else. */
+export function verdictOf(
+  { result, error }: { result: Result; error: GatewayError | undefined },
+  wanted: Wanted,
+): Verdict {
+  const failure = error ?? judge(result, wanted);
+  return failure === undefined ? { doubt: doubtOf(result) } : { error: failure };
+}
+
 /**
  * Whether a whole reply holds what was asked for (codes 10 and 11). Undefined: it does. A tool call alone is an answer; an
  * image request that got words only is not. Where the service stopped every candidate there is no result, where it stopped
  * some of them the result is incomplete, as with pictures that are missing.
  */
-export function judge(result: Result, wanted: Wanted): GatewayError | undefined {
+function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   const stopped = reasonsThat('stopped', result);
   if (wanted.images > 0 && result.images.length === 0) return missing('no image came', result, wanted);
   if (stopped.length > 0 && stopped.length >= result.candidates.length)
@@ -34,8 +51,7 @@ export function endedWell(result: Result): boolean {
   return reasonsOf(result).every((reason) => endingOf(reason) === 'complete');
 }
 
-/** What is to be told of an answer that is no failure and yet may not be whole. */
-export function doubtOf(result: Result): GatewayError | undefined {
+function doubtOf(result: Result): GatewayError | undefined {
   const [limit] = reasonsThat('cut', result);
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
     return incomplete(`cut: the context window of the model is full (${limit})`, {

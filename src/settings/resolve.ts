@@ -1,3 +1,4 @@
+import { defaultTimeoutMs } from '../clock.ts';
 import { type GatewayError, usageError } from '../errors.ts';
 import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
@@ -10,7 +11,6 @@ import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced,
 /** The service recommends at least so long for images. */
 const imageTimeoutMs = 120_000;
 
-const defaultTimeoutMs = 600_000;
 /** The messages format demands `max_tokens`. */
 export const defaultMaxTokens = 4096;
 

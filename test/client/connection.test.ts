@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { type CallOptions, sendPost } from '../../src/client/connection.ts';
+import { type SendOptions, sendPost } from '../../src/client/connection.ts';
 import { type Deadline, startDeadline } from '../../src/client/deadline.ts';
 import type { Exchange, HttpReply } from '../../src/transport/types.ts';
 import { requestTo } from '../transport/post.ts';
@@ -12,7 +12,7 @@ const policy = { retries: 1, maxWaitMs: 1, safeOnly: false };
 
 function send(
   exchange: Exchange,
-  { deadline, ...options }: Partial<CallOptions> & { deadline: Deadline },
+  { deadline, ...options }: Partial<SendOptions> & { deadline: Deadline },
 ): ReturnType<typeof sendPost> {
   const request = requestTo('http://gateway.test/', {}, { authorization: 'Bearer k' });
   const sending = sendPost({ exchange }, request, { deadline, policy, use: 'text', ...options });

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { emptyResult } from '../../src/client/content.ts';
-import { judge } from '../../src/client/verdict.ts';
+import type { Result } from '../../src/client/result.ts';
+import { verdictOf, type Wanted } from '../../src/client/verdict.ts';
 import { hintOf } from '../../src/cli/output/flag-hints.ts';
+import type { GatewayError } from '../../src/errors.ts';
+
+function judge(result: Result, wanted: Wanted): GatewayError | undefined {
+  return verdictOf({ result, error: undefined }, wanted).error;
+}
 
 const result = (more: object): ReturnType<typeof emptyResult> => ({ ...emptyResult('m'), complete: true, ...more });
 const call = { name: 'f', input: {} };

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hintOf } from '../../src/cli/output/flag-hints.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import { planOutput } from '../../src/images/naming.ts';
+import { hintOf } from '../../src/cli/output/flag-hints.ts';
 import { checkOutput } from '../../src/images/output-check.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 

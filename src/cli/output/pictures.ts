@@ -2,14 +2,13 @@ import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
+import { describePicture } from '../../client/pictures.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { extensionFor } from '../../images/extension.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput } from '../../images/output-check.ts';
 import { publish } from '../../images/publish.ts';
 import { writeSidecar } from '../../images/sidecar.ts';
-import { imageFacts } from '../../images/sniff.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { BlobStore } from '../../images/types.ts';
 import type { JsonObject } from '../../json.ts';
@@ -184,9 +183,9 @@ async function saveOrKeep(image: ResultImage, reply: ReplyFacts, saving: Saving)
 
 async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
   const { context, wanted, plan } = saving;
-  const { blob, candidate, declaredType } = image;
-  const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
-  const { width, height } = await imageFacts(blob.head);
+  const { blob } = image;
+  const { picture, warning } = await describePicture(image);
+  const { extension, ...facts } = picture;
   if (warning) await context.ui.warn(warning);
   const index = saving.saved++;
   const isFirst = index === 0;
@@ -199,15 +198,15 @@ async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): P
           candidateNames(plan, { index, extension, id: context.ui.clean(reply.responseId ?? '') }),
           options,
         );
-  const written: WrittenImage = { path, mimeType, width, height, bytes: blob.bytes, sha256: blob.sha256, candidate };
+  const written: WrittenImage = { path, ...facts };
   context.report.images.push(written);
   await warnOfName(path, extension, saving);
   const misfit = misfitOf(written, wanted);
   if (misfit !== undefined) saving.misfits.push(misfit);
   if (misfit !== undefined && !wanted.strict) await context.ui.warn(misfit);
   if (wanted.sidecar && path !== '-') {
-    const facts = sidecarFacts(written, reply, wanted);
-    await writeSidecar(path, { ...context.ui.clean(facts), image: facts.image }, options);
+    const sidecar = sidecarFacts(written, reply, wanted);
+    await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
   }
   if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
   await tellPath(path, saving);

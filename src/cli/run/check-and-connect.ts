@@ -19,7 +19,7 @@ interface Beginning {
 /** What a command needs to send its request and to publish the pictures of the reply. */
 interface Begun {
   images: ImageOutput;
-  session: Connection;
+  connection: Connection;
 }
 
 /**
@@ -36,10 +36,10 @@ export async function checkAndConnect(
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
   const images = await planImages(plan, context);
-  const session = await openConnection(settings, flags, context);
-  context.atEnd(() => session.close());
-  if (!flags.raw) return { images, session };
-  await sendRaw(session, post, context);
+  const connection = await openConnection(settings, flags, context);
+  context.atEnd(() => connection.close());
+  if (!flags.raw) return { images, connection };
+  await sendRaw(connection, post, context);
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Answer } from '../../client/content.ts';
 import type { Result } from '../../client/result.ts';
-import { doubtOf, judge, type Wanted } from '../../client/verdict.ts';
+import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { Context } from '../context.ts';
 import { hintOf } from '../output/flag-hints.ts';
 import { tellUsage } from '../output/tell.ts';
@@ -9,13 +9,12 @@ import { tellUsage } from '../output/tell.ts';
  * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in
  * the report by then.
  */
-export async function checkAnswer({ result, error }: Answer, wanted: Wanted, context: Context): Promise<void> {
+export async function checkAnswer(answer: Answer, wanted: Wanted, context: Context): Promise<void> {
+  const { result } = answer;
   await tellUsage(result.usage, context);
   for (const warning of result.warnings) await context.ui.warn(warning);
+  const { error, doubt } = verdictOf(answer, wanted);
   if (error) throw error;
-  const verdict = judge(result, wanted);
-  if (verdict) throw verdict;
-  const doubt = doubtOf(result);
   if (doubt) await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
   await noteToolCalls(result, context);
 }

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Answered, type CallOptions, openConnections, sendPost } from '../../client/connection.ts';
-import { type Deadline, startDeadline } from '../../client/deadline.ts';
-import { addressPost, createTarget, type Post, type Target } from '../../client/target.ts';
+import type { ClientOptions } from '../../client/client-types.ts';
+import { type Answered, openConnections } from '../../client/connection.ts';
+import type { Deadline } from '../../client/deadline.ts';
+import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
+import type { Post, Target } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { readKey } from '../../settings/key.ts';
@@ -10,7 +12,7 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { TransportOptions } from '../../transport/types.ts';
-import { type Exchanges, openRecording, openReplaying } from './recordings.ts';
+import { openRecording, openReplaying } from './recordings.ts';
 import type { Context } from '../context.ts';
 import { readTextFlag, readUserFile } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
@@ -19,33 +21,34 @@ import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
   /** Sends one post, with retries; the deadline runs from the first on. */
-  send(post: Post, extra?: Partial<Omit<CallOptions, 'onRequest' | 'onReply'>>): Promise<Answered>;
+  send(post: Post, own?: Partial<PostOptions>): Promise<Answered>;
   close(): Promise<void>;
 }
 
-/** Forms of authentication where one session serves several uses. */
+/** Forms of authentication where one connection serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
 
 /** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
 export async function readTarget(settings: Settings, context: Context, forms?: AuthForms): Promise<Target> {
-  const { target, warnings } = targetOf(settings, context, forms);
+  const { target, warnings } = targetOf(gatewayOf(settings, context, forms));
   for (const warning of warnings) await context.ui.warn(warning);
   return target;
 }
 
-function targetOf(settings: Settings, context: Context, forms?: AuthForms): ReturnType<typeof createTarget> {
-  const { auth, headerNames, headers, allowHttp } = settings;
+/** What the settings say of the gateway, in the words of the library. */
+function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): ClientOptions {
+  const { auth, headerNames, headers, allowHttp, timeoutMs } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
   context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
-  return createTarget({
+  return {
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
-    key: undefined,
     auth: { text: form, image: form, messages: form, ...forms },
     headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },
     headers: plainHeaders,
     allowHttp: allowHttp.value,
-  });
+    timeoutMs: timeoutMs.value,
+  };
 }
 
 /**
@@ -58,27 +61,63 @@ export async function openConnection(
   context: Context,
   forms?: AuthForms,
 ): Promise<Connection> {
-  const { target: known } = targetOf(settings, context, forms);
+  const gateway = gatewayOf(settings, context, forms);
+  const options: ClientOptions = {
+    ...gateway,
+    retries: flags.retries,
+    retryMaxWaitMs: flags.retryMaxTime,
+    retrySafeOnly: flags.retrySafeOnly,
+    onRetry: (notice) => tellRetry(notice, context),
+  };
+  const hidden = hiddenHeaderNames(settings);
   if (flags.replay !== undefined) {
     const exchanges = await openReplaying(flags.replay, flags, context);
-    return createConnection(known, { settings, flags, context, exchanges, close: async () => undefined });
+    return createConnection(options, { exchanges, hidden, context });
   }
   const transport = await openConnections(await transportOptions(flags, context));
   if (settings.offline.value) {
     const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
     const { startOffline } = await import('../../gateway/offline.ts');
-    const gateway = await startOffline({ headerNames: known.headerNames });
-    const target = { ...known, baseUrl: gateway.url, key: gateway.key };
-    return createConnection(target, { settings, flags, context, exchanges, close: () => gateway.close() });
+    const local = await startOffline({ headerNames: gateway.headerNames });
+    const close = (): Promise<void> => exchanges.close().then(() => local.close());
+    return createConnection(
+      { ...options, baseUrl: local.url, apiKey: local.key },
+      { exchanges: { ...exchanges, close }, hidden, context },
+    );
   }
   const key = await readConfiguredKey(settings.key, context);
   const credentials = credentialsOf(settings, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
-  return createConnection(
-    { ...known, key: key.reveal() },
-    { settings, flags, context, exchanges, close: async () => undefined },
-  );
+  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context });
+}
+
+interface Parts {
+  exchanges: Exchanges;
+  /** Names of headers whose values are not shown. */
+  hidden: ReturnType<typeof hiddenHeaderNames>;
+  context: Context;
+}
+
+/** A sender of one command, which has one deadline for all that it sends. */
+function createConnection(options: ClientOptions, { exchanges, hidden, context }: Parts): Connection {
+  const sender = createSender(options, {
+    exchanges,
+    onRequest(request) {
+      context.report.attempts++;
+      tellRequest(request, hidden, context);
+    },
+    onReply: (reply) => tellReply(reply, context),
+  });
+  let deadline: Deadline | undefined;
+  return {
+    send: (post, own = {}) =>
+      sender.send(post, {
+        ...own,
+        deadline: own.deadline ?? (deadline ??= sender.startDeadline({ signal: context.signal })),
+      }),
+    close: () => sender.close(),
+  };
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */
@@ -103,54 +142,6 @@ export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secr
     return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
   });
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
-}
-
-interface Parts {
-  settings: Settings;
-  flags: ConnectionFlags;
-  context: Context;
-  exchanges: Exchanges;
-  close: () => Promise<void>;
-}
-
-async function createConnection(
-  target: Target,
-  { settings, flags, context, exchanges, close }: Parts,
-): Promise<Connection> {
-  const exchange = exchanges.at(target.baseUrl);
-  const policy = {
-    retries: flags.retries ?? 2,
-    maxWaitMs: flags.retryMaxTime ?? 60_000,
-    safeOnly: flags.retrySafeOnly === true,
-  };
-  const hidden = hiddenHeaderNames(settings);
-  let deadline: Deadline | undefined;
-  const told: Pick<CallOptions, 'onRequest' | 'onReply' | 'onRetry'> = {
-    onRequest(request) {
-      context.report.attempts++;
-      tellRequest(request, hidden, context);
-    },
-    onReply: (reply) => tellReply(reply, context),
-    onRetry: (notice) => tellRetry(notice, context),
-  };
-  return {
-    send: (post, extra = {}) =>
-      sendPost({ exchange }, addressPost(target, post), {
-        use: post.use,
-        deadline: extra.deadline ?? (deadline ??= startDeadline(settings.timeoutMs.value, context.signal)),
-        policy: extra.policy ?? policy,
-        onRequest: told.onRequest,
-        onReply: told.onReply,
-        onRetry: extra.onRetry ?? told.onRetry,
-        onSent: extra.onSent,
-        onFailedBody: extra.onFailedBody,
-        gate: extra.gate,
-      }),
-    async close() {
-      await exchanges.close();
-      await close();
-    },
-  };
 }
 
 /** The connection's own flags; the files that they name are read. */

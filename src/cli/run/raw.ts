@@ -32,14 +32,14 @@ export function checkRaw(flags: RawFlags): void {
  * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's
  * runner reads along, the body cannot give it commands.
  */
-export async function sendRaw(session: Connection, post: Post, context: Context): Promise<void> {
+export async function sendRaw(connection: Connection, post: Post, context: Context): Promise<void> {
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
   if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: the terminal obeys what stands in the reply');
   let failedBody: Uint8Array | undefined;
   try {
-    const { reply } = await session.send(post, { onFailedBody: (body) => (failedBody = body) });
+    const { reply } = await connection.send(post, { onFailedBody: (body) => (failedBody = body) });
     // Of an attempt before it.
     failedBody = undefined;
     if (stdout.isFile) await writeAndKeep(reply.body, context);

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
+import type { Exchanges } from '../../client/sender.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { useDefaults } from '../../settings/resolve.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
-import type { Exchange, Transport } from '../../transport/types.ts';
+import type { Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { behind } from '../flags/behind.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -41,12 +42,6 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
     `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${useDefaults[use].variables.at(-1)}`,
   );
-}
-
-/** Exchanges below a base URL, and their end. */
-export interface Exchanges {
-  at(base: URL): Exchange;
-  close(): Promise<void>;
 }
 
 /** Answers from recordings; nothing is sent. Throws GatewayError usage when there are none. */

@@ -12,7 +12,7 @@ const atOnce = 4;
 
 /** What is asked, how often, and where the pictures go. */
 export interface Asking {
-  session: Connection;
+  connection: Connection;
   post: Post;
   model: string;
   images: ImageOutput;
@@ -72,7 +72,7 @@ interface State {
 }
 
 async function ask(
-  { session, post, model, images, lost, candidates, onAnswer }: Asking,
+  { connection, post, model, images, lost, candidates, onAnswer }: Asking,
   state: State,
   before: Promise<unknown> | undefined,
 ): Promise<Outcome> {
@@ -81,7 +81,7 @@ async function ask(
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const { reply, deadline } = await session.send(post);
+    const { reply, deadline } = await connection.send(post);
     state.endOf = () => endOf(deadline);
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
     const answer = await readContent(reply, reading);

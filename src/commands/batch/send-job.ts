@@ -5,9 +5,9 @@ import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts
 import type { Lock } from '../../batch/lock.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
-import type { CallOptions } from '../../client/connection.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
+import type { PostOptions } from '../../client/sender.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -26,12 +26,12 @@ import { checkAnswer } from '../../cli/run/check-answer.ts';
 /** What all jobs of a run are performed with. */
 export interface Performing {
   context: Context;
-  session: Connection;
+  connection: Connection;
   /** Absolute path of the folder for pictures. */
   images: string;
   /** Takes pictures that find no room there. */
   fallback: string;
-  policy: CallOptions['policy'];
+  policy: PostOptions['policy'];
   startDeadline: (ms: number) => Deadline;
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
@@ -141,14 +141,14 @@ interface Asking {
 
 async function answerJob(asking: Asking): Promise<void> {
   const { job, built, performing, context, call } = asking;
-  const { session, policy, gate, pace, lock } = performing;
+  const { connection, policy, gate, pace, lock } = performing;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(asking) : undefined;
   const store = createFileStore({ folder: performing.images, fallback: performing.fallback });
   context.atEnd(() => store.discard());
   let doubtful = false;
-  const { reply } = await session.send(built.post, {
+  const { reply } = await connection.send(built.post, {
     deadline: call.deadline,
     policy,
     gate: paceRetries(gate, pace, lock),

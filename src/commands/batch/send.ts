@@ -34,8 +34,8 @@ export async function sendJobs(
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
-  const session = await openConnection(plan.settings, flags, context, plan.forms);
-  context.atEnd(() => session.close());
+  const connection = await openConnection(plan.settings, flags, context, plan.forms);
+  context.atEnd(() => connection.close());
   await lock.confirm();
   const recorder = await openRecorder({
     folder: outdir,
@@ -51,7 +51,7 @@ export async function sendJobs(
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
   const progress = trackProgress(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
-  const performing = performingOf(batch, { session, gate, pace });
+  const performing = performingOf(batch, { connection, gate, pace });
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
@@ -102,18 +102,14 @@ async function tellDraining({ flight, context }: Performing, graceMs: number): P
 /** What all jobs are performed with. */
 function performingOf(
   { flags, context, outdir, lock }: Batch,
-  { session, gate, pace }: { session: Connection; gate: BatchGate; pace: Pacer },
+  { connection, gate, pace }: { connection: Connection; gate: BatchGate; pace: Pacer },
 ): Performing {
   return {
     context,
-    session,
+    connection,
     images: join(outdir, batchFiles.images),
     fallback: tmpdir(),
-    policy: {
-      retries: flags.retries ?? 2,
-      maxWaitMs: flags.retryMaxTime ?? longestWaitMs,
-      safeOnly: flags.retrySafeOnly === true,
-    },
+    policy: { maxWaitMs: flags.retryMaxTime ?? longestWaitMs },
     startDeadline: createDeadlines(),
     gate,
     pace,

@@ -57,10 +57,10 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const begun = await checkAndConnect(post, plan, { flags, context, settings, isKept });
   if (!begun) return;
 
-  const { images, session } = begun;
+  const { images, connection } = begun;
   const timeoutMs = settings.timeoutMs.value;
   const { signal } = context;
-  const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
+  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, timeoutMs, signal });
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
   await checkAnswer(turned.answer, wanted, context);

@@ -22,15 +22,15 @@ interface Opening {
 export async function runInteractive(flags: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
   const { io, ui, signal } = context;
   await readTarget(settings, context);
-  const session = await openConnection(settings, flags, context);
-  context.atEnd(() => session.close());
+  const connection = await openConnection(settings, flags, context);
+  context.atEnd(() => connection.close());
   const history = await openHistory(await stateFolder());
   const editor = await openEditor(context, history.entries);
   const talk: Talk = {
     context,
     settings,
     flags,
-    session,
+    connection,
     editor,
     model: settings.model.value,
     system: undefined,

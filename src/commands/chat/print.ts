@@ -1,6 +1,6 @@
 import type { Answer } from '../../client/content.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
-import { judge, type Wanted } from '../../client/verdict.ts';
+import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../../cli/context.ts';
@@ -49,9 +49,10 @@ interface Printing {
 }
 
 /** The last line of `--jsonl`: how the answer ended, and the error that this means. */
-export function endLine({ result, error }: Answer, wanted: Wanted, { redact, clean }: Redaction): object {
+export function endLine(answer: Answer, wanted: Wanted, { redact, clean }: Redaction): object {
+  const { result, error } = answer;
   const { stopReason, usage, responseId, modelVersion, toolCalls } = result;
-  const message = (error ?? judge(result, wanted))?.message;
+  const message = verdictOf(answer, wanted).error?.message;
   return clean({
     type: 'result',
     complete: result.complete && error === undefined,

@@ -21,7 +21,7 @@ export interface Talk {
   context: Context;
   settings: Settings;
   flags: AllChatFlags;
-  session: Connection;
+  connection: Connection;
   editor: LineEditor;
   model: string;
   /** Undefined: as the flags or the session have it; null: none. */
@@ -79,7 +79,7 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
 }
 
 async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Promise<void> {
-  const { context, settings, flags, session, model } = talk;
+  const { context, settings, flags, connection, model } = talk;
   const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
   const earlier = talk.system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
   const building = { context, settings: { ...settings, model: { ...settings.model, value: model } }, earlier };
@@ -90,7 +90,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const images = await planImages(plan, context);
   const timeoutMs = settings.timeoutMs.value;
   context.report.images = [];
-  const turned = await askTurn(post.body, { context, session, flags, images, model, tools, timeoutMs, signal });
+  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, timeoutMs, signal });
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();

@@ -18,7 +18,7 @@ import type { Connection } from '../../cli/run/connection.ts';
 /** What a turn is asked with. */
 export interface Asking {
   context: Context;
-  session: Connection;
+  connection: Connection;
   flags: ToolFlags;
   images: ImageOutput;
   model: string;
@@ -66,12 +66,12 @@ function isUnwritten({ io, report }: Context): boolean {
 
 async function askOnce(
   body: Body,
-  { context, session, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
+  { context, connection, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
 ): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
   const progress = context.ui.progress('waiting');
-  const { reply } = await session.send(messagesPost(body), { deadline }).finally(() => progress.stop());
+  const { reply } = await connection.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
     readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),
     flags,

@@ -35,7 +35,7 @@ interface Tried {
 export async function* examineLive(live: Live): AsyncGenerator<Check> {
   const text = live.surveyed.of('text');
   const chat = live.surveyed.of('chat');
-  const session = await openLive(live, text);
+  const connection = await openLive(live, text);
   try {
     const tried: Tried[] = [];
     if (text.model === undefined) yield skipped('content', 'models.text');
@@ -43,18 +43,18 @@ export async function* examineLive(live: Live): AsyncGenerator<Check> {
       for (const form of ['api-key', 'bearer'] as const) {
         const use = form === 'bearer' ? 'image' : 'text';
         const post = contentPost(text.model.value, use, contentBody);
-        tried.push({ form, check: await tryContent(session, post, { form, model: text.model.value }) });
+        tried.push({ form, check: await tryContent(connection, post, { form, model: text.model.value }) });
       }
       yield* verdicts(tried, live.surveyed);
     }
     if (chat.model === undefined) yield skipped('messages', 'models.chat');
-    else yield await tryMessages(session, chat.model.value);
+    else yield await tryMessages(connection, chat.model.value);
   } finally {
-    await session.close();
+    await connection.close();
   }
 }
 
-/** One session for the three: use `text` shows the key as an api-key header, `image` as bearer. */
+/** One connection for the three: use `text` shows the key as an api-key header, `image` as bearer. */
 async function openLive({ surveyed, key, flags, context }: Live, text: SettingsSurvey): Promise<Connection> {
   const source = key === undefined ? text.key : ({ kind: 'value', secret: key, from: 'doctor' } as const);
   const settings = { ...text, key: source, model: text.model ?? { value: '', from: 'default' } };
@@ -66,19 +66,19 @@ const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], gen
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
 async function tryContent(
-  session: Connection,
+  connection: Connection,
   post: Post,
   { form, model }: { form: Form; model: string },
 ): Promise<Check> {
   const name = `content, ${form}`;
   const read = (reply: HttpReply) => readContent(reply, { store: createMemoryStore(), model });
-  return tryPost(name, async () => (await read((await session.send(post, once)).reply)).error);
+  return tryPost(name, async () => (await read((await connection.send(post, once)).reply)).error);
 }
 
-async function tryMessages(session: Connection, model: string): Promise<Check> {
+async function tryMessages(connection: Connection, model: string): Promise<Check> {
   const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
   return tryPost('messages', async () => {
-    const deltas = readMessage((await session.send(post, once)).reply, { store: createMemoryStore(), model });
+    const deltas = readMessage((await connection.send(post, once)).reply, { store: createMemoryStore(), model });
     for (;;) {
       const next = await deltas.next();
       if (next.done) return next.value.error;

@@ -48,11 +48,11 @@ export async function runImage(
     return;
   }
 
-  const { images, session } = begun;
+  const { images, connection } = begun;
   const progress = context.ui.progress(waitingFor(0, count));
   const onAnswer = (answered: number): void => progress.update(waitingFor(answered, count));
   const { candidates } = flags;
-  const asking = { session, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
+  const asking = { connection, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
   const { outcomes, thrown } = await sendAll(asking).finally(() => progress.stop());
   context.report.result = resultOf(outcomes);
   if (thrown) throw thrown.value;

@@ -12,13 +12,8 @@ import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { KeySource, Use } from '../../settings/types.ts';
-import {
-  type RecordingFlags,
-  checkRecordingFlags,
-  type Exchanges,
-  openRecording,
-  openReplaying,
-} from '../../cli/run/recordings.ts';
+import type { Exchanges } from '../../client/sender.ts';
+import { type RecordingFlags, checkRecordingFlags, openRecording, openReplaying } from '../../cli/run/recordings.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
 import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';

@@ -52,11 +52,11 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   const begun = await checkAndConnect(post, plan, { flags, context, settings });
   if (!begun) return;
 
-  const { images, session } = begun;
+  const { images, connection } = begun;
   const store = await images.openStore();
   const progress = context.ui.progress('waiting');
   context.atEnd(async () => progress.stop());
-  const { reply, deadline } = await session.send(post);
+  const { reply, deadline } = await connection.send(post);
   const end = () => endOf(deadline);
   const answer = await readContent(reply, { store, model, endOf: end, candidates, mostImages: images.most });
   progress.stop();

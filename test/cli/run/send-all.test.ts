@@ -15,7 +15,7 @@ const good = () => replyOf([Buffer.from(JSON.stringify(imageReply({ mimeType: 'i
 async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[]) {
   let sent = 0;
   let saved = 0;
-  const session: Connection = {
+  const connection: Connection = {
     send: async () => ({
       reply: (endings[sent++] as () => ReturnType<typeof good>)(),
       attempts: 1,
@@ -31,7 +31,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
   };
   const post = { path: '/', use: 'image', body: {} } as const;
   const asked = await sendAll({
-    session,
+    connection,
     post,
     model: 'm',
     images,
@@ -75,7 +75,7 @@ test('goes on after a failure of one request', async () => {
 
 test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
   const order: string[] = [];
-  const session: Connection = {
+  const connection: Connection = {
     send: async () => (order.push('sent'), { reply: good(), attempts: 1, deadline: startDeadline(60_000) }),
     close: async () => {},
   };
@@ -86,7 +86,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
     most: 256,
   };
   const post = { path: '/', use: 'image', body: {} } as const;
-  await sendAll({ session, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
+  await sendAll({ connection, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
   const pair = ['sent', 'saved'];
   expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
 });

@@ -44,7 +44,7 @@ const allowed: Record<string, readonly string[]> = {
   recordings: ['files'],
   batch: ['files', 'settings'],
   chat: ['files', 'settings'],
-  client: ['formats', 'transport', 'images', 'scan'],
+  client: ['formats', 'transport', 'images', 'files', 'scan'],
   recovery: ['files', 'scan'],
   gateway: ['images'],
   images: ['files', 'scan'],

@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { messageOf, usageError } from '../errors.ts';
+import { isFolder } from '../files/make-folder.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
 import { checkOutput } from '../images/output-check.ts';
 import { publish } from '../images/publish.ts';
@@ -29,10 +29,7 @@ export function memorySink(): PictureSink<MemoryPicture> {
 /** Keeps pictures in a folder. Throws GatewayError usage where it cannot be written, before anything is sent. */
 export async function folderSink(folder: string): Promise<PictureSink<FilePicture>> {
   const path = resolve(folder);
-  const isDirectory = await stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
+  const isDirectory = await isFolder(path);
   const plan = planOutput(isDirectory ? path : join(path, '/'), {
     isDirectory,
     count: 1,

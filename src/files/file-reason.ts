@@ -7,6 +7,8 @@ const common: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
   ENFILE: 'too many files are open',
   ENOTDIR: 'a part of the path is no folder',
+  // Of Node itself, before the system is asked.
+  ERR_INVALID_ARG_VALUE: 'the name holds a NUL character',
 };
 
 const reading: Readonly<Record<string, string>> = {

@@ -21,6 +21,14 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   }
 }
 
+/** Whether a folder stands there, links followed; false where that cannot be known. */
+export async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
 async function requireFolder(path: string, error: unknown): Promise<void> {
   if (!(await stat(path)).isDirectory()) throw error;
 }

@@ -16,6 +16,7 @@ test.each([
   ['a file that is not there', '/no/such/file', 'there is no such file'],
   ['a file below a file', '/etc/passwd/x', 'a part of the path is no folder'],
   ['a name that is too long', `/${'x'.repeat(300)}`, 'the name is too long'],
+  ['a name with a NUL', 'a\0b', 'the name holds a NUL character'],
 ])('%s that cannot be read is told in words', (_, path, words) => {
   expect(readReason(thrownBy(() => readFileSync(path)))).toBe(words);
 });

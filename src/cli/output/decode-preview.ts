@@ -9,7 +9,7 @@ export function tooManyPixels({ width, height }: { width: number; height: number
   return `it has ${width}×${height} pixels, more than ${mostPixels / 2 ** 20} megapixels`;
 }
 
-/** The picture's pixels, by the decoder of the local gateway, which is guarded against hostile files; or why there are none. */
+/** The picture's pixels, or why there are none. */
 export async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
   const { decodeWithin } = await import('../../images/pixels/decode.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);

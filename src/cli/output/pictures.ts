@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
 import { describePicture } from '../../client/pictures.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
+import { isFolder } from '../../files/make-folder.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput } from '../../images/output-check.ts';
 import { publish } from '../../images/publish.ts';
@@ -156,13 +156,6 @@ interface Saving {
 function localDate(now: Date): string {
   const [month, day] = [now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, '0'));
   return `${now.getFullYear()}-${month}-${day}`;
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
 }
 
 /** A picture that cannot be written is kept for the recovery file, and the others are still saved. */

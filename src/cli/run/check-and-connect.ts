@@ -8,7 +8,7 @@ import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { showRequest, type StdoutFlags } from '../output/show-request.ts';
 
-interface Beginning {
+interface ConnectOptions {
   flags: ConnectionFlags & StdoutFlags;
   context: Context;
   settings: Settings;
@@ -17,7 +17,7 @@ interface Beginning {
 }
 
 /** What a command needs to send its request and to publish the pictures of the reply. */
-interface Begun {
+interface Connected {
   images: ImageOutput;
   connection: Connection;
 }
@@ -29,8 +29,8 @@ interface Begun {
 export async function checkAndConnect(
   post: Post,
   plan: ImagePlan,
-  { flags, context, settings, isKept = false }: Beginning,
-): Promise<Begun | undefined> {
+  { flags, context, settings, isKept = false }: ConnectOptions,
+): Promise<Connected | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (await showRequest(post, target, { flags, context, settings })) return undefined;

@@ -55,7 +55,7 @@ const allowed: Record<string, readonly string[]> = {
   formats: [],
   files: [],
 };
-const open = new Set(['clock.ts', 'errors.ts', 'json.ts', 'shell-word.ts', 'time-text.ts', 'upload.ts', 'version.ts']);
+const open = new Set(['clock.ts', 'errors.ts', 'json.ts', 'services.ts', 'shell-word.ts', 'time-text.ts', 'upload.ts', 'version.ts']);
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 

@@ -18,7 +18,7 @@ import type { ConnectionFlags } from '../../cli/run/settings.ts';
 /** What a live examination needs. */
 export interface Live {
   surveyed: Surveyed;
-  /** Absent offline, where the local gateway has its own. */
+  /** Absent: it is read as the settings say. */
   key: Secret | undefined;
   flags: ConnectionFlags;
   context: Context;

@@ -20,7 +20,9 @@ const mostCharacters = 64 * 1024 * 1024;
 /** What a part takes beside its text. */
 const partCost = 64;
 
-/** After `[DONE]` the end of the body is only good for using the connection again (deviation 24). */
+/** Of other formats: nothing follows (deviation 23). */
+const done = '[DONE]';
+/** Behind it the end of the body is only good for using the connection again (deviation 24). */
 const patienceMs = 200;
 
 /**
@@ -57,15 +59,16 @@ function cutOf(
   failure: GatewayError | undefined,
   broken: GatewayError | undefined,
 ): GatewayError | undefined {
-  if (pieces.isEnded() && (failure === undefined || isCut(failure))) return undefined;
-  if (failure !== undefined && !isCut(failure)) {
+  const hasBroken = failure !== undefined && failure.class !== 'incomplete';
+  if (pieces.isEnded() && !hasBroken) return undefined;
+  if (hasBroken) {
     if (pieces.decoded === undefined) throw failure;
-    return failure;
+    // Where pieces came, the address is right.
+    return failure.details.reason === 'address' ? badStream('an event of the stream is no JSON') : failure;
   }
   const cut = broken ?? failure;
   if (cut !== undefined) return cut;
-  if (pieces.first === undefined)
-    throw new GatewayError('bad-reply', 'the stream held no reply', { sent: 'yes', retryable: false });
+  if (pieces.first === undefined) throw badStream('the stream held no reply');
   if (pieces.decoded === undefined) decodeContentReply(pieces.first);
   return new GatewayError('incomplete', 'the stream ended without a finish reason', { sent: 'yes', retryable: false });
 }
@@ -104,15 +107,15 @@ function createPieces(reply: HttpReply): Pieces {
     decoded: undefined as ContentReply | undefined,
     first: undefined as unknown,
     deltas: [] as StreamDelta[],
-    add({ data }: ServerEvent): void {
+    add({ data, unterminated }: ServerEvent): void {
       const text = data.trim();
-      isDone ||= text === '[DONE]';
-      if (text === '' || text === '[DONE]' || text.startsWith(':')) return;
+      isDone ||= text === done;
+      if (text === '' || text === done || text.startsWith(':') || (unterminated && done.startsWith(text))) return;
       const { value, cut } = parseReply({ text, cut: undefined }, reply, 'content');
       pieces.first ??= value;
       const piece = decodeContentPieces(Array.isArray(value) ? value : [value]);
       size += piece === undefined ? 0 : sizeOf(piece);
-      if (size > mostCharacters) throw tooLong();
+      if (size > mostCharacters) throw badStream(`the answer is longer than ${mostCharacters} characters`);
       if (piece) {
         pieces.deltas.push(...told.take(piece));
         pieces.decoded = pieces.decoded ? joinContentReplies(pieces.decoded, piece) : piece;
@@ -141,7 +144,6 @@ function lengthOf(part: ContentPart): number {
   return JSON.stringify(part).length;
 }
 
-function tooLong(): GatewayError {
-  const what = `the answer is longer than ${mostCharacters} characters`;
+function badStream(what: string): GatewayError {
   return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
 }

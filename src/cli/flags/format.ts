@@ -55,7 +55,7 @@ export const textFlags = {
     values: ['application/json', 'text/plain'],
   },
   schema: inputFlags.schema,
-  stream: { flags: '--stream', text: 'print the text as it arrives, where the gateway can' },
+  stream: { flags: '--stream', text: 'print text as it arrives, if the gateway can' },
   jsonl,
 } satisfies FlagTable;
 

@@ -5,6 +5,7 @@ import type { Action } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp, setExamples, setNotes } from './help/help.ts';
+import { topics } from './help/topics.ts';
 import { hintingAtReply } from './run/reply-hint.ts';
 import { throwFound } from './run/usage-error.ts';
 import { version } from '../version.ts';
@@ -48,6 +49,7 @@ const rootExamples = [
 ];
 
 const rootNotes = [
+  `Topics: gateway-cli help <topic> explains ${topics.join(', ')}.`,
   'Codes: 0 done, 2 usage, 3 key, 4 rejected, 5 quota, 6 gateway, 7 not sent, 8 no reply, 9 bad reply, 10 nothing usable, 11 incomplete, 12 not written. They never change meaning; an unknown one is a failure.',
   'Try it without an account: add --offline to text, image or chat.',
 ];

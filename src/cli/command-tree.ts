@@ -130,6 +130,14 @@ export const tree: Tree = {
     summary: 'print a completion script for a shell',
     load: async () => (await import('../commands/completion/completion.ts')).completionCommand,
   },
+  help: {
+    summary: 'help on a command or a topic',
+    hidden: true,
+    load: async (openProgram) => {
+      const { helpCommand } = await import('../commands/help.ts');
+      return (command) => helpCommand(command, openProgram);
+    },
+  },
   __complete: {
     summary: 'what can stand at the cursor',
     hidden: true,

@@ -1,3 +1,4 @@
+import { topics } from '../help/topics.ts';
 /** Names of commands; a group has commands of its own. */
 interface CommandNames {
   readonly commands?: Readonly<Record<string, CommandNames>>;
@@ -38,11 +39,12 @@ export function namesInside(group: readonly string[], names: Names): Names {
 }
 
 /**
- * `help image gen` and `image help gen` as the flag that they mean: `image gen --help`. A name that is none loses the flag: it
- * is told as such.
+ * `help image gen` and `image help gen` as the flag that they mean: `image gen --help`. A topic stays a word of `help`. A name
+ * that is none loses the flag: it is told as such.
  */
 export function helpAsFlag(argv: readonly string[], names: Names): string[] {
-  const [first = -1, second = -1] = wordPlaces(argv);
+  const [first = -1, second = -1, third] = wordPlaces(argv);
+  if (argv[first] === 'help' && third === undefined && topics.includes(argv[second] ?? '')) return [...argv];
   const group = own(names, argv[first] ?? '')?.commands !== undefined;
   const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
   const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];

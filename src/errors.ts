@@ -59,6 +59,7 @@ export type Reason =
   | 'output-exists'
   | 'output-folder'
   | 'output-is-folder'
+  | 'proxy-password'
   | 'refused'
   | 'retries'
   | 'retry-time'

@@ -38,6 +38,8 @@ export interface ClientOptions {
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** `http://host:port`: comes before those of `env`, whose NO_PROXY counts; never for loopback. */
+  proxy?: string | undefined;
   /** PEM of further certificate authorities. */
   ca?: string | undefined;
   /** PEM; together with `clientKey`. */

@@ -8,7 +8,7 @@ import { codeOf, usageError } from '../errors.ts';
 import { checkUploads } from './body.ts';
 import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
-import { proxyFor } from './proxy.ts';
+import { parseProxy, proxyFor } from './proxy.ts';
 import { openTrust } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
@@ -19,10 +19,12 @@ const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
 
 /**
- * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by the environment.
- * Nothing is connected before the first exchange. Settings that do not work are thrown by the exchange (GatewayError usage).
+ * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by a setting or the environment.
+ * Nothing is connected before the first exchange. Throws GatewayError usage for a proxy that is none; other settings that do not
+ * work are thrown by the exchange.
  */
 export function openTransport(options: TransportOptions): Transport {
+  if (options.proxy !== undefined) parseProxy(options.proxy);
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
   const closing = new AbortController();
@@ -31,8 +33,7 @@ export function openTransport(options: TransportOptions): Transport {
 
   async function open(): Promise<ConnectionPool> {
     const secureContext = await openTrust(options);
-    const { env } = options;
-    return createConnectionPool(createConnect({ env, secureContext, connectTimeoutMs, signal: closing.signal }));
+    return createConnectionPool(createConnect({ options, secureContext, connectTimeoutMs, signal: closing.signal }));
   }
 
   return {
@@ -52,15 +53,15 @@ export function openTransport(options: TransportOptions): Transport {
 }
 
 interface ConnectOptions {
-  env: TransportOptions['env'];
+  options: TransportOptions;
   secureContext: SecureContext | undefined;
   connectTimeoutMs: number;
   /** Ends every connection, also those that are still being made. */
   signal: AbortSignal;
 }
 
-/** Opens sockets, through a proxy where the environment names one. */
-function createConnect({ env, secureContext, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+/** Opens sockets, through a proxy where one is named. */
+function createConnect({ options, secureContext, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
   const connectSocket = createConnector({
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
@@ -80,9 +81,9 @@ function createConnect({ env, secureContext, connectTimeoutMs, signal }: Connect
   const tunnel = callbackify(openTunnel);
 
   return (target, callback) => {
-    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), env);
+    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), options);
     if (proxy === undefined) return direct(target, callback);
-    tunnel({ proxy: proxy.url, target, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
+    tunnel({ proxy, target, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
       if (error !== null) return callback(error, null);
       if (target.protocol === 'https:') return direct({ ...target, httpSocket }, callback);
       endWhilePaused(httpSocket);

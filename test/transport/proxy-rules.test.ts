@@ -25,7 +25,7 @@ test.each([
   ['https://10.1.2.3/', '10.0.0.0/8x', 'p:1'],
   ['https://[fd00::1]/', 'fd00::/129', 'p:1'],
 ])('%s with NO_PROXY=%s goes through %s', (target, exempt, expected) => {
-  expect(proxyFor(new URL(target), { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt })?.url.host).toBe(expected);
+  expect(proxyFor(new URL(target), { env: { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt } })?.url.host).toBe(expected);
 });
 
 test.each([
@@ -43,7 +43,7 @@ test.each([
 
 test('a proxy may have an IPv6 address', async () => {
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: 'http://[::1]:1' } }));
-  expect(error.message).toContain('the proxy [::1]:1 does not work: the connection was ');
+  expect(error.message).toContain('the proxy [::1]:1 (HTTP_PROXY) does not work: the connection was ');
 });
 
 test("the way to a proxy does not lead through the process's own agent, which may have a proxy too", async () => {
@@ -109,7 +109,7 @@ test('what the target says at once, behind the head of the proxy, is not lost', 
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const socket = await openTunnel({
-    proxy: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    proxy: { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), from: 'HTTP_PROXY' },
     target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
     timeoutMs: 60_000,
     signal: new AbortController().signal,
@@ -123,7 +123,7 @@ test('a tunnel that the proxy never opens ends by itself, with what it waited fo
   const server = await serve();
   server.always({ raw: [] });
   const opening = openTunnel({
-    proxy: new URL(server.url),
+    proxy: { url: new URL(server.url), from: 'HTTP_PROXY' },
     target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
     timeoutMs: 50,
     signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { decimal, duration, notEmpty, notNegative, oneOf, whole } from './values.ts';
+import { decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -22,6 +22,7 @@ export const connectionFlags = {
   auth: { flags: '--auth <form>', text: 'auto, api-key or bearer', parse: oneOf(authForms), values: authForms },
   header: { flags: '--header <N: v>', text: 'one more header, or @file with one a line', repeat: true },
   headerNames: { flags: '--header-names <key,version>', text: 'real names of the key and version headers' },
+  proxy: { flags: '--proxy <url>', text: 'HTTP proxy, before HTTPS_PROXY and its like', parse: passwordless },
   cacert: { flags: '--cacert <file>', text: 'PEM of further certificate authorities' },
   clientCert: { flags: '--client-cert <file>', text: 'PEM of the client certificate' },
   clientKey: { flags: '--client-key <file>', text: 'PEM of its key' },

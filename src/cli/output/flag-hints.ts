@@ -24,6 +24,7 @@ const hints: Record<Reason, (value: Value) => string> = {
   'output-exists': () => '--force replaces it',
   'output-folder': () => 'name another folder with -o',
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
+  'proxy-password': (url) => `set HTTPS_PROXY=${url}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,

@@ -42,6 +42,7 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('maxTokens', survey.maxTokens),
     row('timeout', { value: formatDuration(survey.timeoutMs.value), from: survey.timeoutMs.from }),
     row('allowHttp', survey.allowHttp),
+    row('proxy', survey.proxy),
     row('preview', survey.preview),
   ].flat();
 }

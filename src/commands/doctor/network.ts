@@ -4,7 +4,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { codeOf, GatewayError } from '../../errors.ts';
 import { describeCause, networkError } from '../../transport/network-error.ts';
-import { proxyFor } from '../../transport/proxy.ts';
+import { type Proxy, proxyFor } from '../../transport/proxy.ts';
 import { openTrust } from '../../transport/trust.ts';
 import { openTunnel } from '../../transport/tunnel.ts';
 import type { TransportOptions } from '../../transport/types.ts';
@@ -37,7 +37,7 @@ export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<C
   yield proxy.check;
   if (proxy.check.state === 'failed') return;
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  const way: Way = { options, timeoutMs, proxy: proxy.url, next: proxy.url ?? baseUrl, socket: undefined };
+  const way: Way = { options, timeoutMs, proxy: proxy.found, next: proxy.found?.url ?? baseUrl, socket: undefined };
   const trust = await openTrust(transport).catch((error: unknown) => error);
   if (trust instanceof Error) return yield failure('tls', trust, { host: baseUrl.host, fixOf });
   const steps: [string, () => Promise<Check>][] = [
@@ -71,20 +71,31 @@ type Trust = Awaited<ReturnType<typeof openTrust>>;
 interface Way {
   options: NetworkOptions;
   timeoutMs: number;
-  proxy: URL | undefined;
+  proxy: Proxy | undefined;
   /** Who is connected to: the proxy, or the gateway itself. */
   next: URL;
   socket: Socket | TLSSocket | undefined;
 }
 
-function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { url: URL | undefined; check: Check } {
+function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { found: Proxy | undefined; check: Check } {
   try {
-    const proxy = proxyFor(baseUrl, transport.env);
-    const text = proxy === undefined ? 'none' : `${proxy.url.protocol}//${proxy.url.host} (${proxy.variable})`;
-    return { url: proxy?.url, check: { name: 'proxy', state: 'ok', text } };
+    const found = proxyFor(baseUrl, transport);
+    const text =
+      found === undefined
+        ? withoutProxy(baseUrl, transport)
+        : `${found.url.protocol}//${found.url.host} (${found.from})`;
+    return { found, check: { name: 'proxy', state: 'ok', text } };
   } catch (error) {
-    return { url: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
+    return { found: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
   }
+}
+
+/** Why a proxy that a setting names is not asked. */
+function withoutProxy(baseUrl: URL, { proxy }: TransportOptions): string {
+  if (proxy === undefined) return 'none';
+  return isLoopback(baseUrl)
+    ? `none: it is this machine, so ${proxy.from} does not count`
+    : `none: NO_PROXY names the host, so ${proxy.from} does not count`;
 }
 
 async function resolveName({ next, options }: Way): Promise<Check> {

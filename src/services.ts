@@ -1,11 +1,7 @@
+import type { AuthForm, Use } from './settings/types.ts';
+
 /** A kind of gateway that people hold a key of, as `--service` takes it. */
 export type ServiceName = 'gateway' | 'gemini' | 'anthropic';
-
-/** What a command asks a model for. */
-export type Operation = 'text' | 'image' | 'edit' | 'chat';
-
-/** The requests that carry their key each in its own way. */
-export type AuthUse = 'text' | 'image' | 'messages';
 
 /** One service: where it is, and how it is spoken to. */
 export interface Service {
@@ -14,18 +10,16 @@ export interface Service {
   title: string;
   /** Absent: the user's own. */
   baseUrl: string | undefined;
-  operations: readonly Operation[];
+  uses: readonly Use[];
   /** The headers of the key in the content format, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
-  /** The requests whose key goes as `Authorization: Bearer` where nobody asked for a form. */
-  bearer: readonly AuthUse[];
+  /** How the key is carried where nobody asked for a form; `auto` is the table of the specification. */
+  auth: AuthForm;
   /** Variables of the vendor's own tools that hold a key of this service; the first that is set counts. */
   keyVariables: readonly string[];
   /** Where a person makes a key. */
   keyPage: string | undefined;
 }
-
-const everyOperation = ['text', 'image', 'edit', 'chat'] as const;
 
 /** The names that the vendors' public services take in place of the placeholders of the specification. */
 export const vendorHeaderNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
@@ -36,9 +30,9 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     name: 'gateway',
     title: 'a gateway of your own',
     baseUrl: undefined,
-    operations: everyOperation,
+    uses: ['text', 'image', 'edit', 'chat'],
     headerNames: { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' },
-    bearer: ['image'],
+    auth: 'auto',
     keyVariables: [],
     keyPage: undefined,
   },
@@ -46,9 +40,9 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     name: 'gemini',
     title: 'Google Gemini',
     baseUrl: 'https://generativelanguage.googleapis.com',
-    operations: ['text', 'image', 'edit'],
+    uses: ['text', 'image', 'edit'],
     headerNames: vendorHeaderNames,
-    bearer: [],
+    auth: 'api-key',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     keyPage: 'https://aistudio.google.com/apikey',
   },
@@ -56,9 +50,9 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     name: 'anthropic',
     title: 'Anthropic',
     baseUrl: 'https://api.anthropic.com',
-    operations: ['chat'],
+    uses: ['chat'],
     headerNames: vendorHeaderNames,
-    bearer: [],
+    auth: 'api-key',
     keyVariables: ['ANTHROPIC_API_KEY'],
     keyPage: 'https://console.anthropic.com/settings/keys',
   },
@@ -70,14 +64,11 @@ export const serviceNames = Object.keys(services) as ServiceName[];
 /** The service whose own host a base URL names, if it does. The text may be no URL. */
 export function serviceOfUrl(baseUrl: string): ServiceName | undefined {
   if (!URL.canParse(baseUrl)) return undefined;
-  const { host } = new URL(baseUrl);
-  return serviceNames.find((name) => services[name].baseUrl === `https://${host}`);
+  const { origin } = new URL(baseUrl);
+  return serviceNames.find((name) => services[name].baseUrl === origin);
 }
 
-/** The services that have an operation and a host of their own: what a message can recommend. */
-export function vendorsOf(operation: Operation): ServiceName[] {
-  return serviceNames.filter((name) => {
-    const { baseUrl, operations } = services[name];
-    return baseUrl !== undefined && operations.includes(operation);
-  });
+/** The services that have a use and a host of their own: what a message can recommend. */
+export function vendorsOf(use: Use): ServiceName[] {
+  return serviceNames.filter((name) => services[name].baseUrl !== undefined && services[name].uses.includes(use));
 }

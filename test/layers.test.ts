@@ -50,12 +50,21 @@ const allowed: Record<string, readonly string[]> = {
   images: ['files', 'scan'],
   transport: ['scan'],
   scan: ['files'],
-  settings: ['files'],
+  settings: ['files', 'transport/url.ts'],
   terminal: ['files'],
   formats: [],
   files: [],
 };
-const open = new Set(['clock.ts', 'errors.ts', 'json.ts', 'services.ts', 'shell-word.ts', 'time-text.ts', 'upload.ts', 'version.ts']);
+const open = new Set([
+  'clock.ts',
+  'errors.ts',
+  'json.ts',
+  'services.ts',
+  'shell-word.ts',
+  'time-text.ts',
+  'upload.ts',
+  'version.ts',
+]);
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 

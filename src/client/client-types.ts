@@ -3,6 +3,7 @@ import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
 import type { ContentTurn, Message, Tool } from './message-types.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
+import type { ServiceName } from '../services.ts';
 
 /** How the key is carried: `auto` is what the service says of each operation. */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
@@ -14,13 +15,15 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
 
 /** A gateway and how to speak to it. Nothing is read from the environment or from files unless it is named here. */
 export interface ClientOptions {
-  /** With its path prefix, if it has one; without `/v1` or `/v1beta`. */
-  baseUrl: string | { readonly href: string };
+  /** A vendor's public service: its base URL, headers and forms of authentication, which the fields below change. */
+  service?: ServiceName | undefined;
+  /** With its path prefix, if it has one; without `/v1` or `/v1beta`. A service of its own host needs none. */
+  baseUrl?: string | { readonly href: string } | undefined;
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all, or one for each operation. */
   auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm } | undefined;
-  /** The real names behind vendor-a's key header and vendor-b's version header. */
+  /** The real names behind vendor-a's key header and vendor-b's version header; those of the service otherwise. */
   headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
   /** Further headers of every request. */
   headers?: Readonly<Record<string, string>> | undefined;

@@ -1,4 +1,6 @@
 import { defaultTimeoutMs } from '../clock.ts';
+import { usageError } from '../errors.ts';
+import { services } from '../services.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
@@ -33,12 +35,18 @@ export interface SenderInternals extends Pick<SendOptions, 'onRequest' | 'onRepl
 
 /** The gateway of a client, its key not read yet. Throws GatewayError usage; oddities that were mended are warnings. */
 export function targetOf(options: ClientOptions): ReturnType<typeof createTarget> {
-  const { baseUrl, auth, headerNames, headers = {}, allowHttp = false } = options;
+  const service = services[options.service ?? 'gateway'];
+  const { baseUrl = service.baseUrl, auth, headerNames, headers = {}, allowHttp = false } = options;
+  if (baseUrl === undefined)
+    throw usageError('no base URL is set', "give createClient a baseUrl, or a service: 'gemini'");
   return createTarget({
     baseUrl: typeof baseUrl === 'string' ? baseUrl : baseUrl.href,
     key: undefined,
-    auth: authOf(auth),
-    headerNames,
+    auth: authOf(auth, service.auth),
+    headerNames: {
+      apiKey: headerNames?.apiKey ?? service.headerNames.apiKey,
+      version: headerNames?.version ?? service.headerNames.version,
+    },
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     allowHttp,
   });
@@ -80,9 +88,11 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
   };
 }
 
-function authOf(auth: ClientOptions['auth'] = 'auto'): Record<'text' | 'image' | 'messages', AuthForm> {
-  if (typeof auth === 'string') return { text: auth, image: auth, messages: auth };
-  return { text: auth.text ?? 'auto', image: auth.image ?? 'auto', messages: auth.messages ?? 'auto' };
+/** `auto` is what the service does of itself. */
+function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<'text' | 'image' | 'messages', AuthForm> {
+  const given = typeof auth === 'string' ? { text: auth, image: auth, messages: auth } : auth;
+  const formOf = (form: AuthForm = 'auto'): AuthForm => (form === 'auto' ? own : form);
+  return { text: formOf(given.text), image: formOf(given.image), messages: formOf(given.messages) };
 }
 
 async function readKey(apiKey: ClientOptions['apiKey']): Promise<string | undefined> {

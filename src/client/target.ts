@@ -12,7 +12,7 @@ export interface Target {
   /** Absent: requests go out without a key. */
   key: string | undefined;
   auth: Readonly<Record<Use, AuthForm>>;
-  headerNames: HeaderNames | undefined;
+  headerNames: HeaderNames;
   /** Further headers of every request, lower-case names. */
   headers: Readonly<Record<string, string>>;
   allowHttp: boolean;

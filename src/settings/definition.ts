@@ -4,6 +4,7 @@ import { messageOf } from '../errors.ts';
 import { closest } from './closest.ts';
 import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
+import { serviceNames } from '../services.ts';
 import { profileNameForm, profileNameRule } from './profile.ts';
 import { authForms } from './types.ts';
 import { longestTimerMs } from '../clock.ts';
@@ -126,6 +127,9 @@ const model = optional(text);
 const auth = optional(v.picklist(authForms, `must be one of ${authForms.join(', ')}`));
 
 const profileEntries = {
+  service: optional(v.picklist(serviceNames, `must be one of ${serviceNames.join(', ')}`), {
+    description: 'Which service it is: its base URL, headers and variables of the key.',
+  }),
   baseUrl: optional(url, {
     description: "Where the gateway is; a path prefix is kept. The profile's key and headers go to this origin only.",
     examples: ['https://gateway.example.com'],

@@ -3,8 +3,11 @@ import { GatewayError, messageOf } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { formatDuration } from './duration.ts';
 import type { PickedProfile } from './profile.ts';
+import { type ServiceName, services } from '../services.ts';
+import { isLoopback } from '../transport/url.ts';
 import { createRedactor } from './redact.ts';
 import { Secret } from './secret.ts';
+import { baseUrlOfProfile } from './service.ts';
 import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
 import type { KeySource, LoadedConfig, Sourced } from './types.ts';
 
@@ -16,14 +19,15 @@ export interface KeyPlace {
   picked: PickedProfile | undefined;
   /** The config file that holds the profile. */
   config: Pick<LoadedConfig, 'path' | 'distrust'>;
+  service: Sourced<ServiceName>;
   baseUrl: Sourced<string> | undefined;
 }
 
 const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
 
 /**
- * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key; that one only for the profile's own
- * origin. Where there is none, the source says why.
+ * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
+ * these two only where they belong. Where there is none, the source says why.
  */
 export function pickKey(place: KeyPlace): KeySource {
   if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
@@ -33,18 +37,44 @@ export function pickKey(place: KeyPlace): KeySource {
   if (value !== undefined) return { kind: 'value', secret: new Secret(value.value), from: value.from };
   const file = fromEnvironment(place.env, 'GATEWAY_API_KEY_FILE');
   if (file !== undefined) return { kind: 'file', path: file.value, from: file.from };
-  return (
-    profileKey(place) ?? {
+  const candidates = [profileKey(place), vendorKey(place)].filter((source) => source !== undefined);
+  return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place.service.value);
+}
+
+function noKey(service: ServiceName): KeySource {
+  const { keyVariables, keyPage } = services[service];
+  const [variable] = keyVariables;
+  if (variable === undefined)
+    return {
       kind: 'missing',
       reason: 'no API key is set',
       hint: `${ownKey}, or type: gateway-cli config set apiKey -`,
-    }
-  );
+    };
+  return {
+    kind: 'missing',
+    reason: `no API key of ${service} is set`,
+    hint: `set ${variable}; you make a key at ${keyPage}`,
+  };
+}
+
+/** The key of a service's own tools goes to its own host, or to this machine where the service was named; nowhere else. */
+function vendorKey({ service, env, baseUrl }: KeyPlace): KeySource | undefined {
+  const { keyVariables, baseUrl: home } = services[service.value];
+  const found = keyVariables.map((name) => fromEnvironment(env, name)).find((given) => given !== undefined);
+  if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
+  if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value)))
+    return { kind: 'value', secret: new Secret(found.value), from: found.from };
+  const name = found.from.replace('environment ', '');
+  return {
+    kind: 'missing',
+    reason: `the key in ${name} is for ${home} only, and the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`,
+    hint: ownKey,
+  };
 }
 
 /** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
 export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {
-  const own = picked?.profile.baseUrl;
+  const own = picked && baseUrlOfProfile(picked.profile);
   return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
 }
 
@@ -63,7 +93,7 @@ function profileKey({ picked, baseUrl, env, config }: KeyPlace): KeySource | und
 
 function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
   const name = picked.name.value;
-  const own = picked.profile.baseUrl;
+  const own = baseUrlOfProfile(picked.profile);
   if (own === undefined) {
     const reason = `profile ${name} has a key but no baseUrl, so its key goes nowhere`;
     return { kind: 'missing', reason, hint: `gateway-cli config set baseUrl <url> --profile ${name}` };

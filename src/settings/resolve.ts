@@ -2,10 +2,12 @@ import { defaultTimeoutMs } from '../clock.ts';
 import { type GatewayError, usageError } from '../errors.ts';
 import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
+import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { type PickedProfile, pickProfile } from './profile.ts';
+import { namedService, pickService, requireUse, standsBack } from './service.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
-import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue } from './sources.ts';
+import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue, sourced } from './sources.ts';
 import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced, type Use } from './types.ts';
 
 /** The service recommends at least so long for images. */
@@ -68,6 +70,7 @@ export const useDefaults: { [use in Use]: UseDefaults } = {
 export function resolveSettings(input: SettingsInput): Settings {
   const survey = surveySettings(input);
   const { model, baseUrl, offline } = survey;
+  requireUse(survey.service, input.use);
   const noGateway = offline.value || input.flags.replay === true;
   const missing = [baseUrl === undefined && !noGateway && 'base URL', model === undefined && 'model'].filter(
     (name) => name !== false,
@@ -79,9 +82,13 @@ export function resolveSettings(input: SettingsInput): Settings {
 /** Like `resolveSettings`, but a missing base URL or model is simply absent. Throws usage for what is wrong. */
 export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
-  const picked = pickProfile(flags.profile, env, config);
   const offline = pickOffline(input);
-  const baseUrl = offline.value ? undefined : pickBaseUrl(input, picked);
+  const named = offline.value ? undefined : namedService(input);
+  const chosen = pickProfile(flags.profile, env, config);
+  const picked = chosen && standsBack(chosen, named) ? undefined : chosen;
+  const givenUrl = offline.value ? undefined : pickBaseUrl(input, picked);
+  const service = pickService(named, givenUrl, offline.value ? undefined : picked);
+  const baseUrl = givenUrl ?? (offline.value ? undefined : ownUrl(service));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const model = pickModel(input, picked, offline.value);
   const timeoutMs = pickTimeout(input, picked);
@@ -89,11 +96,12 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     use,
     profile: picked?.name,
     offline,
+    service,
     baseUrl,
     model: model.model,
-    key: pickKey({ apiKeyFile: flags.apiKeyFile, env, offline: offline.value, picked, config, baseUrl }),
-    auth: pickAuth(input, picked),
-    headerNames: pickHeaderNames(input, picked),
+    key: pickKey({ apiKeyFile: flags.apiKeyFile, env, offline: offline.value, picked, config, service, baseUrl }),
+    auth: pickAuth(input, picked, service),
+    headerNames: pickHeaderNames(input, picked, service),
     headers: pickHeaders(flags.headers ?? [], owned),
     timeoutMs,
     allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
@@ -145,6 +153,11 @@ function pickBaseUrl({ flags, env }: SettingsInput, picked: PickedProfile | unde
   });
 }
 
+/** The base URL of a service that has one of its own. */
+function ownUrl({ value }: Sourced<ServiceName>): Sourced<string> | undefined {
+  return sourced(services[value].baseUrl, `service ${value}`);
+}
+
 /** The model of this use. Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
 function pickModel(
   { flags, env, use }: SettingsInput,
@@ -185,27 +198,38 @@ function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | un
   return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? { value: defaultMaxTokens, from: 'default' };
 }
 
-/** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else auto. Throws usage. */
-function pickAuth({ flags, env, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<AuthForm> {
+/** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else that of the service. Throws usage. */
+function pickAuth(
+  { flags, env, use }: SettingsInput,
+  picked: PickedProfile | undefined,
+  service: Sourced<ServiceName>,
+): Sourced<AuthForm> {
   const given = mapValue(fromFlag('--auth', flags.auth) ?? fromEnvironment(env, 'GATEWAY_AUTH'), (text, from) => {
     const known = authForms.find((form) => form === text);
     if (known === undefined) throw usageError(`${from}: must be one of ${authForms.join(', ')}`);
     return known;
   });
-  return (
-    given ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[use].auth]) ?? { value: 'auto', from: 'default' }
-  );
+  const form = given ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[use].auth]);
+  if (form !== undefined && form.value !== 'auto') return form;
+  const { auth } = services[service.value];
+  return auth === 'auto'
+    ? (form ?? { value: auth, from: 'default' })
+    : { value: auth, from: `service ${service.value}` };
 }
 
 /** The real names behind vendor-a and vendor-b, each from the strongest place that names it. Throws usage. */
 function pickHeaderNames(
   { flags, env }: SettingsInput,
   picked: PickedProfile | undefined,
+  service: Sourced<ServiceName>,
 ): SettingsSurvey['headerNames'] {
   const places = [
     mapValue(fromFlag('--header-names', flags.headerNames), parseHeaderNames),
     mapValue(fromEnvironment(env, 'GATEWAY_HEADER_NAMES'), parseHeaderNames),
     fromProfile(picked, ({ headerNames }) => headerNames),
+    service.value === 'gateway'
+      ? undefined
+      : { value: services[service.value].headerNames, from: `service ${service.value}` },
   ];
   const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined => {
     const place = places.find((named) => named?.value[key] !== undefined);
@@ -214,14 +238,15 @@ function pickHeaderNames(
   return { apiKey: nameOf('apiKey'), version: nameOf('version') };
 }
 
-/** Reads `<content-key>,<version>`; either side may be empty. */
+/** Reads `<content-key>,<version>`, of which either side may be empty, or `vendors`. */
 function parseHeaderNames(text: string, from: string): HeaderNames {
+  if (text.trim() === 'vendors') return vendorHeaderNames;
   const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
   const given = [apiKey, version].filter((name) => name !== '');
   if (more.length > 0 || given.length === 0)
     throw usageError(
-      `${from}: must be <content-key>,<version>`,
-      'for example --header-names x-goog-api-key,anthropic-version',
+      `${from}: must be vendors, or <content-key>,<version>`,
+      'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means',
     );
   for (const name of given) {
     const reason = invalidNameReason(name);

@@ -1,14 +1,16 @@
+import type { ServiceName } from '../services.ts';
 import type { AuthForm, Header, KeySource, LoadedConfig, Sourced, Use } from './types.ts';
 
 /** What the flags say; absent where a flag was not given. */
 export interface SettingsFlags {
+  service?: string | undefined;
   baseUrl?: string | undefined;
   model?: string | undefined;
   apiKeyFile?: string | undefined;
   auth?: string | undefined;
   /** As `readHeaderFlags` gives them. */
   headers?: readonly Header[] | undefined;
-  /** `<content-key>,<version>` */
+  /** `<content-key>,<version>`, or `vendors` */
   headerNames?: string | undefined;
   timeout?: string | undefined;
   allowHttp?: boolean | undefined;
@@ -35,6 +37,7 @@ export interface Settings {
   use: Use;
   profile: Sourced<string> | undefined;
   offline: Sourced<boolean>;
+  service: Sourced<ServiceName>;
   /** As it was given; absent when offline. */
   baseUrl: Sourced<string> | undefined;
   model: Sourced<string>;

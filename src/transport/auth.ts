@@ -6,33 +6,33 @@ export type Use = 'text' | 'image' | 'messages';
 /** How the key is carried: `auto` is what the service takes for the use (formats 1). */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
-/** The real names behind vendor-a and vendor-b. */
+/** Names of headers that differ from one service to another. */
 export interface HeaderNames {
-  /** Instead of `x-vendor-a-api-key`. */
-  apiKey?: string | undefined;
-  /** Instead of `vendor-b-version`. */
-  version?: string | undefined;
+  /** Carries the key in the content format, in the form `api-key`. */
+  apiKey: string;
+  /** Carries the version of the messages format. */
+  version: string;
 }
 
 /** What the headers are made of. */
 export interface AuthOptions {
   use: Use;
   form: AuthForm;
-  names?: HeaderNames | undefined;
+  names: HeaderNames;
   key: string;
 }
 
 const messagesVersion = '2023-06-01';
 
 /** Headers that carry the key, with lower-case names. White space around the key is cut. Throws GatewayError auth, never showing the key. */
-export function authHeaders({ use, form, names = {}, key }: AuthOptions): Record<string, string> {
+export function authHeaders({ use, form, names, key }: AuthOptions): Record<string, string> {
   const value = checkedKey(key.trim());
   const bearer = form === 'bearer' || (form === 'auto' && use === 'image');
-  const apiKeyName = use === 'messages' ? 'x-api-key' : (names.apiKey ?? 'x-vendor-a-api-key');
+  const apiKeyName = use === 'messages' ? 'x-api-key' : names.apiKey;
   const headers: Record<string, string> = bearer
     ? { authorization: `Bearer ${value}` }
     : { [apiKeyName.toLowerCase()]: value };
-  if (use === 'messages') headers[(names.version ?? 'vendor-b-version').toLowerCase()] = messagesVersion;
+  if (use === 'messages') headers[names.version.toLowerCase()] = messagesVersion;
   return headers;
 }
 

@@ -33,6 +33,19 @@ test('a header of the caller takes the place of one of ours, in any case, and ne
   expect(sent?.filter(([name]) => name === 'x-vendor-a-api-key')).toEqual([['x-vendor-a-api-key', 'k']]);
 });
 
+test.each([
+  ['gemini', 'generateContent', 'x-goog-api-key'],
+  ['gemini', 'generateImages', 'x-goog-api-key'],
+  ['gateway', 'generateImages', 'authorization'],
+] as const)('with service %s, %s carries the key in %s', async (service, call, name) => {
+  const server = await serve();
+  server.always({ status: 400, body: '' });
+  const client = clientFor(server.url, { apiKey: 'k', service });
+  await expect(client[call](request)).rejects.toMatchObject({ class: 'rejected' });
+  const names = server.requests[0]?.rawHeaders.map(([header]) => header.toLowerCase()) ?? [];
+  expect(names.filter((header) => /key|authorization/.test(header))).toEqual([name]);
+});
+
 test('what may have been billed is not sent again with retrySafeOnly', async () => {
   const server = await serve();
   server.reply({ status: 500, body: 'oops' });

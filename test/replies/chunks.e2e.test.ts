@@ -50,7 +50,7 @@ test.skipIf(!first)(
       baseUrl: server.url,
       key: 'k',
       auth: form,
-      headerNames: undefined,
+      headerNames: { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' },
       headers: {},
       allowHttp: false,
     });

@@ -17,6 +17,7 @@ function isTaken(value: unknown): boolean {
 }
 
 const right: Record<string, unknown[]> = {
+  service: ['gateway', 'gemini', 'anthropic'],
   baseUrl: ['https://gateway.example', 'http://127.0.0.1:8080/v1/proxy', 'HTTPS://x'],
   apiKey: ['k'],
   apiKeyFile: ['~/key'],
@@ -33,6 +34,7 @@ const right: Record<string, unknown[]> = {
 };
 
 const wrong: Record<string, unknown[]> = {
+  service: ['', 'Gemini', 'openai', 1],
   baseUrl: ['', 'gateway.example', 'ftp://x', 1, null],
   apiKey: ['', ' ', 1, null, ['k']],
   apiKeyFile: ['', 5],

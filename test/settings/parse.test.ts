@@ -50,7 +50,7 @@ describe('parseConfig', () => {
 
   test.each([
     ['an unknown key', inWork('{"base_url": "https://x"}'), 'profiles.work.base_url is unknown; did you mean baseUrl?'],
-    ['a far-off key', inWork('{"zzzzzzzz": 1}'), 'profiles.work.zzzzzzzz is unknown; known are baseUrl, apiKey'],
+    ['a far-off key', inWork('{"zzzzzzzz": 1}'), 'profiles.work.zzzzzzzz is unknown; known are service, baseUrl'],
     ['an unknown key at the top', '{"profilez": {}}', 'profilez is unknown; did you mean profile'],
     ['a list', '[]', 'the whole must be an object, not a list'],
     ['a word', '"x"', 'the whole must be an object, not a string'],

@@ -64,8 +64,8 @@ export async function failures(): Promise<ErrorClass | undefined> {
   return undefined;
 }
 
-// @ts-expect-error a base URL is needed
-createClient({});
+// @ts-expect-error there is no such service
+createClient({ service: 'vertex' });
 // @ts-expect-error the messages format requires maxTokens
 void client.messages({ model: 'm', prompt: 'hi' });
 // @ts-expect-error there is no such form

@@ -1,3 +1,4 @@
+import { serviceNames } from '../../services.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
@@ -16,12 +17,21 @@ export const rootFlags = {
 /** Where a request goes and how. */
 export const connectionFlags = {
   model: { flags: '-m, --model <id>', text: 'model', parse: notAFlag },
+  service: {
+    flags: '--service <name>',
+    text: `which service it is: ${serviceNames.join(', ')}`,
+    parse: oneOf(serviceNames),
+    values: serviceNames,
+  },
   baseUrl: { flags: '--base-url <url>', text: 'gateway, with its path prefix if it has one' },
   apiKeyFile: { flags: '--api-key-file <path|->', text: 'file that holds the key' },
   apiKey: { flags: '--api-key [value]', text: 'refused: a key in argv is public', hidden: true },
   auth: { flags: '--auth <form>', text: 'auto, api-key or bearer', parse: oneOf(authForms), values: authForms },
   header: { flags: '--header <N: v>', text: 'one more header, or @file with one a line', repeat: true },
-  headerNames: { flags: '--header-names <key,version>', text: 'real names of the key and version headers' },
+  headerNames: {
+    flags: '--header-names <key,version>',
+    text: 'real names of the key and version headers; vendors: those of Gemini and Anthropic',
+  },
   proxy: { flags: '--proxy <url>', text: 'HTTP proxy, before HTTPS_PROXY and its like', parse: passwordless },
   cacert: { flags: '--cacert <file>', text: 'PEM of further certificate authorities' },
   clientCert: { flags: '--client-cert <file>', text: 'PEM of the client certificate' },

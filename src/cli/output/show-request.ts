@@ -41,9 +41,7 @@ export async function showRequest(post: Post, target: Target, { flags, context, 
   if (!flags.dryRun) return false;
   const masked = { ...target, key: 'redacted' };
   const request = addressPost(masked, post);
-  const secret = Object.keys(keyHeaders(masked, post.use)).filter(
-    (name) => name !== (target.headerNames?.version ?? 'vendor-b-version'),
-  );
+  const secret = Object.keys(keyHeaders(masked, post.use)).filter((name) => name !== target.headerNames.version);
   const headers = redactHeaders(request.headers, context.ui.redact, [...secret, ...hiddenHeaderNames(settings)]);
   const body = describePost(post);
   if (context.root.json) {

@@ -37,11 +37,12 @@ export async function readTarget(settings: Settings, context: Context, forms?: A
 
 /** What the settings say of the gateway, in the words of the library. */
 function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): ClientOptions {
-  const { auth, headerNames, headers, allowHttp, timeoutMs } = settings;
+  const { service, auth, headerNames, headers, allowHttp, timeoutMs } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
   context.ui.hide(credentialsOf(settings).map(({ secret }) => secret));
   return {
+    service: service.value,
     baseUrl: settings.baseUrl?.value ?? 'http://127.0.0.1',
     auth: { text: form, image: form, messages: form, ...forms },
     headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },

@@ -30,6 +30,7 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
   return [
     row('profile', survey.profile),
     row('offline', survey.offline.value ? survey.offline : undefined),
+    row('service', survey.service),
     row('baseUrl', survey.baseUrl && { ...survey.baseUrl, value: shownUrl(survey.baseUrl.value) }),
     keyRow(survey.key),
     ...uses.map((use) => row(`models.${use}`, of.get(use)?.model)),

@@ -5,6 +5,7 @@ import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
+import { services, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
@@ -131,7 +132,8 @@ async function warnOfNetwork(url: string, { allowHost = [] }: ServeFlags, { ui }
 /** Tells commands the names that are taken here, where a profile of theirs may say others and those are refused. */
 function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: ServeFlags): Record<string, string> {
   if (apiKey === undefined && version === undefined && !specOnly) return {};
-  return { GATEWAY_HEADER_NAMES: `${apiKey ?? 'x-vendor-a-api-key'},${version ?? 'vendor-b-version'}` };
+  const own = services.gateway.headerNames;
+  return { GATEWAY_HEADER_NAMES: `${apiKey ?? own.apiKey},${version ?? own.version}` };
 }
 
 /** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */
@@ -158,6 +160,7 @@ async function readServedKey(path: string, context: Context): Promise<string> {
 
 function parseServedNames(text: string | undefined): ServedHeaderNames {
   if (text === undefined) return {};
+  if (text.trim() === 'vendors') return vendorHeaderNames;
   const [apiKey, version, more] = text.split(',').map((name) => name.trim().toLowerCase());
   if (more !== undefined || [apiKey, version].some((name) => name !== undefined && !/^[a-z0-9-]*$/.test(name))) {
     throw usageError(

@@ -4,6 +4,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { Answerer, Call, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
+import { services, vendorHeaderNames } from '../../services.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { revealHeaders } from '../../settings/headers.ts';
@@ -17,6 +18,9 @@ import { type RecordingFlags, checkRecordingFlags, openRecording, openReplaying 
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
 import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
+
+/** The names of the specification, for headers whose real names nobody gave. */
+const placeholders = services.gateway.headerNames;
 
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends RecordingFlags {
@@ -154,7 +158,10 @@ async function targetOf({ text, image, chat }: Survey, key: string, { ui }: Cont
     baseUrl: text.baseUrl?.value ?? '',
     key,
     auth: { text: text.auth.value, image: image.auth.value, messages: chat.auth.value },
-    headerNames: { apiKey: headerNames.apiKey?.value, version: headerNames.version?.value },
+    headerNames: {
+      apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
+      version: headerNames.version?.value ?? placeholders.version,
+    },
     headers: revealHeaders(headers.map(({ value }) => value)),
     allowHttp: allowHttp.value,
   });
@@ -183,9 +190,12 @@ function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer 
     headerNames.version,
     ...Object.keys(target.headers),
   ];
-  const versionNames = [served.version, headerNames.version, 'vendor-b-version', 'anthropic-version'].filter(
-    (name) => name !== undefined,
-  );
+  const versionNames = [
+    served.version,
+    target.headerNames.version,
+    placeholders.version,
+    vendorHeaderNames.version,
+  ].filter((name) => name !== undefined);
   return createUpstreamAnswerer({
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),
@@ -197,7 +207,7 @@ function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer 
       const headers = { ...target.headers, ...keyHeaders(target, use) };
       // The version that the caller speaks, under the name that upstream knows.
       const spoken = versionNames.map((name) => call.headers[name]).find((value) => typeof value === 'string');
-      const versionName = headerNames.version ?? 'vendor-b-version';
+      const versionName = target.headerNames.version;
       if (typeof spoken === 'string' && versionName in headers) headers[versionName] = spoken;
       return { url, headers };
     },

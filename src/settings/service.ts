@@ -1,0 +1,75 @@
+import { usageError } from '../errors.ts';
+import { type ServiceName, serviceNames, serviceOfUrl, services, vendorsOf } from '../services.ts';
+import { closest } from './closest.ts';
+import type { PickedProfile } from './profile.ts';
+import type { SettingsInput } from './settings.ts';
+import { fromEnvironment, fromFlag, fromProfile, mapValue } from './sources.ts';
+import type { Profile, Sourced, Use } from './types.ts';
+
+/** What `--service` or GATEWAY_SERVICE names. Throws usage for what is none. */
+export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'>): Sourced<ServiceName> | undefined {
+  const given = fromFlag('--service', flags.service) ?? fromEnvironment(env, 'GATEWAY_SERVICE');
+  return mapValue(given, (text, from) => {
+    const known = serviceNames.find((name) => name === text);
+    if (known !== undefined) return known;
+    const near = closest(text, serviceNames);
+    const list = `the services are ${serviceNames.join(', ')}`;
+    throw usageError(
+      `${from}: ${JSON.stringify(text.slice(0, 64))} is no service`,
+      near === undefined ? list : `did you mean ${near}? ${list}`,
+    );
+  });
+}
+
+/** What a profile is for: the service that it names, or whose host its base URL has. */
+function serviceOfProfile({ service, baseUrl }: Profile): ServiceName {
+  return (baseUrl === undefined ? undefined : serviceOfUrl(baseUrl)) ?? service ?? 'gateway';
+}
+
+/** The base URL of a profile: its own, or that of its service. */
+export function baseUrlOfProfile(profile: Profile): string | undefined {
+  return profile.baseUrl ?? services[serviceOfProfile(profile)].baseUrl;
+}
+
+/**
+ * Whether a profile that nobody asked for by its name stands back: it is for another service than the one that was named, so
+ * neither its URL nor its models fit.
+ */
+export function standsBack(picked: PickedProfile, named: Sourced<ServiceName> | undefined): boolean {
+  const { from } = picked.name;
+  if (named === undefined || from.startsWith('flag ') || from.startsWith('environment ')) return false;
+  return serviceOfProfile(picked.profile) !== named.value;
+}
+
+/** The service that was named, the one whose host the base URL has, the profile's, else a gateway. Throws usage where they contradict each other. */
+export function pickService(
+  named: Sourced<ServiceName> | undefined,
+  baseUrl: Sourced<string> | undefined,
+  picked: PickedProfile | undefined,
+): Sourced<ServiceName> {
+  const ofHost = mapValue(baseUrl, serviceOfUrl);
+  if (named !== undefined) {
+    const host = ofHost?.value;
+    if (host !== undefined && named.value !== 'gateway' && host !== named.value) {
+      throw usageError(
+        `the base URL (${ofHost?.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
+        `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl}`,
+      );
+    }
+    return named;
+  }
+  if (ofHost?.value !== undefined) return { value: ofHost.value, from: `the host of the base URL (${ofHost.from})` };
+  return fromProfile(picked, ({ service }) => service) ?? { value: 'gateway', from: 'default' };
+}
+
+/** Throws usage where the service does not have what the command asks for, and names the one that does. */
+export function requireUse({ value, from }: Sourced<ServiceName>, use: Use): void {
+  const { title, uses } = services[value];
+  if (uses.includes(use)) return;
+  const ways = vendorsOf(use).map((name) => `--service ${name}`);
+  const format = use === 'chat' ? 'messages' : 'content';
+  throw usageError(
+    `${title} (service ${value}, ${from}) does not have the ${format} format, which this command needs`,
+    `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`,
+  );
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { readKey } from '../../src/settings/key.ts';
+import { parseConfig } from '../../src/settings/parse.ts';
+import { resolveSettings } from '../../src/settings/resolve.ts';
+import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
+import type { Use } from '../../src/settings/types.ts';
+
+const path = '/etc/gateway/config.json';
+const google = 'https://generativelanguage.googleapis.com';
+
+interface Start {
+  flags?: SettingsFlags;
+  env?: Record<string, string>;
+  profiles?: object;
+  profile?: string;
+  use?: Use;
+}
+
+function resolve({ flags = {}, env = {}, profiles = {}, profile, use = 'text' }: Start): Settings {
+  const config = { path, exists: true, config: parseConfig(JSON.stringify({ profile, profiles }), path), warnings: [] };
+  return resolveSettings({ flags: { model: 'm', ...flags }, env, config, use });
+}
+
+const noEffects = {
+  readFile: () => Promise.reject(new Error('no file is read')),
+  readStdin: () => Promise.reject(new Error('stdin is not read')),
+};
+const keyOf = async (start: Start) => (await readKey(resolve(start).key, noEffects)).reveal();
+
+describe('the service', () => {
+  test('named by the flag gives base URL, headers and the variable of its key', async () => {
+    const start = { flags: { service: 'gemini' }, env: { GEMINI_API_KEY: 'g-key' } };
+    expect(resolve(start)).toMatchObject({
+      service: { value: 'gemini', from: 'flag --service' },
+      baseUrl: { value: google, from: 'service gemini' },
+      auth: { value: 'api-key', from: 'service gemini' },
+      headerNames: { apiKey: { value: 'x-goog-api-key' }, version: { value: 'anthropic-version' } },
+    });
+    expect(await keyOf(start)).toBe('g-key');
+  });
+
+  test.each<[string, Start, string]>([
+    ['the flag', { flags: { service: 'gemini' }, env: { GATEWAY_SERVICE: 'anthropic' } }, 'gemini'],
+    ['the variable', { env: { GATEWAY_SERVICE: 'gemini' } }, 'gemini'],
+    ['the profile', { profiles: { default: { service: 'gemini' } } }, 'gemini'],
+    ['the host of the base URL', { flags: { baseUrl: `${google}/v1beta` } }, 'gemini'],
+    ['the host of the URL of the profile', { profiles: { default: { baseUrl: google } } }, 'gemini'],
+    ['nobody', { flags: { baseUrl: 'https://gateway.example' } }, 'gateway'],
+    ['a host that only looks alike', { flags: { baseUrl: `${google}.evil.example` } }, 'gateway'],
+    ['the host, but without TLS', { flags: { baseUrl: google.replace('https', 'http') } }, 'gateway'],
+  ])('is chosen by %s', (_, start, service) => {
+    expect(resolve(start).service.value).toBe(service);
+  });
+
+  test('keeps the names and forms that the user sets', () => {
+    const flags = { service: 'gemini', baseUrl: 'http://127.0.0.1:1', headerNames: 'x-own', auth: 'bearer' };
+    expect(resolve({ flags })).toMatchObject({
+      headerNames: { apiKey: { value: 'x-own' }, version: { value: 'anthropic-version' } },
+      auth: { value: 'bearer', from: 'flag --auth' },
+    });
+  });
+
+  test('vendors stands for the real names of both headers', () => {
+    const flags = { baseUrl: 'https://gateway.example', headerNames: 'vendors' };
+    expect(resolve({ flags }).headerNames).toMatchObject({
+      apiKey: { value: 'x-goog-api-key' },
+      version: { value: 'anthropic-version' },
+    });
+  });
+
+  test('a profile of another service stands back, unless it was asked for by name', () => {
+    const profiles = { work: { baseUrl: 'https://work.example', models: { text: 'w' }, apiKey: 'w-key' } };
+    const flags = { service: 'gemini', model: undefined };
+    expect(() => resolve({ flags, profiles, profile: 'work' })).toThrow('no model is set');
+    const asked = resolve({ flags: { ...flags, profile: 'work' }, profiles });
+    expect(asked).toMatchObject({ baseUrl: { value: 'https://work.example' }, model: { value: 'w' } });
+  });
+
+  test.each<[string, Start, string]>([
+    ['an unknown name', { flags: { service: 'gemni' } }, 'did you mean gemini?'],
+    ['another service at its host', { flags: { service: 'anthropic', baseUrl: google } }, 'leave one of them out'],
+    ['chat at Gemini', { flags: { service: 'gemini' }, use: 'chat' }, '--service anthropic'],
+    ['pictures at Anthropic', { flags: { service: 'anthropic' }, use: 'image' }, '--service gemini'],
+  ])('%s is refused, and the hint says what to take', (_, start, hint) => {
+    expect(() => resolve(start)).toThrow(
+      expect.objectContaining({
+        class: 'usage',
+        details: expect.objectContaining({ hint: expect.stringContaining(hint) }),
+      }),
+    );
+  });
+
+  test('offline every command has its model, whatever service is set', () => {
+    const env = { GATEWAY_SERVICE: 'gemini' };
+    expect(resolve({ flags: { offline: true }, env, use: 'chat' }).service.value).toBe('gateway');
+  });
+});
+
+describe("the key in a vendor's variable", () => {
+  const env = { GEMINI_API_KEY: 'g-key' };
+
+  test.each<[string, Start, string]>([
+    ['GATEWAY_API_KEY', { flags: { service: 'gemini' }, env: { ...env, GATEWAY_API_KEY: 'own' } }, 'own'],
+    ['the key of the profile', { env, profiles: { default: { service: 'gemini', apiKey: 'own' } } }, 'own'],
+  ])('comes after %s', async (_, start, key) => {
+    expect(await keyOf(start)).toBe(key);
+  });
+
+  test('GEMINI_API_KEY comes before GOOGLE_API_KEY, and an empty one counts as unset', async () => {
+    const flags = { service: 'gemini' };
+    expect(await keyOf({ flags, env: { ...env, GOOGLE_API_KEY: 'other' } })).toBe('g-key');
+    expect(await keyOf({ flags, env: { GEMINI_API_KEY: '', GOOGLE_API_KEY: 'other' } })).toBe('other');
+  });
+
+  test('goes to this machine where the service was named', async () => {
+    expect(await keyOf({ flags: { service: 'gemini', baseUrl: 'http://127.0.0.1:1' }, env })).toBe('g-key');
+  });
+
+  test.each<[string, Start, string]>([
+    ['another host', { flags: { service: 'gemini', baseUrl: 'https://relay.example' }, env }, 'is for https://gen'],
+    ['this machine as a gateway of no name', { flags: { baseUrl: 'http://127.0.0.1:1' }, env }, 'no API key is set'],
+    ['the host of another vendor', { flags: { service: 'anthropic' }, env }, 'no API key of anthropic is set'],
+  ])('does not go to %s', async (_, start, reason) => {
+    await expect(
+      keyOf({ ...start, use: start.flags?.service === 'anthropic' ? 'chat' : 'text' }),
+    ).rejects.toMatchObject({
+      class: 'auth',
+      message: expect.stringContaining(reason),
+    });
+  });
+});

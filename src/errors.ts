@@ -70,6 +70,7 @@ export type Reason =
   | 'stdin-late'
   | 'stdin-size'
   | 'stdin-unreadable'
+  | 'system-ca'
   | 'timeout'
   | 'unchecked'
   | 'untrusted';

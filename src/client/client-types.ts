@@ -43,6 +43,8 @@ export interface ClientOptions {
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /** `http://host:port`: comes before those of `env`, whose NO_PROXY counts; never for loopback. */
   proxy?: string | undefined;
+  /** Trust the system's certificate store too; Node 22.15, 23.10, 24 or later can. */
+  systemCa?: boolean | undefined;
   /** PEM of further certificate authorities. */
   ca?: string | undefined;
   /** PEM; together with `clientKey`. */

@@ -165,6 +165,7 @@ const profileEntries = {
     description: 'An HTTP proxy; comes before HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. Hosts of NO_PROXY have none.',
     examples: ['http://proxy.example.com:3128'],
   }),
+  systemCa: optional(flag, { description: "Trusts the system's certificate store too; Node 22.15 or later can." }),
   preview: optional(flag, { description: 'Shows pictures inline on terminals.' }),
 };
 

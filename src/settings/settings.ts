@@ -15,6 +15,7 @@ export interface SettingsFlags {
   timeout?: string | undefined;
   allowHttp?: boolean | undefined;
   proxy?: string | undefined;
+  systemCa?: boolean | undefined;
   offline?: boolean | undefined;
   /** Recorded replies answer: no base URL is needed. */
   replay?: boolean | undefined;
@@ -50,6 +51,7 @@ export interface Settings {
   allowHttp: Sourced<boolean>;
   /** Before the proxy variables. */
   proxy: Sourced<string> | undefined;
+  systemCa: Sourced<boolean>;
   /** Absent where nobody asked for a limit; chat always has one, for its format requires it. */
   maxTokens: Sourced<number> | undefined;
   noStdin: Sourced<boolean>;

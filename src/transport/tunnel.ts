@@ -8,6 +8,8 @@ import { type Proxy, proxyAuthorization } from './proxy.ts';
 interface TunnelOptions {
   proxy: Proxy;
   target: buildConnector.Options;
+  /** PEM, where it is not Node's own that a proxy at https:// is trusted by. */
+  authorities?: string[] | undefined;
   timeoutMs: number;
   /** Gives the attempt up. */
   signal: AbortSignal;
@@ -18,7 +20,7 @@ interface TunnelOptions {
  * never shown. undici's `ProxyAgent` tells a proxy that fails from a target that fails by no code, the status of a refusal in its
  * message alone; it takes no 2xx but 200, and connects again and again to a proxy that closes the connection.
  */
-export async function openTunnel({ proxy, target, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
+export async function openTunnel({ proxy, target, authorities, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
   const place = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
   const { url } = proxy;
   const authorization = proxyAuthorization(url);
@@ -36,6 +38,7 @@ export async function openTunnel({ proxy, target, timeoutMs, signal }: TunnelOpt
   return await new Promise<Socket>((resolve, reject) => {
     const connecting = send({
       ...options,
+      ...(authorities && { ca: authorities }),
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
       // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the proxy is told its password.

@@ -46,6 +46,8 @@ export interface TransportOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** The URL of a proxy that comes before those of the variables, and who names it: `flag --proxy`. */
   proxy?: { value: string; from: string } | undefined;
+  /** Trusts the authorities of the system's certificate store too. */
+  systemCa?: boolean | undefined;
   /** PEM texts. */
   ca?: string | undefined;
   clientCert?: string | undefined;

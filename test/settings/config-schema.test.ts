@@ -30,6 +30,7 @@ const right: Record<string, unknown[]> = {
   timeout: [1, 0.5, '90', '1.5m', '.5s', ' 2s '],
   allowHttp: [true, false],
   proxy: ['http://proxy.example:3128', 'HTTPS://p'],
+  systemCa: [true, false],
   preview: [true],
 };
 
@@ -56,6 +57,7 @@ const wrong: Record<string, unknown[]> = {
   timeout: [0, -1, '', 'soon', '3d', true, 1e9],
   allowHttp: ['true', 1, null],
   proxy: ['', 'proxy.example:3128', 'socks5://p', 'http://user:secret@p', 1],
+  systemCa: ['yes'],
   preview: [0],
 };
 

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createServer as createTlsServer, rootCertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/transport/proxy.ts';
-import { authoritiesWith } from '../../src/transport/trust.ts';
+import { authoritiesOf } from '../../src/transport/trust.ts';
 import { openTunnel } from '../../src/transport/tunnel.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { authority, clientPair, serverPair } from './certificates.ts';
@@ -72,6 +72,18 @@ test('a proxy may speak TLS itself', async () => {
   await hello;
 });
 
+test("an authority of one's own counts for a proxy that speaks TLS too", async () => {
+  const proxy = createTlsServer(serverPair, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 403 No\r\n\r\n'));
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const env = { HTTP_PROXY: `https://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  const error = failureOf(await post('http://gateway.test/', { env, ca: authority }));
+  expect(error.message).toContain('refuses the way to gateway.test:80 (403)');
+});
+
 test.each([199, 204, 299])('a proxy that answers %i has joined the target where it is 2xx', async (status) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} So\r\n\r\n`);
@@ -133,7 +145,21 @@ test('a tunnel that the proxy never opens ends by itself, with what it waited fo
 });
 
 test("a certificate of one's own is an addition to Node's: neither takes the place of the other", async () => {
-  expect(await authoritiesWith(authority, { NODE_EXTRA_CA_CERTS: '' })).toEqual([...rootCertificates, authority]);
+  const env = { NODE_EXTRA_CA_CERTS: '' };
+  expect(await authoritiesOf({ ca: authority, env })).toEqual([...rootCertificates, authority]);
+});
+
+test("the system's certificates are an addition too, and are only looked up where they are asked for", async () => {
+  const asked: string[] = [];
+  const list = (place: string): string[] => {
+    asked.push(place);
+    return [`one of ${place}`];
+  };
+  expect(await authoritiesOf({ env: {} }, list)).toBeUndefined();
+  expect(await authoritiesOf({ ca: authority, env: {} }, list)).toEqual(['one of default', authority]);
+  expect(asked).toEqual(['default']);
+  const all = await authoritiesOf({ systemCa: true, ca: authority, env: {} }, list);
+  expect(all).toEqual(['one of default', 'one of system', authority]);
 });
 
 test('a client certificate that is none is refused', async () => {

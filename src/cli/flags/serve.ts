@@ -27,6 +27,7 @@ export const serveFlags = {
   replay: { ...connectionFlags.replay, text: 'answer from what was recorded, chunk for chunk and in time' },
   replaySpeed: connectionFlags.replaySpeed,
   proxy: connectionFlags.proxy,
+  systemCa: connectionFlags.systemCa,
   cacert: connectionFlags.cacert,
   clientCert: connectionFlags.clientCert,
   clientKey: connectionFlags.clientKey,

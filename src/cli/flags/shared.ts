@@ -33,6 +33,7 @@ export const connectionFlags = {
     text: 'real names of the key and version headers; vendors: those of Gemini and Anthropic',
   },
   proxy: { flags: '--proxy <url>', text: 'HTTP proxy, before HTTPS_PROXY and its like', parse: passwordless },
+  systemCa: { flags: '--system-ca', text: "trust the system's certificate store too (Node 22.15 or later)" },
   cacert: { flags: '--cacert <file>', text: 'PEM of further certificate authorities' },
   clientCert: { flags: '--client-cert <file>', text: 'PEM of the client certificate' },
   clientKey: { flags: '--client-key <file>', text: 'PEM of its key' },

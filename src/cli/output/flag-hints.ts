@@ -36,9 +36,12 @@ const hints: Record<Reason, (value: Value) => string> = {
     'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m',
   'stdin-size': () => 'send less, or put it into files and use --attach',
   'stdin-unreadable': () => 'give the prompt as an argument, and --no-stdin',
+  'system-ca': () =>
+    'use Node 22.15 or later; or leave out --system-ca (systemCa in the profile), and name the file of the store with --cacert <file> or NODE_EXTRA_CA_CERTS',
   timeout: (minutes) => `give it more time: --timeout ${minutes}m`,
   unchecked: () => 'unset it; to trust a certificate, use --cacert <file>',
-  untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',
+  untrusted: (store) =>
+    `if you trust the certificate, ${store === undefined ? '' : "take the system's certificate store with --system-ca, or "}name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS`,
 };
 
 function authFlags(form: Value): string {

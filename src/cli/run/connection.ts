@@ -147,7 +147,7 @@ export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secr
 
 /** How to connect; the files that flags name are read. */
 export async function transportOptions(
-  { proxy }: Pick<Settings, 'proxy'>,
+  { proxy, systemCa, offline }: Pick<Settings, 'proxy' | 'systemCa' | 'offline'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
   { io }: Context,
 ): Promise<TransportOptions> {
@@ -159,6 +159,7 @@ export async function transportOptions(
   return {
     env: io.env,
     proxy,
+    systemCa: systemCa.value && !offline.value,
     ca: await read('--cacert', flags.cacert),
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),

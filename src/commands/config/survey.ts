@@ -44,6 +44,7 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('timeout', { value: formatDuration(survey.timeoutMs.value), from: survey.timeoutMs.from }),
     row('allowHttp', survey.allowHttp),
     row('proxy', survey.proxy),
+    row('systemCa', survey.systemCa.value ? survey.systemCa : undefined),
     row('preview', survey.preview),
   ].flat();
 }

@@ -26,6 +26,7 @@ const placeholders = services.gateway.headerNames;
 export interface SourceFlags extends RecordingFlags {
   upstream?: string;
   proxy?: string;
+  systemCa?: true;
   cacert?: string;
   clientCert?: string;
   clientKey?: string;
@@ -139,11 +140,11 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
  * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
  * GatewayError usage where it has no base URL.
  */
-async function surveyProfile(profile: string, { proxy }: SourceFlags, { io, ui }: Context): Promise<Survey> {
+async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, { io, ui }: Context): Promise<Survey> {
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   if (!Object.hasOwn(config.config.profiles, profile))
     throw unknownProfile({ value: profile, from: 'flag --upstream' }, config);
-  const survey = (use: Use) => surveySettings({ flags: { profile, proxy }, env: {}, config, use });
+  const survey = (use: Use) => surveySettings({ flags: { profile, proxy, systemCa }, env: {}, config, use });
   const [text, chat, image, edit] = [survey('text'), survey('chat'), survey('image'), survey('edit')];
   if (text.baseUrl === undefined) {
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);

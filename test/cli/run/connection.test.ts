@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as tls from 'node:tls';
 import { expect } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
@@ -40,3 +41,20 @@ test('a proxy that is none ends a batch before its first job', async ({ server, 
   expect(ran.stderr).toContain('flag --proxy names a socks5:// proxy');
   expect(server.requests).toEqual([]);
 });
+
+test.skipIf('getCACertificates' in tls)(
+  '--system-ca and systemCa are refused before anything is sent where Node has no access to the store',
+  async ({ server, cli }) => {
+    for (const [flags, profile] of [
+      [['--system-ca'], {}],
+      [[], { systemCa: true }],
+    ] as const) {
+      const ran = await cli(['text', 'hi', ...flags], { env: configWith(profile) });
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain("this version of Node cannot read the system's certificate store");
+      expect(ran.stderr).toMatch(/use Node 22\.15 or later; .*--cacert <file> or NODE_EXTRA_CA_CERTS/);
+    }
+    expect(server.requests).toEqual([]);
+    expect(await cli(['text', 'hi', '--offline', '--system-ca'])).toMatchObject({ code: 0 });
+  },
+);

@@ -77,13 +77,15 @@ test('goes through a proxy to TLS and HTTP', async () => {
   expect(proxy.asked).toEqual(['gateway.test:443']);
   expect(checks.map(({ name, state }) => `${name} ${state}`)).toEqual([
     'proxy ok',
+    'trust ok',
     'dns ok',
     'tcp ok',
     'tls ok',
     'http ok',
     'clock ok',
   ]);
-  expect(checks[2]?.text).toContain('and through it to gateway.test');
+  expect(checks[1]?.text).toBe("Node's own authorities, --cacert");
+  expect(checks[3]?.text).toContain('and through it to gateway.test');
   expect(JSON.stringify(checks)).not.toContain('hidden');
   const other = await examine('https://nobody.example', { transport });
   expect(other.at(-1)?.text).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
@@ -107,10 +109,10 @@ test('warns of a certificate that ends soon, and tells its chain', async () => {
   server.always(replied);
   const url = `https://localhost:${server.port}`;
   const transport = { env: {}, ca: authority };
-  const [, , , tls] = await examine(url, { transport });
+  const [, , , , tls] = await examine(url, { transport });
   expect(tls).toMatchObject({ name: 'tls', state: 'ok' });
   const ends = Date.parse(/valid until (\S+)/.exec(tls?.text ?? '')?.[1] ?? '');
-  const [, , , soon] = await examine(url, { transport, now: () => ends - 3 * dayMs });
+  const [, , , , soon] = await examine(url, { transport, now: () => ends - 3 * dayMs });
   expect(soon).toMatchObject({ state: 'warning', fix: 'tell the people who run localhost' });
   expect(soon?.text).toMatch(/: in [23] days$/);
 });

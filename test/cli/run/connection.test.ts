@@ -4,6 +4,7 @@ import * as tls from 'node:tls';
 import { expect } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test, textReply } from '../../helpers/with-server.ts';
+import { startServe, upstreamKey, writeConfig } from '../../recordings/served.ts';
 
 const away = { GATEWAY_BASE_URL: 'http://gateway.test' };
 
@@ -32,6 +33,24 @@ test("a profile's proxy comes before the variables, and what fails names it", as
   const place = `127.0.0.1:${server.port}`;
   expect(ran.stderr).toContain(`the proxy ${place} (profile default (${config.GATEWAY_CONFIG})) wants a user name`);
   expect(ran.stderr).toContain(`set HTTPS_PROXY=http://user:password@${place}, and leave out --proxy`);
+});
+
+test('serve --upstream goes through --proxy', async ({ server }) => {
+  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
+  server.reply({ body: textReply('hello') });
+  const cwd = scratchFolder();
+  const work = { baseUrl: 'http://gateway.test', apiKey: upstreamKey, allowHttp: true };
+  const served = await startServe(['--upstream', 'work', '--proxy', server.url], {
+    cwd,
+    config: writeConfig(cwd, { work }),
+  });
+  const answer = await fetch(`${served.url}/v1beta/models/m:generateContent`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${served.key}`, 'content-type': 'application/json' },
+    body: '{"contents":[{"parts":[{"text":"hi"}]}]}',
+  });
+  expect(await answer.text()).toContain('hello');
+  expect(server.requests[0]).toMatchObject({ method: 'CONNECT', path: 'gateway.test:80' });
 });
 
 test('a proxy that is none ends a batch before its first job', async ({ server, cli }) => {

@@ -80,9 +80,9 @@ function nameOf({ url, from }: Proxy): string {
 function proxyHint(code: string, { from }: Proxy): string {
   if (isTrustCode(code))
     return 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS';
-  if (code === 'ENOTFOUND') return `check the proxy's host name in ${from}`;
-  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change ${from}`;
-  return `check the proxy's host and port in ${from}`;
+  if (code === 'ENOTFOUND') return `check the proxy's host name (${from})`;
+  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change its URL (${from})`;
+  return `check the proxy's host and port (${from})`;
 }
 
 function withoutProxy(target: string): string {

@@ -95,9 +95,8 @@ function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { found: P
 /** Why a proxy that a setting names is not asked. */
 function withoutProxy(baseUrl: URL, { proxy }: TransportOptions): string {
   if (proxy === undefined) return 'none';
-  return isLoopback(baseUrl)
-    ? `none: it is this machine, so ${proxy.from} does not count`
-    : `none: NO_PROXY names the host, so ${proxy.from} does not count`;
+  const why = isLoopback(baseUrl) ? 'the gateway is on this machine' : 'NO_PROXY names the gateway';
+  return `none: ${why}, so the proxy of ${proxy.from} is not used`;
 }
 
 /** Whose certificates are trusted. */

@@ -65,7 +65,9 @@ test('names the proxy and the variable that it comes from', async () => {
   expect(first.value).toMatchObject({ name: 'proxy', state: 'ok', text: 'http://127.0.0.1:1 (ALL_PROXY)' });
   const own = { env: { NO_PROXY: 'gateway.test' }, proxy: { value: 'http://127.0.0.1:1', from: 'flag --proxy' } };
   const exempt = await examineNetwork({ ...options, transport: own }).next();
-  expect(exempt.value).toMatchObject({ text: 'none: NO_PROXY names the host, so flag --proxy does not count' });
+  expect(exempt.value).toMatchObject({
+    text: 'none: NO_PROXY names the gateway, so the proxy of flag --proxy is not used',
+  });
 });
 
 test('goes through a proxy to TLS and HTTP', async () => {

@@ -60,6 +60,7 @@ export type Reason =
   | 'output-exists'
   | 'output-folder'
   | 'output-is-folder'
+  | 'proxy-password'
   | 'refused'
   | 'retries'
   | 'retry-time'
@@ -70,6 +71,7 @@ export type Reason =
   | 'stdin-late'
   | 'stdin-size'
   | 'stdin-unreadable'
+  | 'system-ca'
   | 'timeout'
   | 'unchecked'
   | 'untrusted';

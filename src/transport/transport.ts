@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
@@ -9,6 +9,7 @@ import { checkUploads } from './body.ts';
 import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
 import { proxyFor } from './proxy.ts';
+import { isPrivateHost, lookupPublic, privateAddress } from './public-address.ts';
 import { openTrust } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
@@ -31,16 +32,17 @@ export function openTransport(options: TransportOptions): Transport {
 
   async function open(): Promise<ConnectionPool> {
     const secureContext = await openTrust(options);
-    const { env } = options;
-    return createConnectionPool(createConnect({ env, secureContext, connectTimeoutMs, signal: closing.signal }));
+    const { env, publicOnly } = options;
+    const { signal } = closing;
+    return createConnectionPool(createConnect({ env, secureContext, connectTimeoutMs, signal, publicOnly }));
   }
 
   return {
-    async exchange(request, { signal, onSent }) {
+    async exchange(request, { signal, onSent, acceptsAnyHead }) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       opened ??= open();
-      return await startExchange(await opened, request, { signal, onSent, idleTimeoutMs });
+      return await startExchange(await opened, request, { signal, onSent, acceptsAnyHead, idleTimeoutMs });
     },
     async close() {
       // Settings that did not work were told by the exchange: there is nothing to close then.
@@ -57,10 +59,12 @@ interface ConnectOptions {
   connectTimeoutMs: number;
   /** Ends every connection, also those that are still being made. */
   signal: AbortSignal;
+  publicOnly: boolean | undefined;
 }
 
 /** Opens sockets, through a proxy where the environment names one. */
-function createConnect({ env, secureContext, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+function createConnect(options: ConnectOptions): buildConnector.connector {
+  const { env, secureContext, connectTimeoutMs, signal, publicOnly } = options;
   const connectSocket = createConnector({
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
@@ -68,6 +72,7 @@ function createConnect({ env, secureContext, connectTimeoutMs, signal }: Connect
     autoSelectFamilyAttemptTimeout: 2000,
     signal,
     ...(secureContext === undefined ? {} : { secureContext }),
+    ...(publicOnly && { lookup: lookupPublic }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
   const direct: buildConnector.connector = (target, callback) => {
     const socket = connectSocket(target, (...[error, connected]) => {
@@ -81,6 +86,9 @@ function createConnect({ env, secureContext, connectTimeoutMs, signal }: Connect
 
   return (target, callback) => {
     const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), env);
+    // Nobody looks an address up, and a proxy looks names up where we do not see it.
+    const isJudged = publicOnly && (proxy !== undefined || isIP(target.hostname) !== 0);
+    if (isJudged && isPrivateHost(target.hostname)) return callback(privateAddress(target.hostname), null);
     if (proxy === undefined) return direct(target, callback);
     tunnel({ proxy: proxy.url, target, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
       if (error !== null) return callback(error, null);

@@ -35,6 +35,8 @@ export interface ExchangeOptions {
   signal: AbortSignal;
   /** Called just before the first bytes go out: from here on it may be billed. */
   onSent?: (() => void) | undefined;
+  /** Redirects and codings are the caller's to judge; by default they end the exchange. */
+  acceptsAnyHead?: boolean | undefined;
 }
 
 /** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
@@ -52,6 +54,8 @@ export interface TransportOptions {
   connectTimeoutMs?: number | undefined;
   /** Longest silence inside a body in ms (default 120 s). */
   idleTimeoutMs?: number | undefined;
+  /** Connects to addresses of the internet alone. What a proxy connects to is judged by its name. */
+  publicOnly?: boolean | undefined;
 }
 
 /** Connections to gateways; close it when the last reply is read. */

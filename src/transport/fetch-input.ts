@@ -1,21 +1,7 @@
 import { GatewayError, usageError } from '../errors.ts';
 import { version } from '../version.ts';
 import { openTransport } from './transport.ts';
-import type { HttpReply, Transport, TransportOptions } from './types.ts';
-
-/** What stands behind a URL, while it comes. */
-export interface FetchedInput {
-  /** The `content-type` without its parameters, in lower case. */
-  mimeType: string | undefined;
-  body: AsyncIterable<Uint8Array>;
-}
-
-/** Fetches what the user's URLs name. */
-export interface InputFetcher {
-  /** Throws GatewayError: that of the exchange; usage for a status that is no success, and for a redirect that is not followed. */
-  fetch(url: URL, signal: AbortSignal): Promise<FetchedInput>;
-  close(): Promise<void>;
-}
+import type { HttpReply, InputFetcher, Transport, TransportOptions } from './types.ts';
 
 const mostRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);

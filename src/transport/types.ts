@@ -64,6 +64,20 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+/** What stands behind a URL, while it comes. */
+export interface FetchedInput {
+  /** The `content-type` without its parameters, in lower case. */
+  mimeType: string | undefined;
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Fetches what the user's URLs name. */
+export interface InputFetcher {
+  /** Throws GatewayError: that of the exchange; usage for a status that is no success, and for a redirect that is not followed. */
+  fetch(url: URL, signal: AbortSignal): Promise<FetchedInput>;
+  close(): Promise<void>;
+}
+
 /** Receives the Base64 text of one long string of a reply, as it arrives. */
 export interface Base64Sink {
   /** A returned promise is back-pressure: the next bytes come when it resolves. The bytes are only valid during the call and its promise. */

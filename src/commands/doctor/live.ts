@@ -59,7 +59,7 @@ async function openLive({ surveyed, key, flags, context }: Live, text: SettingsS
   const source = key === undefined ? text.key : ({ kind: 'value', secret: key, from: 'doctor' } as const);
   const settings = { ...text, key: source, model: text.model ?? { value: '', from: 'default' } };
   const messages = surveyed.of('chat').auth.value;
-  return openConnection(settings, flags, context, { text: 'api-key', image: 'bearer', messages });
+  return openConnection(settings, flags, context, { forms: { text: 'api-key', image: 'bearer', messages } });
 }
 
 const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 1 } };

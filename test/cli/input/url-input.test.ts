@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { GatewayError } from '../../../src/errors.ts';
+import { person } from '../../commands/chat/person.ts';
 import { createPause, cut, type ScriptedServer, startScriptedServer } from '../../helpers/scripted-server.ts';
 import {
   canaryKey,
@@ -169,6 +171,19 @@ test('the time of the command bounds the fetch', async ({ server, host, trust, c
   pause.release();
 });
 
+test('Ctrl-C ends the fetch', async ({ server, host, trust, cli }) => {
+  const stop = new AbortController();
+  const pause = createPause();
+  host.reply(() => {
+    stop.abort(new GatewayError('interrupted', 'interrupted'));
+    return { chunks: [pause.until] };
+  });
+  const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, ...trust], { signal: stop.signal });
+  expect(ran).toMatchObject({ code: 130, stdout: '', stderr: '' });
+  expect(server.requests).toEqual([]);
+  pause.release();
+});
+
 test('a body that is cut is exit 7, and nothing is sent', async ({ server, host, trust, cli }) => {
   host.raw('HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 100\r\n\r\n', dot, cut);
   const ran = await cli(['chat', 'x', '-i', `${host.url}/cat.png`, ...trust]);
@@ -192,6 +207,19 @@ test.for(['--offline', '--replay'])('%s asks no host', async (flag, { server, ho
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(`--attach '${host.url}/cat.png': ${flag} uses no network`);
   expect([...server.requests, ...host.requests]).toEqual([]);
+});
+
+test('/image takes a URL, which is fetched with the prompt', async ({ server, host, trust, cli }) => {
+  host.reply({ headers: { 'content-type': 'image/png' }, body: dot });
+  server.reply({ body: eventStream(...messageEvents('a dot')) });
+  const asked = [`/image ${host.url}/cat.png?t=secret`, 'what is it?'];
+  const ran = await cli(['chat', ...trust], person(asked).options);
+  expect(ran).toMatchObject({ code: 0 });
+  expect(ran.stderr).toContain(`with the next prompt: ${host.url}/cat.png\n`);
+  expect(ran.stderr).not.toContain('secret');
+  expect(server.requests[0]?.json()).toMatchObject({
+    messages: [{ content: [{ type: 'image', source: { media_type: 'image/png', data: png } }, { type: 'text' }] }],
+  });
 });
 
 test('-v tells what was fetched, without the query', async ({ server, host, trust, cli }) => {

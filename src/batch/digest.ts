@@ -41,7 +41,8 @@ export interface Digest {
 
 /**
  * The hash of the canonical request: path and body with sorted keys, files by their content, what is still to be fetched by its
- * URL. Two requests that would send the same bytes have the same one, as long as a URL names the same bytes. Throws what the system says of an unreadable file.
+ * URL. Two requests that would send the same bytes have the same one, as long as a URL names the same bytes. Throws what the
+ * system says of an unreadable file.
  */
 export async function digestRequest({ path, body }: { path: string; body: Body }): Promise<Digest> {
   const hashes = new Map<Upload, string>();

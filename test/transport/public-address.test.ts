@@ -70,6 +70,14 @@ test.each([
   expect(isPrivateHost(host)).toBe(expected),
 );
 
+test.each([
+  [{ all: true }, [{ address: '8.8.8.8', family: 4 }], undefined],
+  [{ all: false }, '8.8.8.8', 4],
+])('a public address is looked up with %j', async (options, address, family) => {
+  const answer = await new Promise((resolve) => lookupPublic('8.8.8.8', options, (...told) => resolve(told)));
+  expect(answer).toEqual(family === undefined ? [null, address] : [null, address, family]);
+});
+
 test.each([{ all: true }, { all: false }])(
   'a name that leads to this machine is not looked up, with %j',
   async (options) => {

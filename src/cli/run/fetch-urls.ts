@@ -60,22 +60,15 @@ async function* explained(body: FetchedInput['body'], { label, time, stop }: Exp
   }
 }
 
-/** The same failure with the URL in front; hints that speak of the base URL do not fit. */
+/** The same failure with the URL in front. Hints that speak of the base URL, of billing or of the client's certificate do not fit. */
 function explain(error: unknown, label: string, time: Deadline): unknown {
   const known = time.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
-  const { hint, reason, value, status, retryable } = known.details;
+  const { hint = '', reason, value, retryable } = known.details;
   const message = `${label}: ${known.message}`;
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
   if (!failures.has(known.class)) return known;
-  const advice =
-    reason === undefined ? { hint: 'check the URL, or save the file and name that' } : { hint, reason, value };
-  return new GatewayError('not-sent', message, {
-    ...advice,
-    status,
-    retryable,
-    sent: 'no',
-    billed: 'no',
-    cause: error,
-  });
+  const fits = known.class === 'not-sent' && !hint.includes('base URL') && reason !== 'client-certificate';
+  const advice = fits ? { hint, reason, value } : { hint: 'check the URL, or save the file and name that' };
+  return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });
 }

@@ -3,34 +3,13 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { person } from '../../commands/chat/person.ts';
-import { createPause, cut, type ScriptedServer, startScriptedServer } from '../../helpers/scripted-server.ts';
-import {
-  canaryKey,
-  eventStream,
-  imageReply,
-  messageEvents,
-  test as base,
-  textReply,
-} from '../../helpers/with-server.ts';
+import { createPause, cut } from '../../helpers/scripted-server.ts';
+import { canaryKey, eventStream, imageReply, messageEvents, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { png } from '../../replies/deviation.ts';
-import { authority, serverPair } from '../../transport/certificates.ts';
+import { test } from './with-host.ts';
 
 const dot = Buffer.from(png, 'base64');
-
-/** A host of pictures beside the gateway, and the flags that trust it. */
-const test = base.extend<{ host: ScriptedServer; trust: readonly string[] }>({
-  host: async ({}, use) => {
-    const host = await startScriptedServer({ tls: serverPair });
-    await use(host);
-    await host.close();
-  },
-  trust: async ({}, use) => {
-    const path = join(scratchFolder(), 'ca.pem');
-    writeFileSync(path, authority);
-    await use(['--cacert', path]);
-  },
-});
 
 test.for(['image/png', 'text/plain'])(
   '-i fetches a picture that its host calls %s',
@@ -130,25 +109,15 @@ test.for([
   },
 );
 
-test('more than 64 MiB are refused as they come, whatever length was promised', async ({
-  server,
-  host,
-  trust,
-  cli,
-}) => {
-  const block = Buffer.alloc(1024 * 1024);
-  let sent = 0;
-  async function* endless(): AsyncGenerator<Uint8Array> {
-    for (;;) yield ((sent++, block));
-  }
-  host.reply({ headers: { 'content-type': 'image/png' }, chunks: endless() });
-  const ran = await cli(['image', 'edit', 'x', '-i', `${host.url}/cat.png?t=secret`, ...trust]);
-  expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain(`-i '${host.url}/cat.png' holds more than 64 MiB`);
-  expect(sent).toBeGreaterThan(64);
-  expect(sent).toBeLessThan(128);
-  await host.requests[0]?.closed;
-  expect(server.requests).toEqual([]);
+test('what the proxy says is told with its own hint', async ({ server, host, trust, cli }) => {
+  server.raw('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n');
+  const env = { HTTPS_PROXY: server.url.replace('://', '://me:secret@') };
+  const ran = await cli(['chat', 'x', '-i', 'https://pictures.test/cat.png', ...trust], { env });
+  expect(ran).toMatchObject({ code: 7, stdout: '' });
+  expect(ran.stderr).toContain("-i 'https://pictures.test/cat.png': the proxy 127.0.0.1");
+  expect(ran.stderr).toContain('check them in HTTPS_PROXY');
+  expect(ran.stderr).not.toContain('secret');
+  expect(host.requests).toEqual([]);
 });
 
 test('an unknown authority is exit 7, with the flag that trusts it', async ({ server, host, cli }) => {

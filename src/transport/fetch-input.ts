@@ -7,9 +7,9 @@ const mostRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
 /** Opens the way to URLs. They get no key, no header and no certificate of the user; a redirect is followed to public addresses alone. */
-export function openInputFetcher({ env, ca }: Pick<TransportOptions, 'env' | 'ca'>): InputFetcher {
-  const direct = openTransport({ env, ca });
-  const redirected = openTransport({ env, ca, publicOnly: true });
+export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...options }: TransportOptions): InputFetcher {
+  const direct = openTransport(options);
+  const redirected = openTransport({ ...options, publicOnly: true });
   return {
     async fetch(url, signal) {
       let at = url;

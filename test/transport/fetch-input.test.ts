@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
 import { openInputFetcher } from '../../src/transport/fetch-input.ts';
 import type { ScriptedServer } from '../helpers/scripted-server.ts';
-import { authority, serverPair } from './certificates.ts';
+import { authority, clientPair, serverPair } from './certificates.ts';
 import { serve } from './post.ts';
 
 /** What came, or why nothing did. */
 async function fetchText(url: string, env: Record<string, string> = {}): Promise<unknown> {
-  const fetcher = openInputFetcher({ env, ca: authority });
+  const fetcher = openInputFetcher({ env, ca: authority, clientCert: clientPair.cert, clientKey: clientPair.key });
   try {
     const { mimeType, body } = await fetcher.fetch(new URL(url), new AbortController().signal);
     let text = '';
@@ -142,4 +143,10 @@ test('a coding that was not asked for is told', async () => {
     class: 'usage',
     message: 'it comes encoded as gzip, which was not asked for',
   });
+});
+
+test('a host that asks for a client certificate gets none', async () => {
+  const server = await serve({ tls: { ...serverPair, ca: authority, requestCert: true } });
+  expect(await fetchText(`${server.url}/`)).toBeInstanceOf(GatewayError);
+  expect(server.requests).toEqual([]);
 });

@@ -41,13 +41,13 @@ export const fileFlags = {
 const inputFlags = {
   image: {
     flags: '-i, --image <path|url|->',
-    text: 'image that goes with the prompt; https:// is fetched first',
+    text: 'image to send; a URL is fetched',
     parse: notAFlag,
     repeat: true,
   },
   attach: {
     flags: '--attach <path|url|->',
-    text: 'file that goes with the prompt; https:// is fetched first',
+    text: 'file to send; a URL is fetched',
     repeat: true,
   },
   schema: { flags: '--schema <path|->', text: 'JSON Schema that the answer must fit' },

@@ -64,7 +64,9 @@ async function* explained(body: FetchedInput['body'], { label, time, stop }: Exp
 function explain(error: unknown, label: string, time: Deadline): unknown {
   const known = time.explain(error, 'unsent');
   if (!(known instanceof GatewayError)) return known;
-  const { hint = '', reason, value, retryable } = known.details;
+  const { hint = '', reason, value } = known.details;
+  // Nobody is billed for asking again.
+  const retryable = known.class === 'no-reply' || known.details.retryable;
   const message = `${label}: ${known.message}`;
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
   if (!failures.has(known.class)) return known;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
@@ -8,6 +8,7 @@ import { checkUploads } from './body.ts';
 import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
 import { parseProxy, proxyFor } from './proxy.ts';
+import { isPrivateHost, lookupPublic, privateAddress } from './public-address.ts';
 import { hasMoreAuthorities, openTrust, requireSystemStore, type Trust } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
@@ -37,11 +38,12 @@ export function openTransport(options: TransportOptions): Transport {
   }
 
   return {
-    async exchange(request, { signal, onSent }) {
+    async exchange(request, { signal, onSent, acceptsAnyHead }) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       opened ??= open();
-      return await startExchange(await opened, request, { signal, onSent, idleTimeoutMs }).catch((error: unknown) => {
+      const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
+      return await startExchange(await opened, request, hooks).catch((error: unknown) => {
         throw error instanceof GatewayError && error.details.reason === 'untrusted' && hasMoreAuthorities(options)
           ? error.with({ value: 'system' })
           : error;
@@ -66,6 +68,7 @@ interface ConnectOptions {
 
 /** Opens sockets, through a proxy where one is named. */
 function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+  const { publicOnly } = options;
   const connectSocket = createConnector({
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
@@ -73,6 +76,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     autoSelectFamilyAttemptTimeout: 2000,
     signal,
     ...(trust === undefined ? {} : { secureContext: trust.secureContext }),
+    ...(publicOnly && { lookup: lookupPublic }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
   const direct: buildConnector.connector = (target, callback) => {
     const socket = connectSocket(target, (...[error, connected]) => {
@@ -86,6 +90,9 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
 
   return (target, callback) => {
     const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), options);
+    // Nobody looks an address up, and a proxy looks names up where we do not see it.
+    const isJudged = publicOnly && (proxy !== undefined || isIP(target.hostname) !== 0);
+    if (isJudged && isPrivateHost(target.hostname)) return callback(privateAddress(target.hostname), null);
     if (proxy === undefined) return direct(target, callback);
     const { authorities } = trust ?? {};
     tunnel({ proxy, target, authorities, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {

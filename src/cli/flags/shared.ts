@@ -71,7 +71,7 @@ export const bodyFlags = {
 
 /** What is printed, and what is not sent. */
 export const outputFlags = {
-  dryRun: { flags: '--dry-run', text: 'print the request and send nothing' },
+  dryRun: { flags: '--dry-run', text: 'print the request and send nothing; input URLs are fetched' },
   curl: { flags: '--curl', text: 'print a bash command that sends the request' },
   raw: { flags: '--raw', text: 'print the reply body as it came' },
   requireComplete: {

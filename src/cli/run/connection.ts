@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, openConnections } from '../../client/connection.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { Post, Target } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
@@ -27,6 +27,12 @@ export interface Connection {
 
 /** Forms of authentication where one connection serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
+
+interface OpenOptions {
+  forms?: AuthForms | undefined;
+  /** The command's time, where it may have begun. */
+  deadline?: (() => Deadline) | undefined;
+}
 
 /** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
 export async function readTarget(settings: Settings, context: Context, forms?: AuthForms): Promise<Target> {
@@ -60,7 +66,7 @@ export async function openConnection(
   settings: Settings,
   flags: ConnectionFlags,
   context: Context,
-  forms?: AuthForms,
+  { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
   const gateway = gatewayOf(settings, context, forms);
   const options: ClientOptions = {
@@ -73,7 +79,7 @@ export async function openConnection(
   const hidden = hiddenHeaderNames(settings);
   if (flags.replay !== undefined) {
     const exchanges = await openReplaying(flags.replay, flags, context);
-    return createConnection(options, { exchanges, hidden, context });
+    return createConnection(options, { exchanges, hidden, context, deadline });
   }
   const transport = await openConnections(await transportOptions(settings, flags, context));
   if (settings.offline.value) {
@@ -83,14 +89,14 @@ export async function openConnection(
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
     return createConnection(
       { ...options, baseUrl: local.url, apiKey: local.key },
-      { exchanges: { ...exchanges, close }, hidden, context },
+      { exchanges: { ...exchanges, close }, hidden, context, deadline },
     );
   }
   const key = await readConfiguredKey(settings.key, context);
   const credentials = credentialsOf(settings, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
-  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context });
+  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context, deadline });
 }
 
 interface Parts {
@@ -98,10 +104,11 @@ interface Parts {
   /** Names of headers whose values are not shown. */
   hidden: ReturnType<typeof hiddenHeaderNames>;
   context: Context;
+  deadline: () => Deadline;
 }
 
 /** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(options: ClientOptions, { exchanges, hidden, context }: Parts): Connection {
+function createConnection(options: ClientOptions, { exchanges, hidden, context, deadline }: Parts): Connection {
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -110,13 +117,8 @@ function createConnection(options: ClientOptions, { exchanges, hidden, context }
     },
     onReply: (reply) => tellReply(reply, context),
   });
-  let deadline: Deadline | undefined;
   return {
-    send: (post, own = {}) =>
-      sender.send(post, {
-        ...own,
-        deadline: own.deadline ?? (deadline ??= sender.startDeadline({ signal: context.signal })),
-      }),
+    send: (post, own = {}) => sender.send(post, { ...own, deadline: own.deadline ?? deadline() }),
     close: () => sender.close(),
   };
 }

@@ -1,7 +1,6 @@
 import { GatewayError } from '../errors.ts';
-import { failureOf } from '../formats/failure.ts';
+import { failureOf, type FailedReply } from '../formats/failure.ts';
 import { type Gate, sendWithRetries } from '../transport/attempts.ts';
-import type { Use } from '../transport/auth.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
@@ -40,10 +39,9 @@ export async function openConnections(options: TransportOptions): Promise<Transp
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: SendOptions & { use: Use },
+  options: SendOptions & Pick<FailedReply, 'format' | 'sentKey'>,
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
-  const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';
   const { deadline } = options;
   const name = `POST ${request.url.origin}${request.url.pathname}`;
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
@@ -67,7 +65,7 @@ export async function sendPost(
       policy: options.policy,
       classify: (failed) => {
         options.onFailedBody?.(failed.bytes);
-        return failureOf({ ...failed, format: options.use === 'messages' ? 'messages' : 'content', authForm });
+        return failureOf({ ...failed, format: options.format, sentKey: options.sentKey });
       },
       onRetry: options.onRetry,
       gate: options.gate,

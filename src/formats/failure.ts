@@ -1,16 +1,16 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
 import { findErrorInReply, parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
+import { type Asked, keyAdvice } from './key-advice.ts';
 import { quote } from './quote.ts';
+import { readRefusal, type Refusal } from './refusal-words.ts';
 
 /** A reply that is no success, its body as far as it was read. */
-export interface FailedReply {
+export interface FailedReply extends Asked {
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
   format: 'content' | 'messages';
-  /** How the key was sent; the hint of 401 and 403 then names the other form. */
-  authForm?: AuthForm | undefined;
 }
 
 /**
@@ -31,7 +31,7 @@ export function failureOfError(error: ErrorBody, known: { billed?: Certainty | u
   return build(error, { ...known, status: statusOf(error), told: 'the gateway reported an error', isInside: true });
 }
 
-interface Known {
+interface Known extends Asked {
   status: number | undefined;
   /** How the message begins. */
   told: string;
@@ -39,18 +39,18 @@ interface Known {
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
-  authForm?: AuthForm | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 function build(error: ErrorBody, known: Known): GatewayError {
-  const { status, told } = known;
-  const errorClass = classOf(status, error);
+  const { status, told, format, sentKey } = known;
+  const refusal = readRefusal(status, error);
+  const errorClass = classOf(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   return new GatewayError(errorClass, `${told}${label}${said}`, {
-    ...adviceFor({ errorClass, status, error, authForm: known.authForm, isInside: known.isInside === true }),
+    ...adviceFor({ errorClass, status, error, refusal, format, sentKey, isInside: known.isInside === true }),
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
@@ -60,10 +60,11 @@ function build(error: ErrorBody, known: Known): GatewayError {
   });
 }
 
-function classOf(status: number | undefined, error: ErrorBody): ErrorClass {
+function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal | undefined): ErrorClass {
   if (status === undefined) return error.quotaSpent ? 'quota' : 'gateway';
   if (error.quotaSpent && status < 500) return 'quota';
   if (status === 401 || status === 403 || isBadKey(error)) return 'auth';
+  if (status === 400 && refusal !== undefined && keyRefusals.has(refusal.says)) return 'auth';
   if (status === 402 || status === 429) return 'quota';
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }
@@ -72,6 +73,9 @@ function classOf(status: number | undefined, error: ErrorBody): ErrorClass {
 function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
 }
+
+/** What makes a 400 a failed authentication: the gateway found no key, or not a good one. */
+const keyRefusals = new Set<Refusal['says']>(['bad-key', 'header', 'no-key', 'no-token', 'token-only']);
 
 function isRetryable(errorClass: ErrorClass, error: ErrorBody, { status, headers }: Known): boolean {
   if (error.quotaSpent) return false;
@@ -108,11 +112,11 @@ function originOf(location: string | undefined): string {
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
 }
 
-function failureInside({ status, body, authForm }: FailedReply, requestId: string | undefined): GatewayError {
+function failureInside({ status, body, format, sentKey }: FailedReply, requestId: string | undefined): GatewayError {
   const error = findErrorInReply(parseOrNothing(body));
   if (error) {
     const told = `the gateway answered ${status} with an error`;
-    return build(error, { status: statusOf(error), told, requestId, authForm, isInside: true });
+    return build(error, { status: statusOf(error), told, requestId, format, sentKey, isInside: true });
   }
   const said =
     body.trim() === '' ? ' without a body' : ` with what is no reply: ${quote(readErrorBody(body)?.message ?? '')}`;
@@ -126,15 +130,12 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
   });
 }
 
-/** How a key is sent (formats 1). */
-type AuthForm = 'api-key' | 'bearer';
-
 /** What the advice is made from. */
-interface AdviceFacts {
+interface AdviceFacts extends Asked {
   errorClass: ErrorClass;
   status: number | undefined;
   error: ErrorBody;
-  authForm: AuthForm | undefined;
+  refusal: Refusal | undefined;
   /** It came inside a reply that had begun well: such a one is not retried. */
   isInside: boolean;
 }
@@ -143,9 +144,10 @@ const morePatience: Advice = { hint: 'wait, or allow more retries', reason: 'ret
 const laterAgain: Advice = { hint: 'run the same command again later: a reply that has begun is not retried' };
 
 /** What can be done after a failure that the gateway reported. */
-function adviceFor({ errorClass, status, error, authForm, isInside }: AdviceFacts): Advice {
+function adviceFor(facts: AdviceFacts): Advice {
+  const { errorClass, status, error, refusal, isInside } = facts;
   const patience = isInside ? laterAgain : morePatience;
-  if (errorClass === 'auth') return authAdvice(authForm);
+  if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
   if (errorClass === 'quota') {
     const isSpent = error.quotaSpent || status === 402;
     return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
@@ -155,12 +157,6 @@ function adviceFor({ errorClass, status, error, authForm, isInside }: AdviceFact
   if (status === 404) return { hint: 'check the model and the base URL', reason: 'no-such-path' };
   if (status === 413) return { hint: 'send smaller or fewer images and files' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
-}
-
-function authAdvice(form: AuthForm | undefined): Advice {
-  const other = form && (form === 'api-key' ? 'bearer' : 'api-key');
-  const hint = `check the key, or send it in the other form: ${other ?? 'bearer or api-key'}`;
-  return { hint, reason: 'auth', value: other };
 }
 
 /** Relays answer 503 for a model that they have no channel for (deviation 21). */

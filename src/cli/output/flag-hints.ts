@@ -7,12 +7,16 @@ type Value = GatewayError['details']['value'];
 /** What to type, for the reasons of layers that know no flags. */
 const hints: Record<Reason, (value: Value) => string> = {
   address: () => 'check --base-url and --model; --raw prints the reply as it came',
-  auth: (form) => `check the key (GATEWAY_API_KEY), or send it in the other form: ${authFlags(form)}`,
+  auth: (form) => `${form === 'bearer' ? wantsBearer : wantsOwnHeader}: --auth ${form}`,
+  'auth-unknown': (source) => `${keyHint(source)}; gateway-cli doctor --live tries every way to send it`,
   authorities: () => 'name a PEM file: --cacert <file>',
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
+  'header-names': (names) => `the gateway looks for other headers: --header-names ${names}`,
   images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
   insecure: () => 'use https://, or say --allow-http if the way there is safe',
+  key: keyHint,
+  'key-header': (names) => `${wantsOwnHeader}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
   model: () => 'check --model: the gateway does not offer it',
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
@@ -40,8 +44,11 @@ const hints: Record<Reason, (value: Value) => string> = {
   untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',
 };
 
-function authFlags(form: Value): string {
-  return form === undefined ? '--auth bearer or --auth api-key' : `--auth ${form}`;
+const wantsBearer = 'the gateway wants the key as Authorization: Bearer';
+const wantsOwnHeader = 'the gateway wants the key in a header of its own';
+
+function keyHint(source: Value = 'GATEWAY_API_KEY'): string {
+  return `check the key (${source})`;
 }
 
 function fieldAdvice(name: string): string {

@@ -1,0 +1,168 @@
+import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+
+/** What the stand-in knows. */
+export interface AnthropicOptions {
+  /** The only key that it takes (default `anthropic-key-0123456789`). */
+  key?: string;
+  models?: readonly string[];
+}
+
+/** The key that a stand-in takes where a test names none. */
+export const anthropicKey = 'anthropic-key-0123456789';
+const knownModels = ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5'];
+
+/**
+ * A stand-in of api.anthropic.com: the headers that it takes, its paths, and its wordings. Where a wording was reported in
+ * public, the report stands beside it. That a missing key counts before a missing version, and that before a wrong key, is our
+ * guess.
+ */
+export function startAnthropic({ key = anthropicKey, models = knownModels }: AnthropicOptions = {}): Promise<StandIn> {
+  return startStandIn((request) => answer(request, { key, models }));
+}
+
+type Known = Required<AnthropicOptions>;
+
+function answer(request: StandInRequest, { key, models }: Known): StandInReply {
+  const { method, path, query } = request;
+  const model = /^\/v1\/models(?:\/([^/]+))?$/.exec(path);
+  const isPost = method === 'POST' && /^\/v1\/messages(?:\/count_tokens)?$/.test(path);
+  // github.com/ppipada/flexigpt-vscode-extension/issues/8, later with a small letter.
+  if (!isPost && !(model && method === 'GET')) return error(404, 'not_found_error', 'Not found');
+  const refusal = refuse(request, key);
+  if (refusal) return refusal;
+  if (!model) return post(request, models);
+  if (model[1] === undefined) return listModels(query, models);
+  return models.includes(model[1]) ? json(200, describe(model[1])) : unknownModel(model[1]);
+}
+
+function refuse({ headers }: StandInRequest, key: string): StandInReply | undefined {
+  const shown = headers['x-api-key'] ?? '';
+  // github.com/AndyMik90/Aperant/issues/1421.
+  if (shown === '' && headers['authorization'] !== undefined) return refused('Invalid bearer token');
+  // github.com/n8n-io/n8n/issues/37930.
+  if (shown === '') return refused('x-api-key header is required');
+  const version = headers['anthropic-version'];
+  // github.com/PipedreamHQ/pipedream/issues/9697.
+  if (version === undefined) return invalid('anthropic-version: header is required');
+  // github.com/decolua/9router/issues/2357.
+  if (!['2023-06-01', '2023-01-01'].includes(version)) {
+    return invalid(`anthropic-version: "${version}" is not a valid version`);
+  }
+  // github.com/Good-player/free-claude-api-and-anthropic/issues/14.
+  return shown === key ? undefined : refused('invalid x-api-key');
+}
+
+function refused(message: string): StandInReply {
+  return error(401, 'authentication_error', message);
+}
+
+function invalid(message: string): StandInReply {
+  return error(400, 'invalid_request_error', message);
+}
+
+/** github.com/anthropics/anthropic-sdk-typescript/issues/690. */
+function unknownModel(model: string): StandInReply {
+  return error(404, 'not_found_error', `model: ${model}`);
+}
+
+function post({ path, body }: StandInRequest, models: readonly string[]): StandInReply {
+  const asked = JSON.parse(body) as { model?: string; max_tokens?: number; stream?: boolean };
+  const counts = path.endsWith('/count_tokens');
+  if (asked.model === undefined) return invalid('model: Field required');
+  if (asked.max_tokens === undefined && !counts) return invalid('max_tokens: Field required');
+  if (!models.includes(asked.model)) return unknownModel(asked.model);
+  if (counts) return json(200, { input_tokens: 8 });
+  return asked.stream === true ? stream(asked.model) : json(200, message(asked.model));
+}
+
+/** docs.claude.com/en/api/models-list: pages of 20 unless `limit` says so, behind `after_id`. */
+function listModels(query: URLSearchParams, models: readonly string[]): StandInReply {
+  const start = models.indexOf(query.get('after_id') ?? '') + 1;
+  const size = Number(query.get('limit') ?? 20);
+  const page = models.slice(start, start + size);
+  return json(200, {
+    data: page.map(describe),
+    has_more: start + size < models.length,
+    first_id: page[0] ?? null,
+    last_id: page.at(-1) ?? null,
+  });
+}
+
+function describe(id: string): object {
+  const title = id.replaceAll('-', ' ').replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+  return { type: 'model', id, display_name: title, created_at: '2025-09-29T00:00:00Z' };
+}
+
+const usage = {
+  input_tokens: 8,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  output_tokens: 5,
+  service_tier: 'standard',
+};
+const id = 'msg_013Zva2CMHLNnXjNJJKqJ2EF';
+
+function message(model: string): object {
+  const content = [{ type: 'text', text: 'Hello from Claude.' }];
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content,
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage,
+  };
+}
+
+/** The blanks behind some events are the service's own. */
+function stream(model: string): StandInReply {
+  const start = { ...message(model), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
+  const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
+  const body = [
+    event('message_start', `${JSON.stringify({ type: 'message_start', message: start })}     `),
+    event('content_block_start', `${JSON.stringify(block)}  `),
+    event('ping', '{"type": "ping"}'),
+    event('content_block_delta', delta('Hello ')),
+    event('content_block_delta', `${delta('from Claude.')}        `),
+    event('content_block_stop', '{"type":"content_block_stop","index":0 }'),
+    event(
+      'message_delta',
+      '{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":5}}',
+    ),
+    event('message_stop', '{"type":"message_stop"   }'),
+  ];
+  return { status: 200, headers: { ...headers(), 'content-type': 'text/event-stream; charset=utf-8' }, body };
+}
+
+function delta(text: string): string {
+  return JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+}
+
+function event(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`;
+}
+
+const requestId = 'req_011CeoTSFcsuNZkEqC59YWgZ';
+
+/** github.com/writingmate/chatlabs/pull/35 and github.com/anthropics/anthropic-sdk-typescript/issues/357. */
+function headers(): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'request-id': requestId,
+    via: '1.1 google',
+    'cf-cache-status': 'DYNAMIC',
+    server: 'cloudflare',
+    'cf-ray': '8678603add5505df-IAD',
+  };
+}
+
+function json(status: number, body: object): StandInReply {
+  return { status, headers: headers(), body: JSON.stringify(body) };
+}
+
+function error(status: number, type: string, message: string): StandInReply {
+  const reply = json(status, { type: 'error', error: { type, message }, request_id: requestId });
+  return { ...reply, headers: { ...reply.headers, 'x-should-retry': 'false' } };
+}

@@ -58,6 +58,7 @@ export type Reason =
   | 'no-recordings'
   | 'no-session'
   | 'no-such-path'
+  | 'other-format'
   | 'output'
   | 'output-device'
   | 'output-exists'
@@ -83,7 +84,7 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Which setting would help. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `header-names` and `key-header`, the names; of `key` and `auth-unknown`, where the key came from; of `field`, which one; of the others, what their hint names. */
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `header-names` and `key-header`, the names; of `key` and `auth-unknown`, where the key came from; of `other-format`, which; of `field`, which one; of the others, what their hint names. */
   value?: number | string | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;

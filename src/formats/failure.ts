@@ -152,11 +152,27 @@ function adviceFor(facts: AdviceFacts): Advice {
     const isSpent = error.quotaSpent || status === 402;
     return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
   }
-  if (saysNoModel(status, error)) return { hint: 'the gateway does not offer the model', reason: 'model' };
+  if (saysNoModel(status, error)) return noModel;
   if (errorClass === 'gateway') return patience;
-  if (status === 404) return { hint: 'check the model and the base URL', reason: 'no-such-path' };
+  if (status === 404) return notFoundAdvice(error, facts.format);
   if (status === 413) return { hint: 'send smaller or fewer images and files' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
+}
+
+const noModel: Advice = { hint: 'the gateway does not offer the model', reason: 'model' };
+
+/** A 404 in the shape of the other format comes from a gateway that has that one alone. */
+function notFoundAdvice({ message, code, shape }: ErrorBody, format: Asked['format']): Advice {
+  if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return noModel;
+  if (format !== undefined && shape !== undefined && shape !== format)
+    return { hint: `the gateway has the ${shape} format alone`, reason: 'other-format', value: shape };
+  return { hint: 'check the model and the base URL', reason: 'no-such-path' };
+}
+
+/** Not the path of a request, which has the word too. */
+function namesModel(text: string): boolean {
+  if (text.startsWith('model:') || text.includes('is not found for api version')) return true;
+  return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 
 /** Relays answer 503 for a model that they have no channel for (deviation 21). */

@@ -23,6 +23,8 @@ const hints: Record<Reason, (value: Value) => string> = {
   'no-recordings': () => 'record into it first: --record <dir>',
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-such-path': () => 'check --model and --base-url',
+  'other-format': (format) =>
+    `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',
   'output-device': () => "write the image's bytes to it: -o - > file",
   'output-exists': () => '--force replaces it',

@@ -9,7 +9,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import type { Use } from '../../settings/types.ts';
+import type { KeySource, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { failedCheck, type Surveyed } from './settings.ts';
 import { openConnection } from '../../cli/run/connection.ts';
@@ -175,7 +175,7 @@ async function askIn(
   const survey = surveyed.of(use);
   const settings = {
     ...survey,
-    key: key === undefined ? survey.key : ({ kind: 'value', secret: key, from: 'doctor' } as const),
+    key: key === undefined ? survey.key : { kind: 'value' as const, secret: key, from: sourceOf(survey.key) },
     model: survey.model ?? { value: '', from: 'default' },
     auth: { value: way.form, from: 'doctor' },
     headerNames: { apiKey: { value: way.apiKey, from: 'doctor' }, version: { value: way.version, from: 'doctor' } },
@@ -190,6 +190,10 @@ async function askIn(
   } finally {
     await connection.close();
   }
+}
+
+function sourceOf(key: KeySource): string {
+  return 'from' in key ? key.from : 'doctor';
 }
 
 const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);

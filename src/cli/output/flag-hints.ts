@@ -1,4 +1,5 @@
 import type { GatewayError, Reason } from '../../errors.ts';
+import { vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { flagOfField } from '../flags/fields.ts';
 
@@ -12,11 +13,11 @@ const hints: Record<Reason, (value: Value) => string> = {
   authorities: () => 'name a PEM file: --cacert <file>',
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
-  'header-names': (names) => `the gateway looks for other headers: --header-names ${names}`,
+  'header-names': (names) => `the gateway wants ${headersIn(names)}: --header-names ${names}`,
   images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
   insecure: () => 'use https://, or say --allow-http if the way there is safe',
   key: keyHint,
-  'key-header': (names) => `${wantsOwnHeader}: --auth api-key --header-names ${names}`,
+  'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
   model: () => 'check --model: the gateway does not offer it',
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
@@ -48,6 +49,12 @@ const hints: Record<Reason, (value: Value) => string> = {
 
 const wantsBearer = 'the gateway wants the key as Authorization: Bearer';
 const wantsOwnHeader = 'the gateway wants the key in a header of its own';
+
+/** What a value of `--header-names` stands for. */
+function headersIn(names: Value): string {
+  const { apiKey, version } = vendorHeaderNames;
+  return names === 'vendors' ? `the headers ${apiKey} and ${version}` : `the header ${String(names).replace(',', '')}`;
+}
 
 function keyHint(source: Value = 'GATEWAY_API_KEY'): string {
   return `check the key (${source})`;

@@ -57,6 +57,7 @@ export type Reason =
   | 'no-recording'
   | 'no-recordings'
   | 'no-session'
+  | 'no-stream'
   | 'no-such-path'
   | 'other-format'
   | 'output'

@@ -5,6 +5,7 @@ import type { RetryNotice } from '../transport/retry-types.ts';
 import type { RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import type { Deadline, Phase } from './deadline.ts';
+import type { Post } from './target.ts';
 
 /** How a post is sent. */
 export interface SendOptions {
@@ -39,7 +40,7 @@ export async function openConnections(options: TransportOptions): Promise<Transp
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: SendOptions & Pick<FailedReply, 'format' | 'sentKey'>,
+  options: SendOptions & Pick<Post, 'use' | 'streamsContent'> & Pick<FailedReply, 'sentKey'>,
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
   const { deadline } = options;
@@ -65,7 +66,9 @@ export async function sendPost(
       policy: options.policy,
       classify: (failed) => {
         options.onFailedBody?.(failed.bytes);
-        return failureOf({ ...failed, format: options.format, sentKey: options.sentKey });
+        const { sentKey, streamsContent } = options;
+        const format = options.use === 'messages' ? 'messages' : 'content';
+        return failureOf({ ...failed, format, sentKey, streamsContent });
       },
       onRetry: options.onRetry,
       gate: options.gate,

@@ -75,7 +75,8 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       const request = addressPost(await target, post);
       return sendPost(await transport, request, {
         ...own,
-        format: post.use === 'messages' ? 'messages' : 'content',
+        use: post.use,
+        streamsContent: post.streamsContent,
         sentKey: sentKeyOf(await target, post.use, options.service),
         policy: { ...policy, ...own.policy },
         onRetry: own.onRetry ?? options.onRetry,

@@ -11,6 +11,8 @@ export interface FailedReply extends Asked {
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
   format: 'content' | 'messages';
+  /** A stream of the content format was asked for: a gateway need not have that operation. */
+  streamsContent?: true | undefined;
 }
 
 /**
@@ -35,22 +37,23 @@ interface Known extends Asked {
   status: number | undefined;
   /** How the message begins. */
   told: string;
-  /** The HTTP status promised a reply, and the error stood in it. */
+  /** The HTTP status promised a reply, and the error stood in it: such a one is not retried. */
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
+  streamsContent?: true | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 function build(error: ErrorBody, known: Known): GatewayError {
-  const { status, told, format, sentKey } = known;
+  const { status, told } = known;
   const refusal = readRefusal(status, error);
   const errorClass = classOf(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   return new GatewayError(errorClass, `${told}${label}${said}`, {
-    ...adviceFor({ errorClass, status, error, refusal, format, sentKey, isInside: known.isInside === true }),
+    ...adviceFor(error, { ...known, errorClass, refusal }),
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
@@ -130,31 +133,26 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
   });
 }
 
-/** What the advice is made from. */
-interface AdviceFacts extends Asked {
-  errorClass: ErrorClass;
-  status: number | undefined;
-  error: ErrorBody;
-  refusal: Refusal | undefined;
-  /** It came inside a reply that had begun well: such a one is not retried. */
-  isInside: boolean;
-}
-
 const morePatience: Advice = { hint: 'wait, or allow more retries', reason: 'retries' };
+const noStream = {
+  hint: 'this gateway does not stream the content format: ask for one reply',
+  reason: 'no-stream',
+} as const;
 const laterAgain: Advice = { hint: 'run the same command again later: a reply that has begun is not retried' };
 
 /** What can be done after a failure that the gateway reported. */
-function adviceFor(facts: AdviceFacts): Advice {
-  const { errorClass, status, error, refusal, isInside } = facts;
+function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; refusal: Refusal | undefined }): Advice {
+  const { errorClass, status, refusal, isInside, streamsContent } = facts;
   const patience = isInside ? laterAgain : morePatience;
   if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
   if (errorClass === 'quota') {
     const isSpent = error.quotaSpent || status === 402;
     return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
   }
+  if (streamsContent && (status === 405 || status === 501)) return noStream;
   if (saysNoModel(status, error)) return noModel;
   if (errorClass === 'gateway') return patience;
-  if (status === 404) return notFoundAdvice(error, facts.format);
+  if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413) return { hint: 'send smaller or fewer images and files' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
 }
@@ -162,11 +160,13 @@ function adviceFor(facts: AdviceFacts): Advice {
 const noModel: Advice = { hint: 'the gateway does not offer the model', reason: 'model' };
 
 /** A 404 in the shape of the other format comes from a gateway that has that one alone. */
-function notFoundAdvice({ message, code, shape }: ErrorBody, format: Asked['format']): Advice {
+function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return noModel;
   if (format !== undefined && shape !== undefined && shape !== format)
     return { hint: `the gateway has the ${shape} format alone`, reason: 'other-format', value: shape };
-  return { hint: 'check the model and the base URL', reason: 'no-such-path' };
+  const hint = 'check the model and the base URL';
+  if (streamsContent) return { ...noStream, hint: `${hint}; where they are right,\n${noStream.hint}` };
+  return { hint, reason: 'no-such-path' };
 }
 
 /** Not the path of a request, which has the word too. */

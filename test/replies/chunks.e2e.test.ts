@@ -59,7 +59,7 @@ test.skipIf(!first)(
       server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks: halves(body, at).filter(isSome) });
       const request = addressPost(target, messagesPost({ stream: true }));
       const policy = { retries: 0, maxWaitMs: 0, safeOnly: true };
-      const { reply } = await sendPost(transport, request, { format: 'messages', deadline, policy });
+      const { reply } = await sendPost(transport, request, { use: 'messages', deadline, policy });
       const { deltas, answer } = await messageOf(reply);
       expect([at, printed(deltas), answer.error]).toEqual([at, expected.text, undefined]);
     }

@@ -30,6 +30,8 @@ export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent 
       return { hint: 'no setting mends this: the service takes no requests from this place, network or account' };
     case 'project':
       return { hint: "no setting mends this: enable the API, or lift the key's restrictions, in the vendor's console" };
+    case 'path':
+      return { hint: 'check the model and the base URL: the gateway does not have this path', reason: 'no-such-path' };
     case 'model':
       return { hint: 'the key may not use this model', reason: 'model' };
     case 'bad-key':

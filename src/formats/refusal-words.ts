@@ -21,7 +21,9 @@ type Saying =
   /** The key is good, and its project or its restrictions are in the way. */
   | 'project'
   /** Where the request comes from is in the way. */
-  | 'origin';
+  | 'origin'
+  /** The path is not there, however it sounds. */
+  | 'path';
 
 interface Row {
   says: Saying;
@@ -35,7 +37,20 @@ interface Row {
 
 /** The first row that fits counts. The words are those of the two vendors, of relays and of API gateways. */
 const rows: readonly Row[] = [
-  { says: 'origin', words: ['user location is not supported', 'request not allowed'] },
+  {
+    says: 'origin',
+    words: [
+      'user location is not supported',
+      'request not allowed',
+      // The pages of Cloudflare's guard.
+      'attention required! | cloudflare',
+      'just a moment...',
+      'error code: 1010',
+      'error code: 1020',
+    ],
+  },
+  // AWS API Gateway says so of a path that it does not have.
+  { says: 'path', words: ['missing authentication token', "authorization header requires 'credential' parameter"] },
   {
     says: 'project',
     words: [
@@ -69,6 +84,7 @@ const rows: readonly Row[] = [
       'key was reported as leaked',
       'invalid proxy server token',
       'virtual key expected',
+      'invalid subscription key',
     ],
   },
   {
@@ -81,6 +97,11 @@ const rows: readonly Row[] = [
       'access_token_type_unsupported',
     ],
   },
+  {
+    says: 'header',
+    header: 'authorization',
+    words: ['missing bearer', 'no bearer token', 'bearer token required', 'bearer token is missing'],
+  },
   { says: 'no-token', words: ['invalid bearer token', 'oauth authentication is currently not supported'] },
   { says: 'version', words: ['anthropic-version: header is required', 'anthropic-version header'] },
   {
@@ -92,11 +113,12 @@ const rows: readonly Row[] = [
       'api key is required',
       'api key is missing',
       'api key missing',
-      'missing authentication token',
+      'missing subscription key',
       'credentials missing',
       'credentials_missing',
       'no auth credentials',
       'no cookie auth credentials',
+      'not authenticated',
       '未提供令牌',
     ],
   },

@@ -63,11 +63,22 @@ const noKey = relay(401, 'No API key found in request');
 const noAuthorization = relay(401, 'Missing Authorization header');
 const badAuthorization = relay(400, 'Missing or invalid Authorization header.');
 const either = relay(401, 'No API key provided. Please provide either Authorization header or x-goog-api-key header');
+const cloudflare: Said = [403, '<html><head><title>Attention Required! | Cloudflare</title></head></html>'];
+const noRoute: Said = [403, '{"message":"Missing Authentication Token"}'];
+const openai = relay(
+  401,
+  "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+);
+const noBearer = relay(401, 'Missing bearer authentication in header');
+const litellm = relay(401, 'Authentication Error, No api key passed in.');
+const fastapi: Said = [403, '{"detail":"Not authenticated"}'];
+const azure: Said = [401, '{"statusCode":401,"message":"Access denied due to missing subscription key."}'];
 const mute = relay(401, 'Unauthorized');
 
 const everything = [
   [unregistered, oauth, tokenOnly, keyNotValid, keyExpired, leaked, disabled, location],
   [keyRequired, keyInvalid, badBearer, noOauth, versionRequired, notAllowed],
+  [cloudflare, noRoute, openai, noBearer, litellm, fastapi, azure],
   [badToken, noKey, noAuthorization, badAuthorization, either, mute, relay(401, 'x-goog-api-key header is missing')],
 ].flat();
 
@@ -128,6 +139,13 @@ describe('the hint after a refusal of the key', () => {
       '--auth bearer',
     ],
     ['a relay finds no key in the form that was chosen', { use: 'text', auth: 'bearer' }, noKey, 'doctor --live'],
+    ['a guard stands before the gateway', { use: 'text' }, cloudflare, 'no setting mends this'],
+    ['a path is not there', { use: 'text' }, noRoute, 'check --model and --base-url'],
+    ['a relay explains bearer tokens', { use: 'text' }, openai, '--auth bearer'],
+    ['a relay misses a bearer token', { use: 'messages' }, noBearer, '--auth bearer'],
+    ['LiteLLM finds no key', { use: 'messages' }, litellm, '--auth bearer'],
+    ['FastAPI finds no key', { use: 'text', headerNames: 'vendors' }, fastapi, '--auth bearer'],
+    ['Azure finds no key', { use: 'text' }, azure, '--header-names vendors'],
     ['nothing is said', { use: 'image' }, mute, 'doctor --live'],
     [
       'a named service gets a bearer token',

@@ -65,6 +65,7 @@ export type Reason =
   | 'output-exists'
   | 'output-folder'
   | 'output-is-folder'
+  | 'proxy-password'
   | 'refused'
   | 'retries'
   | 'retry-time'
@@ -75,6 +76,7 @@ export type Reason =
   | 'stdin-late'
   | 'stdin-size'
   | 'stdin-unreadable'
+  | 'system-ca'
   | 'timeout'
   | 'unchecked'
   | 'untrusted';

@@ -30,7 +30,7 @@ export interface Answered {
   deadline: Deadline;
 }
 
-/** Opens connections; the HTTP client is loaded now, not at start-up. */
+/** Opens connections; the HTTP client is loaded now, not at start-up. Throws GatewayError usage for a proxy that is none, and for a store that cannot be read. */
 export async function openConnections(options: TransportOptions): Promise<Transport> {
   const { openTransport } = await import('../transport/transport.ts');
   return openTransport(options);

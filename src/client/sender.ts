@@ -56,7 +56,8 @@ export function targetOf(options: ClientOptions): ReturnType<typeof createTarget
 
 /** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
 export function createSender(options: ClientOptions, internals: SenderInternals = {}): Sender {
-  const { env = {}, ca, clientCert, clientKey, timeoutMs = defaultTimeoutMs } = options;
+  const { env = {}, systemCa, ca, clientCert, clientKey, timeoutMs = defaultTimeoutMs } = options;
+  const proxy = options.proxy === undefined ? undefined : { value: options.proxy, from: 'option proxy' };
   const { exchanges, onRequest, onReply } = internals;
   const known = targetOf(options).target;
   let target: Promise<Target> | undefined;
@@ -71,7 +72,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
     async send(post, own) {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
-      transport ??= openConnections({ env, ca, clientCert, clientKey });
+      transport ??= openConnections({ env, proxy, systemCa, ca, clientCert, clientKey });
       const request = addressPost(await target, post);
       return sendPost(await transport, request, {
         ...own,
@@ -85,7 +86,8 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       });
     },
     async close() {
-      await (await transport)?.close();
+      // Settings that did not work were told by the post: there is nothing to close then.
+      await (await transport?.catch(() => undefined))?.close();
     },
   };
 }

@@ -105,6 +105,8 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     headers: pickHeaders(flags.headers ?? [], owned),
     timeoutMs,
     allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
+    proxy: fromFlag('--proxy', flags.proxy) ?? fromProfile(picked, ({ proxy }) => proxy),
+    systemCa: fromSwitch('--system-ca', flags.systemCa) ?? fromProfile(picked, ({ systemCa }) => systemCa) ?? off,
     maxTokens: pickMaxTokens(input, picked),
     noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
     preview: fromSwitch('--preview', flags.preview) ?? fromProfile(picked, ({ preview }) => preview) ?? off,

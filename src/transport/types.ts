@@ -44,6 +44,10 @@ export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promi
 export interface TransportOptions {
   /** Environment in which the proxy variables are looked up; loopback never goes through a proxy. */
   env: Readonly<Record<string, string | undefined>>;
+  /** The URL of a proxy that comes before those of the variables, and who names it: `flag --proxy`. */
+  proxy?: { value: string; from: string } | undefined;
+  /** Trusts the authorities of the system's certificate store too. */
+  systemCa?: boolean | undefined;
   /** PEM texts. */
   ca?: string | undefined;
   clientCert?: string | undefined;

@@ -26,6 +26,8 @@ export const serveFlags = {
   record: { ...connectionFlags.record, text: 'keep what upstream answers in a folder, without the key' },
   replay: { ...connectionFlags.replay, text: 'answer from what was recorded, chunk for chunk and in time' },
   replaySpeed: connectionFlags.replaySpeed,
+  proxy: connectionFlags.proxy,
+  systemCa: connectionFlags.systemCa,
   cacert: connectionFlags.cacert,
   clientCert: connectionFlags.clientCert,
   clientKey: connectionFlags.clientKey,

@@ -32,6 +32,7 @@ const hints: Record<Reason, (value: Value) => string> = {
   'output-exists': () => '--force replaces it',
   'output-folder': () => 'name another folder with -o',
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
+  'proxy-password': (url) => `set HTTPS_PROXY=${url}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
@@ -43,9 +44,12 @@ const hints: Record<Reason, (value: Value) => string> = {
     'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m',
   'stdin-size': () => 'send less, or put it into files and use --attach',
   'stdin-unreadable': () => 'give the prompt as an argument, and --no-stdin',
+  'system-ca': () =>
+    'use Node 22.15 or later; or leave out --system-ca (systemCa in the profile), and name the file of the store with --cacert <file> or NODE_EXTRA_CA_CERTS',
   timeout: (minutes) => `give it more time: --timeout ${minutes}m`,
   unchecked: () => 'unset it; to trust a certificate, use --cacert <file>',
-  untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',
+  untrusted: (store) =>
+    `if you trust the certificate, ${store === undefined ? '' : "take the system's certificate store with --system-ca, or "}name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS`,
 };
 
 const wantsBearer = 'the gateway wants the key as Authorization: Bearer';

@@ -75,7 +75,7 @@ export async function openConnection(
     const exchanges = await openReplaying(flags.replay, flags, context);
     return createConnection(options, { exchanges, hidden, context });
   }
-  const transport = await openConnections(await transportOptions(flags, context));
+  const transport = await openConnections(await transportOptions(settings, flags, context));
   if (settings.offline.value) {
     const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
     const { startOffline } = await import('../../gateway/offline.ts');
@@ -158,8 +158,12 @@ export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secr
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }
 
-/** The connection's own flags; the files that they name are read. */
-export async function transportOptions(flags: ConnectionFlags, { io }: Context): Promise<TransportOptions> {
+/** How to connect; the files that flags name are read. */
+export async function transportOptions(
+  { proxy, systemCa, offline }: Pick<Settings, 'proxy' | 'systemCa' | 'offline'>,
+  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { io }: Context,
+): Promise<TransportOptions> {
   if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   }
@@ -167,6 +171,8 @@ export async function transportOptions(flags: ConnectionFlags, { io }: Context):
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
     env: io.env,
+    proxy,
+    systemCa: systemCa.value && !offline.value,
     ca: await read('--cacert', flags.cacert),
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),

@@ -1,12 +1,14 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
+import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
+import type { Use } from '../transport/auth.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 import { type Answered, openConnections, type SendOptions, sendPost } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { addressPost, createTarget, type Post, type Target } from './target.ts';
+import { addressPost, createTarget, keyHeaders, type Post, type Target } from './target.ts';
 
 /** Sends posts to one gateway. */
 export interface Sender {
@@ -76,6 +78,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
         ...own,
         use: post.use,
         streamsContent: post.streamsContent,
+        sentKey: sentKeyOf(await target, post.use, options.service),
         policy: { ...policy, ...own.policy },
         onRetry: own.onRetry ?? options.onRetry,
         onRequest,
@@ -87,6 +90,13 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       await (await transport?.catch(() => undefined))?.close();
     },
   };
+}
+
+/** How the key goes out: a refusal is judged by it. */
+function sentKeyOf(target: Target, use: Use, service: ClientOptions['service'] = 'gateway'): SentKey {
+  const version = target.headerNames.version.toLowerCase();
+  const header = Object.keys(keyHeaders(target, use)).find((name) => name !== version);
+  return { service, form: target.auth[use], header, version };
 }
 
 /** `auto` is what the service does of itself. */

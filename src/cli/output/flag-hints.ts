@@ -1,4 +1,5 @@
 import type { GatewayError, Reason } from '../../errors.ts';
+import { vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { flagOfField } from '../flags/fields.ts';
 
@@ -7,12 +8,16 @@ type Value = GatewayError['details']['value'];
 /** What to type, for the reasons of layers that know no flags. */
 const hints: Record<Reason, (value: Value) => string> = {
   address: () => 'check --base-url and --model; --raw prints the reply as it came',
-  auth: (form) => `check the key (GATEWAY_API_KEY), or send it in the other form: ${authFlags(form)}`,
+  auth: (form) => `${form === 'bearer' ? wantsBearer : wantsOwnHeader}: --auth ${form}`,
+  'auth-unknown': (source) => `${keyHint(source)}; gateway-cli doctor --live tries every way to send it`,
   authorities: () => 'name a PEM file: --cacert <file>',
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
+  'header-names': (names) => `the gateway wants ${headersIn(names)}: --header-names ${names}`,
   images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
   insecure: () => 'use https://, or say --allow-http if the way there is safe',
+  key: keyHint,
+  'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
   model: () => 'check --model: the gateway does not offer it',
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
@@ -20,6 +25,8 @@ const hints: Record<Reason, (value: Value) => string> = {
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-stream': () => 'this gateway does not stream the content format: leave --stream out',
   'no-such-path': () => 'check --model and --base-url',
+  'other-format': (format) =>
+    `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',
   'output-device': () => "write the image's bytes to it: -o - > file",
   'output-exists': () => '--force replaces it',
@@ -45,8 +52,17 @@ const hints: Record<Reason, (value: Value) => string> = {
     `if you trust the certificate, ${store === undefined ? '' : "take the system's certificate store with --system-ca, or "}name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS`,
 };
 
-function authFlags(form: Value): string {
-  return form === undefined ? '--auth bearer or --auth api-key' : `--auth ${form}`;
+const wantsBearer = 'the gateway wants the key as Authorization: Bearer';
+const wantsOwnHeader = 'the gateway wants the key in a header of its own';
+
+/** What a value of `--header-names` stands for. */
+function headersIn(names: Value): string {
+  const { apiKey, version } = vendorHeaderNames;
+  return names === 'vendors' ? `the headers ${apiKey} and ${version}` : `the header ${String(names).replace(',', '')}`;
+}
+
+function keyHint(source: Value = 'GATEWAY_API_KEY'): string {
+  return `check the key (${source})`;
 }
 
 function fieldAdvice(name: string): string {

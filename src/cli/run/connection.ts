@@ -5,7 +5,7 @@ import { type Answered, openConnections } from '../../client/connection.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { Post, Target } from '../../client/target.ts';
-import { usageError } from '../../errors.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { readKey } from '../../settings/key.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -96,7 +96,8 @@ export async function openConnection(
   const credentials = credentialsOf(settings, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
-  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context, deadline });
+  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
+  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context, deadline, keyFrom });
 }
 
 interface Parts {
@@ -105,10 +106,15 @@ interface Parts {
   hidden: ReturnType<typeof hiddenHeaderNames>;
   context: Context;
   deadline: () => Deadline;
+  /** Which setting the key came from. */
+  keyFrom?: string | undefined;
 }
 
 /** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(options: ClientOptions, { exchanges, hidden, context, deadline }: Parts): Connection {
+function createConnection(
+  options: ClientOptions,
+  { exchanges, hidden, context, deadline, keyFrom }: Parts,
+): Connection {
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -118,9 +124,18 @@ function createConnection(options: ClientOptions, { exchanges, hidden, context, 
     onReply: (reply) => tellReply(reply, context),
   });
   return {
-    send: (post, own = {}) => sender.send(post, { ...own, deadline: own.deadline ?? deadline() }),
+    send: (post, own = {}) =>
+      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch((error: unknown) => {
+        throw error instanceof GatewayError ? withKeySource(error, keyFrom) : error;
+      }),
     close: () => sender.close(),
   };
+}
+
+/** The hint of a key that is refused says which one it is. */
+function withKeySource(error: GatewayError, from: string | undefined): GatewayError {
+  const { reason } = error.details;
+  return reason === 'key' || reason === 'auth-unknown' ? error.but({ value: from }) : error;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */

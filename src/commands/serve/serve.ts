@@ -107,7 +107,9 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const variables = {
     GATEWAY_BASE_URL: gateway.localUrl,
     GATEWAY_API_KEY: key,
-    ...(service === undefined ? nameVariable(headerNames, flags) : { GATEWAY_SERVICE: service }),
+    // Also where it is a gateway: a profile may be for another service.
+    GATEWAY_SERVICE: service ?? 'gateway',
+    ...(service === undefined && nameVariable(headerNames, flags)),
     ...models,
     ...(flags.vendorEnv && vendorVariables(gateway.localUrl, key)),
   };

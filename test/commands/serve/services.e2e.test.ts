@@ -31,6 +31,13 @@ describe('serve --service', () => {
   });
 });
 
+test('serve answers commands whose usual profile is for another service', async () => {
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, { claude: { service: 'anthropic', apiKey: 'k-123456789' } }, 'claude');
+  const ran = await shell('$BIN serve -q -- node $BIN text hi', { cwd, env: { GATEWAY_CONFIG: config } });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+});
+
 describe('serve --vendor-env', () => {
   const rivals = { GOOGLE_API_KEY: 'real', GOOGLE_GENAI_USE_VERTEXAI: 'true', ANTHROPIC_AUTH_TOKEN: 'real' };
 

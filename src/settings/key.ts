@@ -196,7 +196,8 @@ function endOf({ code, signal }: { code?: unknown; signal?: unknown }): string |
   return typeof signal === 'string' ? `ended by ${signal}` : undefined;
 }
 
-function checkKey(text: string, from: string): Secret {
+/** The key without blanks around it. Throws GatewayError auth where no header can carry it; the message never shows it. */
+export function checkKey(text: string, from: string): Secret {
   const key = text.trim();
   if (key === '') throw keyError(`the key is empty (${from})`, 'set GATEWAY_API_KEY, or give --api-key-file <path>');
   const position = key.search(/[^\x21-\x7e]/);

@@ -22,7 +22,7 @@ export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'
 }
 
 /** What a profile is for: the service that it names, or whose host its base URL has. */
-function serviceOfProfile({ service, baseUrl }: Profile): ServiceName {
+export function serviceOfProfile({ service, baseUrl }: Profile): ServiceName {
   return (baseUrl === undefined ? undefined : serviceOfUrl(baseUrl)) ?? service ?? 'gateway';
 }
 

@@ -1,12 +1,16 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
+import { type Service, type ServiceName, serviceNames, services } from '../../services.ts';
+import { checkKey } from '../../settings/key.ts';
 import { requireProfileName } from '../../settings/profile.ts';
-import type { Config, LoadedConfig } from '../../settings/types.ts';
+import { serviceOfProfile } from '../../settings/service.ts';
+import { fromEnvironment } from '../../settings/sources.ts';
+import type { LoadedConfig } from '../../settings/types.ts';
 import { configDocument, openConfig, saveConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { setExamples } from '../../cli/help/help.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { shellWord } from '../../shell-word.ts';
 
 interface Question {
@@ -16,37 +20,41 @@ interface Question {
   hidden?: true;
 }
 
-const questions: readonly Question[] = [
-  { key: 'baseUrl', text: 'Base URL of the gateway (https://…)', required: true },
-  { key: 'apiKey', text: 'API key (not shown; empty: none in the file)', hidden: true },
-  { key: 'models.text', text: 'Model of text' },
-  { key: 'models.chat', text: 'Model of chat' },
-  { key: 'models.image', text: 'Model of image gen' },
-  { key: 'models.edit', text: 'Model of image edit' },
-];
+const modelQuestions = {
+  text: { key: 'models.text', text: 'Model of text' },
+  chat: { key: 'models.chat', text: 'Model of chat' },
+  image: { key: 'models.image', text: 'Model of image gen and image edit' },
+} as const;
 
-/** `config init`: asks for a profile and puts it in use. Needs a terminal; scripts have `config set`. */
+/** `config init`: asks for a service and what it needs, and puts the profile in use. Needs a terminal; scripts have `config set`. */
 export function configInitCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, ['gateway-cli config init', 'gateway-cli config init --profile work']);
+  setNotes(command, [`Services: ${serviceNames.map((name) => `${name} (${services[name].title})`).join(', ')}`]);
   return async (context) => {
-    const { io, ui } = context;
+    const { io, ui, root } = context;
     if (!io.openDialog) throw noTerminal(context);
     const opened = await openConfig(context);
     requireProfileName(opened.profile);
     const dialog = await io.openDialog();
     context.atEnd(async () => dialog.close());
-    await ui.note(`profile ${opened.profile} in ${opened.loaded.path}; an empty answer keeps what stands in [ ]`);
-    let { config } = opened.loaded;
-    for (const question of questions) {
-      const loaded = { ...opened.loaded, config };
-      config = await askUntilRight(question, { dialog, loaded, profile: opened.profile, context });
+    await ui.note(`settings go to ${opened.loaded.path}; an empty answer takes what stands in [ ]`);
+    const service = await askService(opened, { dialog, context });
+    const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
+    const profile = profileFor(service, { ...opened, isNamed });
+    let loaded = opened.loaded;
+    if (service.name !== 'gateway') loaded = withAnswer(loaded, profile, { key: 'service', word: service.name });
+    for (const question of questionsOf(service, context)) {
+      loaded = await askUntilRight(question, { dialog, loaded, profile, context });
     }
-    await saveConfig(opened, { ...config, profile: opened.profile });
-    context.report.own = configDocument(opened, { exists: true });
-    await warnOfAddress(config, opened.profile, context);
-    await ui.note(`written: ${opened.loaded.path}`);
-    await ui.note('check it: gateway-cli doctor');
+    const config = { ...loaded.config, profile };
+    await saveConfig(opened, config);
+    context.report.own = configDocument({ ...opened, profile }, { exists: true });
+    await warnOfAddress(config, profile, context);
+    await ui.note(`written: profile ${profile} in ${opened.loaded.path}`);
+    const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
+    if (/^y(es)?$/i.test(answer.trim())) await tryIt({ ...opened.loaded, exists: true, config }, context);
+    await ui.note(`try it: ${nextCommand(config.profiles[profile]?.models)}`);
   };
 }
 
@@ -57,22 +65,103 @@ interface Asking {
   context: Context;
 }
 
-async function askUntilRight(question: Question, asking: Asking): Promise<Config> {
+/** Which service: that of the profile, or of the key that the environment holds, where the answer is empty. */
+async function askService(
+  { loaded, profile }: { loaded: LoadedConfig; profile: string },
+  { dialog, context }: Pick<Asking, 'dialog' | 'context'>,
+): Promise<Service> {
+  const { env } = context.io;
+  const known = loaded.config.profiles[profile];
+  const held = serviceNames.find((name) => variableOf(services[name], env) !== undefined);
+  const usual = known === undefined ? (held ?? 'gateway') : serviceOfProfile(known);
+  for (const { name, title } of Object.values(services)) await context.ui.note(`  ${name.padEnd(10)} ${title}`);
+  for (;;) {
+    const answer = (await dialog.ask(`Service [${usual}]: `)).trim();
+    const name = answer === '' ? usual : serviceNames.find((one) => one === answer.toLowerCase());
+    if (name !== undefined) return services[name];
+    await context.ui.note(`type one of ${serviceNames.join(', ')}`);
+  }
+}
+
+/** The first variable of the service's own tools that holds a key. */
+function variableOf({ keyVariables }: Service, env: Context['io']['env']): string | undefined {
+  return keyVariables.find((name) => fromEnvironment(env, name) !== undefined);
+}
+
+/**
+ * The profile that the answers go to: the one that was named, the one in use where it is for the same service, else one with
+ * the name of the service. Throws usage where the named one is for another service: its answers would be lost.
+ */
+function profileFor(
+  { name }: Service,
+  { loaded, profile, isNamed }: { loaded: LoadedConfig; profile: string; isNamed: boolean },
+): string {
+  const isFor = (known: string): ServiceName | undefined =>
+    loaded.config.profiles[known] && serviceOfProfile(loaded.config.profiles[known]);
+  const here = isFor(profile);
+  if (here === name || (here === undefined && isNamed)) return profile;
+  if (isNamed) {
+    throw usageError(
+      `profile ${profile} is for service ${here}, and stays as it is`,
+      `give another name: gateway-cli config init --profile ${name}`,
+    );
+  }
+  return here === undefined && name === 'gateway' ? 'default' : name;
+}
+
+function questionsOf(service: Service, { io }: Context): Question[] {
+  const { uses, keyPage, baseUrl } = service;
+  const variable = variableOf(service, io.env);
+  const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
+  const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
+  const models = Object.entries(modelQuestions).filter(([use]) => uses.some((one) => one === use));
+  return [
+    ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true } as const] : []),
+    { key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true },
+    ...models.map(([, question]) => question),
+  ];
+}
+
+/** Sends what `doctor --live` sends, and tells what came of it. */
+async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
+  const { survey } = await import('../doctor/settings.ts');
+  const { examineLive } = await import('../doctor/live.ts');
+  const surveyed = await survey({}, loaded, context);
+  for await (const { name, text, fix } of examineLive({ surveyed, key: undefined, flags: {}, context })) {
+    await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
+  }
+}
+
+/** The command that shows that it works, for the first model that is set. */
+function nextCommand(models: { text?: string; chat?: string; image?: string } = {}): string {
+  if (models.text !== undefined) return "gateway-cli text 'Hello'";
+  if (models.chat !== undefined) return "gateway-cli chat 'Hello'";
+  return models.image === undefined ? "gateway-cli text -m <model> 'Hello'" : "gateway-cli image gen 'a lighthouse'";
+}
+
+async function askUntilRight(question: Question, asking: Asking): Promise<LoadedConfig> {
   const { dialog, loaded, profile, context } = asking;
   const { key, text, hidden = false, required = false } = question;
   const before = currentValue(loaded, profile, key);
   const shown = before === undefined ? '' : ` [${hidden ? 'set' : before}]`;
   for (;;) {
     const answer = (await dialog.ask(`${text}${shown}: `, { hidden })).trim();
-    if (answer === '' && (before !== undefined || !required)) return loaded.config;
+    if (answer === '' && (before !== undefined || !required)) return loaded;
     try {
       if (answer === '') throw usageError(`${key} is needed`);
-      return withValue(loaded, profile, { key, word: answer });
+      if (hidden) checkKey(answer, 'as you typed it');
+      const next = withAnswer(loaded, profile, { key, word: answer });
+      if (hidden) await context.ui.note(`key received, ${answer.length} characters`);
+      return next;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       await context.ui.note(error.message);
     }
   }
+}
+
+function withAnswer(loaded: LoadedConfig, profile: string, answer: { key: string; word: string }): LoadedConfig {
+  return { ...loaded, config: withValue(loaded, profile, answer) };
 }
 
 function currentValue({ config }: LoadedConfig, profile: string, key: string): string | undefined {
@@ -86,7 +175,7 @@ function noTerminal({ root }: Context): Error {
   const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
   const lines = [
     'without one, type:',
-    `gateway-cli config set baseUrl https://gateway.example.com${profile}`,
+    `gateway-cli config set baseUrl https://gateway.example.com${profile}     (or: config set service gemini)`,
     `gateway-cli config set models.text some-model${profile}`,
     `printf %s "$KEY" | gateway-cli config set apiKey -${profile}`,
   ];

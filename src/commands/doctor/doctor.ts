@@ -36,7 +36,7 @@ export function doctorCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, [
     'gateway-cli doctor',
-    'gateway-cli doctor --live      # sends three requests of a few tokens, which may be billed',
+    'gateway-cli doctor --live      # sends small requests until it knows what works; they may be billed',
     'gateway-cli doctor --json | jq -r \'.checks[] | select(.state == "failed") | .fix\'',
   ]);
   setNotes(command, ['Exit 0 when nothing failed, else the code of the first failure. Keys are never shown.']);

@@ -4,123 +4,195 @@ import type { Post } from '../../client/target.ts';
 import type { Check } from './types.ts';
 import { GatewayError } from '../../errors.ts';
 import { createMemoryStore } from '../../images/store.ts';
+import { services, vendorHeaderNames } from '../../services.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
+import type { Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { failedCheck, type Surveyed } from './settings.ts';
-import { openConnection, type Connection } from '../../cli/run/connection.ts';
+import { openConnection } from '../../cli/run/connection.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** What a live examination needs. */
 export interface Live {
   surveyed: Surveyed;
-  /** Absent offline, where the local gateway has its own. */
+  /** Absent: it is read as the settings say. */
   key: Secret | undefined;
   flags: ConnectionFlags;
   context: Context;
 }
 
-type Form = 'api-key' | 'bearer';
-
-interface Tried {
-  form: Form;
-  check: Check;
+/** One way to show the key: its form, and the names of the headers that differ between services. */
+interface Way {
+  form: 'api-key' | 'bearer';
+  apiKey: string;
+  version: string;
 }
+
+/** A request of one format in one way, and what came of it. */
+interface Tried {
+  way: Way;
+  check: Check;
+  /** What would use this way, as a profile's `auth` names it. */
+  users: string[];
+}
+
+/** How a format is asked: with the settings of a use, in a way. */
+type Ask = (way: Way) => Promise<Check>;
 
 /**
- * Sends the smallest request of each format; the content format in both forms of authentication, for a gateway may
- * take only one of them (formats 1). Each may be billed.
+ * Sends the smallest request of each format, in the ways that the settings say. Where one is refused, the other forms and
+ * header names are tried until one is taken. A request that is taken may be billed.
  */
 export async function* examineLive(live: Live): AsyncGenerator<Check> {
-  const text = live.surveyed.of('text');
-  const chat = live.surveyed.of('chat');
-  const connection = await openLive(live, text);
-  try {
-    const tried: Tried[] = [];
-    if (text.model === undefined) yield skipped('content', 'models.text');
-    else {
-      for (const form of ['api-key', 'bearer'] as const) {
-        const use = form === 'bearer' ? 'image' : 'text';
-        const post = contentPost(text.model.value, use, contentBody);
-        tried.push({ form, check: await tryContent(connection, post, { form, model: text.model.value }) });
-      }
-      yield* verdicts(tried, live.surveyed);
-    }
-    if (chat.model === undefined) yield skipped('messages', 'models.chat');
-    else yield await tryMessages(connection, chat.model.value);
-  } finally {
-    await connection.close();
-  }
+  yield* examineContent(live);
+  yield* examineMessages(live);
 }
 
-/** One connection for the three: use `text` shows the key as an api-key header, `image` as bearer. */
-async function openLive({ surveyed, key, flags, context }: Live, text: SettingsSurvey): Promise<Connection> {
-  const source = key === undefined ? text.key : ({ kind: 'value', secret: key, from: 'doctor' } as const);
-  const settings = { ...text, key: source, model: text.model ?? { value: '', from: 'default' } };
-  const messages = surveyed.of('chat').auth.value;
-  return openConnection(settings, flags, context, { text: 'api-key', image: 'bearer', messages });
+async function* examineContent(live: Live): AsyncGenerator<Check> {
+  const { of } = live.surveyed;
+  const use = of('text').model === undefined ? 'image' : 'text';
+  const model = of(use).model?.value;
+  if (!services[of(use).service.value].uses.includes(use)) return;
+  if (model === undefined) return yield skipped('content', 'models.text');
+  const post = contentPost(model, 'text', contentBody);
+  const ask: Ask = (way) =>
+    askIn(live, { way, use, name: `content, ${way.form}` }, async (send) => {
+      return (await readContent(await send(post), { store: createMemoryStore(), model })).error;
+    });
+  const tried: Tried[] = [];
+  for (const user of ['text', 'image'] as const) {
+    const way = wayOf(of(user), user === 'text' ? 'api-key' : 'bearer');
+    const same = tried.find((one) => isSame(one.way, way));
+    if (same) same.users.push(user);
+    else tried.push({ way, users: [user], check: await ask(way) });
+  }
+  yield* verdicts(tried, await findWay(tried, ask, contentWays(of(use))), live);
+}
+
+async function* examineMessages(live: Live): AsyncGenerator<Check> {
+  const chat = live.surveyed.of('chat');
+  const model = chat.model?.value;
+  if (!services[chat.service.value].uses.includes('chat')) return;
+  if (model === undefined) return yield skipped('messages', 'models.chat');
+  const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
+  const ask: Ask = (way) =>
+    askIn(live, { way, use: 'chat', name: 'messages' }, async (send) => {
+      const deltas = readMessage(await send(post), { store: createMemoryStore(), model });
+      for (;;) {
+        const next = await deltas.next();
+        if (next.done) return next.value.error;
+      }
+    });
+  const way = wayOf(chat, 'api-key');
+  const tried = [{ way, users: ['messages'], check: await ask(way) }];
+  yield* verdicts(tried, await findWay(tried, ask, messagesWays(chat)), live);
 }
 
 const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 1 } };
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
-async function tryContent(
-  connection: Connection,
-  post: Post,
-  { form, model }: { form: Form; model: string },
-): Promise<Check> {
-  const name = `content, ${form}`;
-  const read = (reply: HttpReply) => readContent(reply, { store: createMemoryStore(), model });
-  return tryPost(name, async () => (await read((await connection.send(post, once)).reply)).error);
+/** The way that the settings say; `own` is the form where they leave it to the specification. */
+function wayOf({ auth, headerNames }: SettingsSurvey, own: Way['form']): Way {
+  const placeholders = services.gateway.headerNames;
+  return {
+    form: auth.value === 'auto' ? own : auth.value,
+    apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
+    version: headerNames.version?.value ?? placeholders.version,
+  };
 }
 
-async function tryMessages(connection: Connection, model: string): Promise<Check> {
-  const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
-  return tryPost('messages', async () => {
-    const deltas = readMessage((await connection.send(post, once)).reply, { store: createMemoryStore(), model });
-    for (;;) {
-      const next = await deltas.next();
-      if (next.done) return next.value.error;
+/** Every way that a gateway may take in the content format; a service of its own host takes the one that is set. */
+function contentWays(survey: SettingsSurvey): Way[] {
+  if (survey.service.value !== 'gateway') return [];
+  const own = wayOf(survey, 'api-key');
+  const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
+  return [...names.map((apiKey): Way => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
+}
+
+function messagesWays(survey: SettingsSurvey): Way[] {
+  if (survey.service.value !== 'gateway') return [];
+  const own = wayOf(survey, 'api-key');
+  const versions = [own.version, services.gateway.headerNames.version, vendorHeaderNames.version];
+  return versions.flatMap((version): Way[] => [
+    { ...own, form: 'api-key', version },
+    { ...own, form: 'bearer', version },
+  ]);
+}
+
+/** Whether two ways send the same headers. The name of the key's header says nothing where the key goes as Bearer. */
+function isSame(one: Way, other: Way): boolean {
+  const sameName = one.form === 'bearer' || one.apiKey === other.apiKey;
+  return one.form === other.form && sameName && one.version === other.version;
+}
+
+/** A way that is taken: one that was tried already, else the first of the others. Undefined where none has to be found, or none is. */
+async function findWay(tried: readonly Tried[], ask: Ask, ways: readonly Way[]): Promise<Way | undefined> {
+  if (!tried.some(({ check }) => isRefusal(check))) return undefined;
+  const taken = tried.find(({ check }) => check.state === 'ok');
+  if (taken) return taken.way;
+  const asked = tried.map(({ way }) => way);
+  for (const way of ways) {
+    if (asked.some((one) => isSame(one, way))) continue;
+    asked.push(way);
+    if ((await ask(way)).state === 'ok') return way;
+  }
+  return undefined;
+}
+
+/** Whether another way of showing the key could be taken. A missing version header is a bad request. */
+function isRefusal({ state, class: errorClass }: Check): boolean {
+  return state === 'failed' && (errorClass === 'auth' || errorClass === 'rejected');
+}
+
+function* verdicts(tried: readonly Tried[], works: Way | undefined, { context }: Live): Generator<Check> {
+  for (const { way, users, check } of tried) {
+    if (!isRefusal(check) || works === undefined) yield check;
+    else {
+      const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
+      yield { ...check, text, fix: fixOf({ from: way, to: works, users }, context) };
     }
-  });
+  }
 }
 
-async function tryPost(name: string, send: () => Promise<GatewayError | undefined>): Promise<Check> {
+/** The lines that turn one way into another. */
+function fixOf({ from, to, users }: { from: Way; to: Way; users: string[] }, { root }: Context): string {
+  const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+  const lines = from.form === to.form ? [] : users.map((user) => `auth.${user} ${to.form}`);
+  if (to.form === 'api-key' && from.apiKey !== to.apiKey) lines.push(`headerNames.apiKey ${to.apiKey}`);
+  if (from.version !== to.version) lines.push(`headerNames.version ${to.version}`);
+  return lines.map((line) => `gateway-cli config set ${line}${profile}`).join('\n');
+}
+
+/** Opens a connection that shows the key in one way, and asks. Throws what ends the program: a signal, a closed output. */
+async function askIn(
+  { surveyed, key, flags, context }: Live,
+  { way, use, name }: { way: Way; use: Use; name: string },
+  read: (send: (post: Post) => Promise<HttpReply>) => Promise<GatewayError | undefined>,
+): Promise<Check> {
+  const survey = surveyed.of(use);
+  const settings = {
+    ...survey,
+    key: key === undefined ? survey.key : ({ kind: 'value', secret: key, from: 'doctor' } as const),
+    model: survey.model ?? { value: '', from: 'default' },
+    auth: { value: way.form, from: 'doctor' },
+    headerNames: { apiKey: { value: way.apiKey, from: 'doctor' }, version: { value: way.version, from: 'doctor' } },
+  };
+  const connection = await openConnection(settings, flags, context);
   try {
-    const error = await send();
+    const error = await read(async (post) => (await connection.send(post, once)).reply);
     return error ? failedCheck(name, error) : { name, state: 'ok', text: 'accepted' };
   } catch (error) {
     if (error instanceof GatewayError && endings.has(error.class)) throw error;
     return failedCheck(name, error);
+  } finally {
+    await connection.close();
   }
 }
 
 const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);
-
-/** A form that is refused is a failure only where a command would use it, or where both are. */
-function* verdicts(tried: readonly Tried[], surveyed: Surveyed): Generator<Check> {
-  const works = tried.find(({ check }) => check.state === 'ok')?.form;
-  for (const { form, check } of tried) {
-    const users = usersOf(form, surveyed);
-    if (check.state === 'ok' || works === undefined || check.class !== 'auth') yield check;
-    else if (users.length === 0)
-      yield { ...check, state: 'skipped', text: `refused, and not used: ${check.text}`, fix: undefined };
-    else {
-      const fix = users.map((user) => `gateway-cli config set auth.${user} ${works}`).join(' && ');
-      yield { ...check, text: `refused, but ${users.join(' and ')} would use it: ${check.text}`, fix };
-    }
-  }
-}
-
-/** Which operations show the key in a form, by the settings: text as api-key and images as bearer unless they say otherwise. */
-function usersOf(form: Form, { of }: Surveyed): string[] {
-  const own = { text: 'api-key', image: 'bearer' } as const;
-  return (['text', 'image'] as const).filter((use) => {
-    const { value } = of(use).auth;
-    return (value === 'auto' ? own[use] : value) === form;
-  });
-}
 
 function skipped(name: string, key: string): Check {
   return { name, state: 'skipped', text: 'no model to ask', fix: `gateway-cli config set ${key} <model>` };

@@ -23,19 +23,20 @@ test.skipIf(lacks('tmux'))(
     screen.type('node $BIN config init');
     screen.press('Enter');
     const answers: [question: string, answer: string][] = [
-      ['Base URL of the gateway', 'https://gateway.example.com'],
+      ['Service [gateway]', ''],
+      ['Base URL', 'https://gateway.example.com'],
       ['API key', canaryKey],
       ['Model of text', 'some-text'],
       ['Model of chat', ''],
       ['Model of image gen', 'some-image'],
-      ['Model of image edit', ''],
+      ['Test it', ''],
     ];
     for (const [question, answer] of answers) {
       await screen.shows(question);
       screen.type(answer);
       screen.press('Enter');
     }
-    const shown = await screen.shows('check it: gateway-cli doctor');
+    const shown = await screen.shows('try it: gateway-cli text');
     expect(shown).toContain('https://gateway.example.com');
     expect(shown).not.toContain(canaryKey);
     expect(config()).toEqual({

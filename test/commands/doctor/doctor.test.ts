@@ -91,14 +91,44 @@ test('--live says which form of authentication the gateway takes, and how to use
   expect(ran.stdout + ran.stderr).not.toContain(canaryKey);
 });
 
-test('a form that is refused and not used is no failure', async ({ server, cli }) => {
+test('--live asks in the forms that the commands would use, and in no other', async ({ server, cli }) => {
   server.reply(head());
-  server.reply({ status: 403, body: {} });
   server.reply({ body: textReply('h') });
   server.reply({ body: message });
   const ran = await cli(['doctor', '--live', '--auth', 'bearer', '--json']);
   expect(ran.code).toBe(0);
-  expect(states(ran.stdout)).toMatchObject({ 'content, api-key': 'skipped', 'content, bearer': 'ok', messages: 'ok' });
+  expect(states(ran.stdout)).toMatchObject({ 'content, bearer': 'ok', messages: 'ok' });
+  expect(server.requests).toHaveLength(3);
+});
+
+test('--live finds the header names that a gateway takes, and prints what sets them', async ({ server, cli }) => {
+  server.always(({ headers, method, path }) => {
+    if (method !== 'POST') return { status: 404, ...head() };
+    if (path === '/v1/messages') {
+      if (headers['anthropic-version'] !== undefined) return { body: message };
+      return { status: 400, body: { error: { message: 'anthropic-version: header is required' } } };
+    }
+    return headers['x-goog-api-key'] === undefined ? { status: 403, body: {} } : { body: textReply('h') };
+  });
+  const file = join(scratchFolder(), 'config.json');
+  writeFileSync(file, JSON.stringify({ profiles: { work: {} } }), { mode: 0o600 });
+  const ran = await cli(['doctor', '--live', '--json', '--profile', 'work'], { env: { GATEWAY_CONFIG: file } });
+  expect(ran.code).toBe(3);
+  const { checks } = JSON.parse(ran.stdout) as Document;
+  expect(checks.flatMap(({ fix }) => fix?.split('\n') ?? [])).toEqual([
+    'gateway-cli config set headerNames.apiKey x-goog-api-key --profile work',
+    'gateway-cli config set auth.image api-key --profile work',
+    'gateway-cli config set headerNames.apiKey x-goog-api-key --profile work',
+    'gateway-cli config set headerNames.version anthropic-version --profile work',
+  ]);
+});
+
+test('--live leaves out the format that the service does not have', async ({ server, cli }) => {
+  server.reply(head());
+  server.reply({ status: 400, body: { error: { message: 'API key not valid' } } });
+  const ran = await cli(['doctor', '--live', '--json', '--service', 'gemini']);
+  expect(ran.code).not.toBe(0);
+  expect(server.requests).toHaveLength(2);
 });
 
 test('--live offline asks the local gateway in every form', async () => {

@@ -15,6 +15,8 @@ export const serveFlags = {
   },
   apiKeyFile: { ...connectionFlags.apiKeyFile, text: 'file with the key that callers must show (a fresh one)' },
   headerNames: connectionFlags.headerNames,
+  service: { ...connectionFlags.service, text: 'be one service: its headers, paths, lists and words of errors' },
+  vendorEnv: { flags: '--vendor-env', text: 'export what the SDKs of Gemini and Anthropic read, too' },
   specOnly: { flags: '--spec-only', text: 'accept only what the specification says' },
   pace: { flags: '--pace <ms>', text: 'wait between the deltas of a stream', parse: whole(0, 60_000) },
   faultDelay: { flags: '--fault-delay <ms>', text: 'how long fault-slow waits (10000)', parse: whole(0, 600_000) },

@@ -31,9 +31,7 @@ export function keyFromHex(text: unknown): Key | undefined {
 export interface Digest {
   /** 16 hex digits. */
   request: string;
-  /** Whether files stand in its body. */
-  hasFiles: boolean;
-  /** Length of what was hashed: that of the body without its files. */
+  /** Length of what was hashed: that of the body; infinite where files stand in it. */
   characters: number;
 }
 
@@ -45,7 +43,8 @@ export async function digestRequest({ path, body }: { path: string; body: Body }
   const hashes = new Map<Upload, string>();
   for (const upload of uploadsIn(body)) hashes.set(upload, await hashUpload(upload));
   const text = `${path}\n${canonical(body, hashes)}`;
-  return { request: hash('sha256', text, 'hex').slice(0, 16), hasFiles: hashes.size > 0, characters: text.length };
+  const characters = hashes.size > 0 ? Number.POSITIVE_INFINITY : text.length;
+  return { request: hash('sha256', text, 'hex').slice(0, 16), characters };
 }
 
 function uploadsIn(value: BodyValue, found: Upload[] = []): Upload[] {

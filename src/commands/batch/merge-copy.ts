@@ -4,17 +4,16 @@ import { basename, extname, join } from 'node:path';
 import { type Arranged, arrangeResults } from '../../batch/arrange-results.ts';
 import { quarantineFile, quarantine, type Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
-import { openIfThere, parseRecord } from '../../batch/journal.ts';
+import { readJobRecords } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from './merge-check.ts';
-import { readLines } from '../../batch/read-lines.ts';
-import { parseResult } from '../../batch/reconcile.ts';
+import { openIfThere } from '../../batch/read-lines.ts';
+import { readResultLines } from '../../batch/reconcile.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
-import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
+import { batchFiles, type JobRecord } from '../../batch/types.ts';
 import { codeOf } from '../../errors.ts';
 import { freeNumber } from '../../files/free-number.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { linesOf } from './read.ts';
 import type { Context } from '../../cli/context.ts';
 
 /** A shard's folder, read. */
@@ -68,10 +67,9 @@ async function copyResults(
   const path = join(folder, batchFiles.results);
   const unread: Range[] = [];
   await withFile(path, async (from) => {
-    for await (const { text, whole, offset, bytes } of readLines(from)) {
-      const result = whole ? parseResult(text) : undefined;
+    for await (const { result, ...range } of readResultLines(folder)) {
       if (result) await take(result.document);
-      else if (bytes > 1) unread.push({ offset, bytes });
+      else unread.push(range);
     }
     await quarantine(to, from, unread);
   });
@@ -89,9 +87,8 @@ async function withFile(path: string, act: (from: FileHandle) => Promise<void>):
 }
 
 /** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
-async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JournalRecord, void> {
-  for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord)) {
-    if (record.type === 'run') continue;
+async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JobRecord, void> {
+  for await (const record of readJobRecords(folder)) {
     if (record.type !== 'ready') yield record;
     else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
   }

@@ -73,7 +73,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const own = createContext(job.command);
       try {
         const built = await build(job, { context: own.input, settings: found, compile });
-        return { built, settings: found, ...(await digestRequest(built.post)), own };
+        return { ...(await digestRequest(built.post)), built, settings: found, own };
       } catch (error) {
         await own.end();
         throw atLine(file, job.line, readable(error));

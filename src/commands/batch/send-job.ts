@@ -55,7 +55,7 @@ export async function sendJob(
   performing: Performing,
 ): Promise<Performed> {
   const { context: batch, flight } = performing;
-  const context = prepared.own.output();
+  const context = prepared.own.output;
   const { report } = context;
   const started = batch.io.elapsed();
   const deadline = performing.startDeadline(prepared.settings.timeoutMs.value);

@@ -85,7 +85,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
   plan.list = keyToHex(planning.sum);
   await checkFirst(planning);
-  for (const slot of state.table.slots()) if (!state.table.isSeen(slot)) plan.removed++;
+  for (const slot of state.table.slots()) if (!state.table.has(slot, 'seen')) plan.removed++;
   requireMatch(state.run, { origin: plan.origin, shard });
   if (known > 0 && plan.removed === known) throw otherJobs(source.name);
   if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
@@ -108,8 +108,8 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
 function enter({ key }: Job, planning: Planning): number | undefined {
   const { table } = planning.state;
   const slot = table.add(key);
-  if (table.isSeen(slot)) return undefined;
-  table.markSeen(slot);
+  if (table.has(slot, 'seen')) return undefined;
+  table.mark(slot, 'seen');
   planning.plan.total++;
   planning.sum = { high: (planning.sum.high ^ key.high) >>> 0, low: (planning.sum.low + key.low) >>> 0 };
   return slot;
@@ -139,7 +139,7 @@ function decideOn(
   if (decision !== 'run') return false;
   plan.due++;
   if (before !== 'new') plan.again++;
-  table.setDue(slot, true);
+  table.mark(slot, 'due');
   // What is known of the job as it was says nothing of the job as it is.
   if (!same) table.setState(slot, 'new');
   table.setRequest(slot, request);

@@ -7,7 +7,7 @@ import type { Batch } from './types.ts';
 export async function* dueJobs({ source, state: { table }, plan }: Batch): AsyncGenerator<Job, void> {
   let left = plan.due - plan.ready.size;
   for (const { job } of plan.ready.values()) {
-    table.setDue(table.find(job.key), false);
+    table.mark(table.find(job.key), 'due', false);
     yield job;
   }
   if (left === 0) return;
@@ -18,11 +18,11 @@ export async function* dueJobs({ source, state: { table }, plan }: Batch): Async
     const slot = table.find(job.key);
     // What was added meanwhile is sent by the next run.
     if (slot < 0) continue;
-    if (table.isReread(slot)) throw changed(`${source.name}:${job.line}`);
-    table.markReread(slot);
-    if (!table.isDue(slot)) continue;
+    if (table.has(slot, 'reread')) throw changed(`${source.name}:${job.line}`);
+    table.mark(slot, 'reread');
+    if (!table.has(slot, 'due')) continue;
     left--;
-    table.setDue(slot, false);
+    table.mark(slot, 'due', false);
     yield job;
   }
   if (left > 0) throw changed(source.name);

@@ -16,6 +16,11 @@ export function keyOf(text: string): Key {
   return { high: Number.parseInt(digest.slice(0, 8), 16), low: Number.parseInt(digest.slice(8, 16), 16) };
 }
 
+/** Adds one more to what stands for a set of keys, whatever their order. */
+export function addKey(sum: Key, { high, low }: Key): Key {
+  return { high: (sum.high ^ high) >>> 0, low: (sum.low + low) >>> 0 };
+}
+
 /** 16 hex digits. */
 export function keyToHex({ high, low }: Key): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');

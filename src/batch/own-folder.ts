@@ -1,5 +1,5 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isPartName } from '../files/temp-file.ts';
 import { quarantineFile } from '../files/quarantine.ts';
 import { notAJournal, parseRecord } from './journal.ts';
@@ -66,6 +66,12 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   if (name === results) return stats.isFile() && stats.size === 0;
   const isImages = name === images && stats.isDirectory();
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
+}
+
+/** The name of a file that a result places in one of the batch's own folders; undefined for any other place. */
+export function nameInside(place: 'images' | 'large', path: unknown): string | undefined {
+  const name = typeof path === 'string' ? basename(path) : '';
+  return name !== '' && path === `${batchFiles[place]}/${name}` ? name : undefined;
 }
 
 /** Removes what runs that were killed did not finish. To be called by who has the folder's lock. */

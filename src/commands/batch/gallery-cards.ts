@@ -1,9 +1,10 @@
 import type { FileHandle } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
 import type { Card, CardPicture } from '../../batch/gallery-html.ts';
 import { type JournalState, readJobRecords } from '../../batch/journal.ts';
+import { nameInside } from '../../batch/own-folder.ts';
 import { openIfThere } from '../../batch/read-lines.ts';
 import { parseResult, readResultLines, type ResultLine } from '../../batch/reconcile.ts';
 import { batchFiles } from '../../batch/types.ts';
@@ -112,10 +113,10 @@ function pictureOf(image: JsonValue): CardPicture | undefined {
   if (!isObject(image)) return undefined;
   const { path, mimeType, width, height, bytes } = image;
   // The file lies where the batch puts its pictures, whatever the line says.
-  const name = typeof path === 'string' ? basename(path) : '';
-  if (name === '' || path !== `${batchFiles.images}/${name}`) return undefined;
+  const name = nameInside('images', path);
+  if (name === undefined) return undefined;
   return {
-    path,
+    path: `${batchFiles.images}/${name}`,
     mimeType: textOf(mimeType) ?? 'application/octet-stream',
     width: typeof width === 'number' ? width : undefined,
     height: typeof height === 'number' ? height : undefined,

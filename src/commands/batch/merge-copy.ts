@@ -6,6 +6,7 @@ import { quarantineFile, quarantine, type Range } from '../../files/quarantine.t
 import { keyOf } from '../../batch/digest.ts';
 import { readJobRecords } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from './merge-check.ts';
+import { nameInside } from '../../batch/own-folder.ts';
 import { openIfThere } from '../../batch/read-lines.ts';
 import { readResultLines } from '../../batch/reconcile.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
@@ -97,8 +98,8 @@ async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncG
 
 /** The file of a result that is too long for a line; its name is random, so it keeps it. */
 async function copyLarge(path: JsonValue | undefined, { folder, building }: { folder: string; building: string }) {
-  const name = typeof path === 'string' ? basename(path) : '';
-  if (name === '' || path !== `${batchFiles.large}/${name}`) return;
+  const name = nameInside('large', path);
+  if (name === undefined) return;
   await makeFolder(join(building, batchFiles.large));
   await copyNew(join(folder, batchFiles.large, name), join(building, batchFiles.large, name));
 }
@@ -118,10 +119,9 @@ async function copyImage(
   image: JsonValue,
   { folder, building }: { folder: string; building: string },
 ): Promise<JsonValue> {
-  const path = isObject(image) && typeof image['path'] === 'string' ? image['path'] : '';
-  const name = basename(path);
+  const name = isObject(image) ? nameInside('images', image['path']) : undefined;
   // Anything else is no picture of the batch's own folder: the line stays as it is.
-  if (name === '' || path !== `${batchFiles.images}/${name}`) return image;
+  if (name === undefined) return image;
   const from = join(folder, batchFiles.images, name);
   const stem = basename(name, extname(name));
   const pathOf = (n: number): string => `${batchFiles.images}/${n === 1 ? name : `${stem}-${n}${extname(name)}`}`;

@@ -1,4 +1,4 @@
-import { type Key, keyToHex } from '../../batch/digest.ts';
+import { addKey, type Key, keyToHex } from '../../batch/digest.ts';
 import type { JournalState } from '../../batch/journal.ts';
 import { changedError, decide, otherJobs, requireMatch, type ResumeFlags } from './resume.ts';
 import { isInShard } from './shard.ts';
@@ -111,7 +111,7 @@ function enter({ key }: Job, planning: Planning): number | undefined {
   if (table.has(slot, 'seen')) return undefined;
   table.mark(slot, 'seen');
   planning.plan.total++;
-  planning.sum = { high: (planning.sum.high ^ key.high) >>> 0, low: (planning.sum.low + key.low) >>> 0 };
+  planning.sum = addKey(planning.sum, key);
   return slot;
 }
 

@@ -16,6 +16,11 @@ export function keyOf(text: string): Key {
   return { high: Number.parseInt(digest.slice(0, 8), 16), low: Number.parseInt(digest.slice(8, 16), 16) };
 }
 
+/** Adds one more to what stands for a set of keys, whatever their order. */
+export function addKey(sum: Key, { high, low }: Key): Key {
+  return { high: (sum.high ^ high) >>> 0, low: (sum.low + low) >>> 0 };
+}
+
 /** 16 hex digits. */
 export function keyToHex({ high, low }: Key): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
@@ -31,11 +36,9 @@ export function keyFromHex(text: unknown): Key | undefined {
 export interface Digest {
   /** 16 hex digits. */
   request: string;
-  /** Whether files stand in its body. */
-  hasFiles: boolean;
   /** Whether something in it is still to be fetched. */
   hasUrls: boolean;
-  /** Length of what was hashed: that of the body without its files. */
+  /** Length of what was hashed: that of the body; infinite where files or URLs stand in it. */
   characters: number;
 }
 
@@ -50,12 +53,8 @@ export async function digestRequest({ path, body }: { path: string; body: Body }
   const files = uploads.filter(({ url }) => url === undefined);
   for (const upload of files) hashes.set(upload, await hashUpload(upload));
   const text = `${path}\n${canonical(body, hashes)}`;
-  return {
-    request: hash('sha256', text, 'hex').slice(0, 16),
-    hasFiles: files.length > 0,
-    hasUrls: files.length < uploads.length,
-    characters: text.length,
-  };
+  const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
+  return { request: hash('sha256', text, 'hex').slice(0, 16), hasUrls: files.length < uploads.length, characters };
 }
 
 function uploadsIn(value: BodyValue, found: Upload[] = []): Upload[] {

@@ -45,7 +45,7 @@ export async function sendPost(
   let phase: Phase = 'unsent';
   const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';
   const { deadline } = options;
-  const name = `POST ${request.url.origin}${request.url.pathname}`;
+  const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
     phase = 'unsent';
     options.onRequest?.(attempt);

@@ -4,7 +4,7 @@ import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, openConnections } from '../../client/connection.ts';
 import type { Deadline } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
-import type { Post, Target } from '../../client/target.ts';
+import type { PostOrGet, Target } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { readKey } from '../../settings/key.ts';
@@ -20,8 +20,8 @@ import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
-  /** Sends one post, with retries; the deadline runs from the first on. */
-  send(post: Post, own?: Partial<PostOptions>): Promise<Answered>;
+  /** Sends one post or GET, with retries; the deadline runs from the first on. */
+  send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
   close(): Promise<void>;
 }
 

@@ -117,7 +117,8 @@ function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
 }
 
-function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
+/** What is missing, and how to set it for this use. */
+export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
   const { use, config } = input;
   const ways = [
     missing.includes('base URL') && '--base-url <url> or GATEWAY_BASE_URL',

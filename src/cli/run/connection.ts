@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, openConnections } from '../../client/connection.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { PostOrGet, Target } from '../../client/target.ts';
 import { GatewayError, usageError } from '../../errors.ts';
@@ -29,6 +29,12 @@ export interface Connection {
 
 /** Forms of authentication where one connection serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
+
+interface OpenOptions {
+  forms?: AuthForms | undefined;
+  /** The command's time, where it may have begun. */
+  deadline?: (() => Deadline) | undefined;
+}
 
 /** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
 export async function readTarget(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Target> {
@@ -62,7 +68,7 @@ export async function openConnection(
   settings: SettingsSurvey,
   flags: ConnectionFlags,
   context: Context,
-  forms?: AuthForms,
+  { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
   const gateway = gatewayOf(settings, context, forms);
   const options: ClientOptions = {
@@ -75,9 +81,9 @@ export async function openConnection(
   const hidden = hiddenHeaderNames(settings);
   if (flags.replay !== undefined) {
     const exchanges = await openReplaying(flags.replay, flags, context);
-    return createConnection(options, { exchanges, hidden, context });
+    return createConnection(options, { exchanges, hidden, context, deadline });
   }
-  const transport = await openConnections(await transportOptions(flags, context));
+  const transport = await openConnections(await transportOptions(settings, flags, context));
   if (settings.offline.value) {
     const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
     const { startOffline } = await import('../../gateway/offline.ts');
@@ -85,14 +91,18 @@ export async function openConnection(
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
     return createConnection(
       { ...options, baseUrl: local.url, apiKey: local.key },
-      { exchanges: { ...exchanges, close }, hidden, context },
+      { exchanges: { ...exchanges, close }, hidden, context, deadline },
     );
   }
   const key = await readConfiguredKey(settings.key, context);
   const credentials = credentialsOf(settings, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
-  const connection = createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context });
+  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
+  const connection = createConnection(
+    { ...options, apiKey: key.reveal() },
+    { exchanges, hidden, context, deadline, keyFrom },
+  );
   return {
     ...connection,
     send: (post, own) =>
@@ -108,8 +118,8 @@ async function withNearestModel(
   post: PostOrGet,
   { settings, context }: { settings: SettingsSurvey; context: Context },
 ): Promise<unknown> {
-  if (!(error instanceof GatewayError) || (error.details.status !== 404 && error.details.reason !== 'model'))
-    return error;
+  if (!(error instanceof GatewayError) || error.details.reason === 'other-format') return error;
+  if (error.details.status !== 404 && error.details.reason !== 'model') return error;
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
   const kept = await keptModels(settings, context.io.now());
@@ -123,10 +133,16 @@ interface Parts {
   /** Names of headers whose values are not shown. */
   hidden: ReturnType<typeof hiddenHeaderNames>;
   context: Context;
+  deadline: () => Deadline;
+  /** Which setting the key came from. */
+  keyFrom?: string | undefined;
 }
 
 /** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(options: ClientOptions, { exchanges, hidden, context }: Parts): Connection {
+function createConnection(
+  options: ClientOptions,
+  { exchanges, hidden, context, deadline, keyFrom }: Parts,
+): Connection {
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -135,15 +151,19 @@ function createConnection(options: ClientOptions, { exchanges, hidden, context }
     },
     onReply: (reply) => tellReply(reply, context),
   });
-  let deadline: Deadline | undefined;
   return {
     send: (post, own = {}) =>
-      sender.send(post, {
-        ...own,
-        deadline: own.deadline ?? (deadline ??= sender.startDeadline({ signal: context.signal })),
+      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch((error: unknown) => {
+        throw error instanceof GatewayError ? withKeySource(error, keyFrom) : error;
       }),
     close: () => sender.close(),
   };
+}
+
+/** The hint of a key that is refused says which one it is. */
+function withKeySource(error: GatewayError, from: string | undefined): GatewayError {
+  const { reason } = error.details;
+  return reason === 'key' || reason === 'auth-unknown' ? error.but({ value: from }) : error;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */
@@ -170,8 +190,12 @@ export function credentialsOf({ headers }: Pick<SettingsSurvey, 'headers'>, key?
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }
 
-/** The connection's own flags; the files that they name are read. */
-export async function transportOptions(flags: ConnectionFlags, { io }: Context): Promise<TransportOptions> {
+/** How to connect; the files that flags name are read. */
+export async function transportOptions(
+  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
+  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { io }: Context,
+): Promise<TransportOptions> {
   if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   }
@@ -179,6 +203,8 @@ export async function transportOptions(flags: ConnectionFlags, { io }: Context):
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
     env: io.env,
+    proxy,
+    systemCa: systemCa.value && !offline.value,
     ca: await read('--cacert', flags.cacert),
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),

@@ -51,7 +51,7 @@ export interface Performing {
  */
 export async function sendJob(
   job: Job,
-  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own'>,
+  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own' | 'fetchInputs'>,
   performing: Performing,
 ): Promise<Performed> {
   const { context: batch, flight } = performing;
@@ -62,7 +62,10 @@ export async function sendJob(
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
   flight.begin(call);
   try {
-    const failure = await attempt(() => answerJob({ job, built: prepared.built, performing, context, call }));
+    const failure = await attempt(async () => {
+      const built = (await prepared.fetchInputs?.(deadline)) ?? prepared.built;
+      await answerJob({ job, built, performing, context, call });
+    });
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
     const error = await keptRest(failure as GatewayError | undefined, { context, batch });

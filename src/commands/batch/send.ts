@@ -34,7 +34,7 @@ export async function sendJobs(
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
-  const connection = await openConnection(plan.settings, flags, context, plan.forms);
+  const connection = await openConnection(plan.settings, flags, context, { forms: plan.forms });
   context.atEnd(() => connection.close());
   await lock.confirm();
   const recorder = await openRecorder({

@@ -40,7 +40,7 @@ export async function askLists(flags: ConnectionFlags, context: Context): Promis
   const found: FoundList[] = [];
   const failures: GatewayError[] = [];
   for (const { formats, forms, settings } of await sourcesOf(flags, context)) {
-    const connection = await openConnection(settings, flags, context, forms);
+    const connection = await openConnection(settings, flags, context, { forms });
     context.atEnd(() => connection.close());
     for (const format of formats) {
       const list = await askList(format, connection);

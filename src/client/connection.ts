@@ -44,7 +44,7 @@ export async function sendPost(
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
   const { deadline } = options;
-  const name = `POST ${request.url.origin}${request.url.pathname}`;
+  const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
     phase = 'unsent';
     options.onRequest?.(attempt);

@@ -8,13 +8,13 @@ import type { Exchange, Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 import { type Answered, openConnections, type SendOptions, sendPost } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { addressPost, createTarget, keyHeaders, type Post, type Target } from './target.ts';
+import { addressPost, createTarget, keyHeaders, type PostOrGet, type Target } from './target.ts';
 
 /** Sends posts to one gateway. */
 export interface Sender {
   /** Starts the time of a call: the whole of it is bounded, not its request alone. */
   startDeadline(call: Pick<CallOptions, 'timeoutMs' | 'signal'>): Deadline;
-  send(post: Post, options: PostOptions): Promise<Answered>;
+  send(post: PostOrGet, options: PostOptions): Promise<Answered>;
   close(): Promise<void>;
 }
 

@@ -120,7 +120,7 @@ function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
 }
 
 /** What is missing, and the nearest way to it: the service whose key is there, the profiles that nobody chose. */
-function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
+export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
   const { use } = input;
   const ways = [
     missing.includes('base URL') && (vendorWay(input) ?? '--base-url <url> or GATEWAY_BASE_URL'),

@@ -9,7 +9,7 @@ export interface RequestBody {
   readonly arriving?: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** One HTTP request. Every request of the service is a POST with a JSON body; a gateway passes others on. */
+/** One HTTP request. A request of the service is a POST with a JSON body, or the GET of a list; a gateway passes others on. */
 export interface HttpRequest {
   /** Default `POST`. */
   readonly method?: string | undefined;

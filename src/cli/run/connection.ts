@@ -4,11 +4,13 @@ import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, openConnections } from '../../client/connection.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
-import type { Post, Target } from '../../client/target.ts';
+import type { PostOrGet, Target } from '../../client/target.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
+import { closest } from '../../settings/closest.ts';
+import { keptModels } from '../../settings/kept-models.ts';
 import { readKey } from '../../settings/key.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { TransportOptions } from '../../transport/types.ts';
@@ -20,8 +22,8 @@ import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
-  /** Sends one post, with retries; the deadline runs from the first on. */
-  send(post: Post, own?: Partial<PostOptions>): Promise<Answered>;
+  /** Sends one post or GET, with retries; the deadline runs from the first on. */
+  send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
   close(): Promise<void>;
 }
 
@@ -35,14 +37,14 @@ interface OpenOptions {
 }
 
 /** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
-export async function readTarget(settings: Settings, context: Context, forms?: AuthForms): Promise<Target> {
+export async function readTarget(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Target> {
   const { target, warnings } = targetOf(gatewayOf(settings, context, forms));
   for (const warning of warnings) await context.ui.warn(warning);
   return target;
 }
 
 /** What the settings say of the gateway, in the words of the library. */
-function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): ClientOptions {
+function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
   const { service, auth, headerNames, headers, allowHttp, timeoutMs } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
@@ -63,7 +65,7 @@ function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): Cli
  * the base URL was told before: by `readTarget`, or by doctor's own check.
  */
 export async function openConnection(
-  settings: Settings,
+  settings: SettingsSurvey,
   flags: ConnectionFlags,
   context: Context,
   { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
@@ -97,7 +99,33 @@ export async function openConnection(
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
   const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
-  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context, deadline, keyFrom });
+  const connection = createConnection(
+    { ...options, apiKey: key.reveal() },
+    { exchanges, hidden, context, deadline, keyFrom },
+  );
+  return {
+    ...connection,
+    send: (post, own) =>
+      connection.send(post, own).catch(async (error: unknown) => {
+        throw await withNearestModel(error, post, { settings, context });
+      }),
+  };
+}
+
+/** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */
+async function withNearestModel(
+  error: unknown,
+  post: PostOrGet,
+  { settings, context }: { settings: SettingsSurvey; context: Context },
+): Promise<unknown> {
+  if (!(error instanceof GatewayError) || error.details.reason === 'other-format') return error;
+  if (error.details.status !== 404 && error.details.reason !== 'model') return error;
+  const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
+  if (typeof model !== 'string' || model === '') return error;
+  const kept = await keptModels(settings, context.io.now());
+  const nearest = kept.includes(model) ? undefined : closest(model, kept);
+  if (nearest === undefined) return error;
+  return error.but({ hint: `the gateway offers ${nearest}`, reason: 'model', value: nearest });
 }
 
 interface Parts {
@@ -154,7 +182,7 @@ export interface Credential {
 }
 
 /** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
-export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+export function credentialsOf({ headers }: Pick<SettingsSurvey, 'headers'>, key?: Secret): Credential[] {
   const fromHeaders = headers.flatMap(({ value: header }) => {
     const secret = credentialOf(header);
     return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
@@ -164,7 +192,7 @@ export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secr
 
 /** How to connect; the files that flags name are read. */
 export async function transportOptions(
-  { proxy, systemCa, offline }: Pick<Settings, 'proxy' | 'systemCa' | 'offline'>,
+  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
   flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
   { io }: Context,
 ): Promise<TransportOptions> {

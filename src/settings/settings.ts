@@ -14,6 +14,8 @@ export interface SettingsFlags {
   headerNames?: string | undefined;
   timeout?: string | undefined;
   allowHttp?: boolean | undefined;
+  proxy?: string | undefined;
+  systemCa?: boolean | undefined;
   offline?: boolean | undefined;
   /** Recorded replies answer: no base URL is needed. */
   replay?: boolean | undefined;
@@ -47,6 +49,9 @@ export interface Settings {
   /** ms for the whole command */
   timeoutMs: Sourced<number>;
   allowHttp: Sourced<boolean>;
+  /** Before the proxy variables. */
+  proxy: Sourced<string> | undefined;
+  systemCa: Sourced<boolean>;
   /** Absent where nobody asked for a limit; chat always has one, for its format requires it. */
   maxTokens: Sourced<number> | undefined;
   noStdin: Sourced<boolean>;

@@ -39,8 +39,17 @@ export const fileFlags = {
 
 /** What goes in beside the prompt. */
 const inputFlags = {
-  image: { flags: '-i, --image <path|->', text: 'image that goes with the prompt', parse: notAFlag, repeat: true },
-  attach: { flags: '--attach <path|->', text: 'file that goes with the prompt', repeat: true },
+  image: {
+    flags: '-i, --image <path|url|->',
+    text: 'image to send; a URL is fetched',
+    parse: notAFlag,
+    repeat: true,
+  },
+  attach: {
+    flags: '--attach <path|url|->',
+    text: 'file to send; a URL is fetched',
+    repeat: true,
+  },
   schema: { flags: '--schema <path|->', text: 'JSON Schema that the answer must fit' },
 } satisfies FlagTable;
 

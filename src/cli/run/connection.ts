@@ -2,13 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, openConnections } from '../../client/connection.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
-import type { Post, Target } from '../../client/target.ts';
-import { usageError } from '../../errors.ts';
+import type { PostOrGet, Target } from '../../client/target.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
+import { closest } from '../../settings/closest.ts';
+import { keptModels } from '../../settings/kept-models.ts';
 import { readKey } from '../../settings/key.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { TransportOptions } from '../../transport/types.ts';
@@ -20,23 +22,29 @@ import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
-  /** Sends one post, with retries; the deadline runs from the first on. */
-  send(post: Post, own?: Partial<PostOptions>): Promise<Answered>;
+  /** Sends one post or GET, with retries; the deadline runs from the first on. */
+  send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
   close(): Promise<void>;
 }
 
 /** Forms of authentication where one connection serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
 
+interface OpenOptions {
+  forms?: AuthForms | undefined;
+  /** The command's time, where it may have begun. */
+  deadline?: (() => Deadline) | undefined;
+}
+
 /** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
-export async function readTarget(settings: Settings, context: Context, forms?: AuthForms): Promise<Target> {
+export async function readTarget(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Target> {
   const { target, warnings } = targetOf(gatewayOf(settings, context, forms));
   for (const warning of warnings) await context.ui.warn(warning);
   return target;
 }
 
 /** What the settings say of the gateway, in the words of the library. */
-function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): ClientOptions {
+function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
   const { service, auth, headerNames, headers, allowHttp, timeoutMs } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
@@ -57,10 +65,10 @@ function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): Cli
  * the base URL was told before: by `readTarget`, or by doctor's own check.
  */
 export async function openConnection(
-  settings: Settings,
+  settings: SettingsSurvey,
   flags: ConnectionFlags,
   context: Context,
-  forms?: AuthForms,
+  { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
   const gateway = gatewayOf(settings, context, forms);
   const options: ClientOptions = {
@@ -73,9 +81,9 @@ export async function openConnection(
   const hidden = hiddenHeaderNames(settings);
   if (flags.replay !== undefined) {
     const exchanges = await openReplaying(flags.replay, flags, context);
-    return createConnection(options, { exchanges, hidden, context });
+    return createConnection(options, { exchanges, hidden, context, deadline });
   }
-  const transport = await openConnections(await transportOptions(flags, context));
+  const transport = await openConnections(await transportOptions(settings, flags, context));
   if (settings.offline.value) {
     const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
     const { startOffline } = await import('../../gateway/offline.ts');
@@ -83,14 +91,41 @@ export async function openConnection(
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
     return createConnection(
       { ...options, baseUrl: local.url, apiKey: local.key },
-      { exchanges: { ...exchanges, close }, hidden, context },
+      { exchanges: { ...exchanges, close }, hidden, context, deadline },
     );
   }
   const key = await readConfiguredKey(settings.key, context);
   const credentials = credentialsOf(settings, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const exchanges = await openRecording(transport, flags, { context, credentials });
-  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context });
+  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
+  const connection = createConnection(
+    { ...options, apiKey: key.reveal() },
+    { exchanges, hidden, context, deadline, keyFrom },
+  );
+  return {
+    ...connection,
+    send: (post, own) =>
+      connection.send(post, own).catch(async (error: unknown) => {
+        throw await withNearestModel(error, post, { settings, context });
+      }),
+  };
+}
+
+/** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */
+async function withNearestModel(
+  error: unknown,
+  post: PostOrGet,
+  { settings, context }: { settings: SettingsSurvey; context: Context },
+): Promise<unknown> {
+  if (!(error instanceof GatewayError) || error.details.reason === 'other-format') return error;
+  if (error.details.status !== 404 && error.details.reason !== 'model') return error;
+  const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
+  if (typeof model !== 'string' || model === '') return error;
+  const kept = await keptModels(settings, context.io.now());
+  const nearest = kept.includes(model) ? undefined : closest(model, kept);
+  if (nearest === undefined) return error;
+  return error.but({ hint: `the gateway offers ${nearest}`, reason: 'model', value: nearest });
 }
 
 interface Parts {
@@ -98,10 +133,16 @@ interface Parts {
   /** Names of headers whose values are not shown. */
   hidden: ReturnType<typeof hiddenHeaderNames>;
   context: Context;
+  deadline: () => Deadline;
+  /** Which setting the key came from. */
+  keyFrom?: string | undefined;
 }
 
 /** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(options: ClientOptions, { exchanges, hidden, context }: Parts): Connection {
+function createConnection(
+  options: ClientOptions,
+  { exchanges, hidden, context, deadline, keyFrom }: Parts,
+): Connection {
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -110,15 +151,19 @@ function createConnection(options: ClientOptions, { exchanges, hidden, context }
     },
     onReply: (reply) => tellReply(reply, context),
   });
-  let deadline: Deadline | undefined;
   return {
     send: (post, own = {}) =>
-      sender.send(post, {
-        ...own,
-        deadline: own.deadline ?? (deadline ??= sender.startDeadline({ signal: context.signal })),
+      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch((error: unknown) => {
+        throw error instanceof GatewayError ? withKeySource(error, keyFrom) : error;
       }),
     close: () => sender.close(),
   };
+}
+
+/** The hint of a key that is refused says which one it is. */
+function withKeySource(error: GatewayError, from: string | undefined): GatewayError {
+  const { reason } = error.details;
+  return reason === 'key' || reason === 'auth-unknown' ? error.but({ value: from }) : error;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */
@@ -137,7 +182,7 @@ export interface Credential {
 }
 
 /** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
-export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+export function credentialsOf({ headers }: Pick<SettingsSurvey, 'headers'>, key?: Secret): Credential[] {
   const fromHeaders = headers.flatMap(({ value: header }) => {
     const secret = credentialOf(header);
     return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
@@ -145,8 +190,12 @@ export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secr
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }
 
-/** The connection's own flags; the files that they name are read. */
-export async function transportOptions(flags: ConnectionFlags, { io }: Context): Promise<TransportOptions> {
+/** How to connect; the files that flags name are read. */
+export async function transportOptions(
+  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
+  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { io }: Context,
+): Promise<TransportOptions> {
   if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   }
@@ -154,6 +203,8 @@ export async function transportOptions(flags: ConnectionFlags, { io }: Context):
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
     env: io.env,
+    proxy,
+    systemCa: systemCa.value && !offline.value,
     ca: await read('--cacert', flags.cacert),
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),

@@ -1,7 +1,7 @@
 import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import type { Answer } from '../../client/content.ts';
-import { endOf, startDeadline } from '../../client/deadline.ts';
+import { type Deadline, endOf } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
 import { GatewayError } from '../../errors.ts';
@@ -23,10 +23,8 @@ export interface Asking {
   images: ImageOutput;
   model: string;
   tools: ToolBelt | undefined;
-  /** ms for the turn, tools included. */
-  timeoutMs: number;
-  /** Ends the turn. */
-  signal: AbortSignal;
+  /** The time of the turn, tools included. */
+  deadline: Deadline;
 }
 
 /** How a turn ended: the last answer with everything added up, and the conversation as it was sent and answered. */
@@ -37,12 +35,11 @@ export interface Turned {
 
 /** One request and its answer, printed. With tools: as many as their calls take. What came is in the report all along. */
 export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
-  const { context, tools, timeoutMs, signal } = asking;
-  const deadline = startDeadline(timeoutMs, signal);
+  const { context, tools, deadline } = asking;
   const answers: Answer[] = [];
   let body = first;
   for (;;) {
-    const answer = await askOnce(body, { ...asking, deadline });
+    const answer = await askOnce(body, asking);
     answers.push(answer);
     context.report.result = addUp(answers);
     const messages = [...listOf(body), assistantMessage(answer.result, context)];
@@ -64,10 +61,7 @@ function isUnwritten({ io, report }: Context): boolean {
   return io.stdout.failure !== undefined || report.lost.failure !== undefined;
 }
 
-async function askOnce(
-  body: Body,
-  { context, connection, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
-): Promise<Answer> {
+async function askOnce(body: Body, { context, connection, images, model, flags, deadline }: Asking): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
   const progress = context.ui.progress('waiting');

@@ -43,6 +43,8 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('maxTokens', survey.maxTokens),
     row('timeout', { value: formatDuration(survey.timeoutMs.value), from: survey.timeoutMs.from }),
     row('allowHttp', survey.allowHttp),
+    row('proxy', survey.proxy),
+    row('systemCa', survey.systemCa.value ? survey.systemCa : undefined),
     row('preview', survey.preview),
   ].flat();
 }

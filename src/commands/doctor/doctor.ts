@@ -106,7 +106,7 @@ async function* examineGateway(surveyed: Surveyed, flags: Flags, context: Contex
   const found = await readKeyCheck(surveyed, context);
   yield found.check;
   yield checkModels(surveyed);
-  if (url === undefined || !(yield* examineWay(url, flags, context))) return;
+  if (url === undefined || !(yield* examineWay(url, surveyed, { flags, context }))) return;
   if (flags.live && found.key) yield* examineLive({ surveyed, key: found.key, flags, context });
 }
 
@@ -134,10 +134,14 @@ function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
 }
 
 /** The network up to the gateway. Whether a request could go out. */
-async function* examineWay(baseUrl: URL, flags: Flags, context: Context): AsyncGenerator<Check, boolean> {
+async function* examineWay(
+  baseUrl: URL,
+  surveyed: Surveyed,
+  { flags, context }: { flags: Flags; context: Context },
+): AsyncGenerator<Check, boolean> {
   const { examineNetwork } = await import('./network.ts');
   const { signal, io } = context;
-  const transport = await transportOptions(flags, context);
+  const transport = await transportOptions(surveyed.of('text'), flags, context);
   let reached = true;
   const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
   for await (const check of examineNetwork(way)) {

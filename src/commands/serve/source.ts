@@ -25,6 +25,8 @@ const placeholders = services.gateway.headerNames;
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends RecordingFlags {
   upstream?: string;
+  proxy?: string;
+  systemCa?: true;
   cacert?: string;
   clientCert?: string;
   clientKey?: string;
@@ -88,13 +90,13 @@ async function openReplaySource(replay: string, flags: SourceFlags, { context }:
 /** Passes calls on to a profile's gateway. Throws GatewayError usage or auth. */
 async function openUpstream(profile: string, flags: SourceFlags, place: SourcePlace): Promise<Source> {
   const { context, localKey } = place;
-  const survey = await surveyProfile(profile, context);
+  const survey = await surveyProfile(profile, flags, context);
   const { text } = survey;
   const key = await readProfileKey(profile, text.key, context);
   const credentials = credentialsOf(text, key);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const target = await targetOf(survey, key.reveal(), context);
-  const transport = await openConnections(await transportOptions(flags, context));
+  const transport = await openConnections(await transportOptions(text, flags, context));
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const exchanges = await openRecording(transport, flags, { context, credentials: [...credentials, local] });
   const models = modelVariables(modelsOf(survey));
@@ -135,14 +137,14 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
 }
 
 /**
- * The settings of the named profile and of nothing else: the environment may already point here. Throws GatewayError usage
- * where it has no base URL.
+ * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
+ * GatewayError usage where it has no base URL.
  */
-async function surveyProfile(profile: string, { io, ui }: Context): Promise<Survey> {
+async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, { io, ui }: Context): Promise<Survey> {
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   if (!Object.hasOwn(config.config.profiles, profile))
     throw unknownProfile({ value: profile, from: 'flag --upstream' }, config);
-  const survey = (use: Use) => surveySettings({ flags: { profile }, env: {}, config, use });
+  const survey = (use: Use) => surveySettings({ flags: { profile, proxy, systemCa }, env: {}, config, use });
   const [text, chat, image, edit] = [survey('text'), survey('chat'), survey('image'), survey('edit')];
   if (text.baseUrl === undefined) {
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
+import { topics } from '../src/cli/help/topics.ts';
 import { outcomes } from '../src/errors.ts';
-import { code, readme, tableRows } from './helpers/readme.ts';
+import { code, readme, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
 const hooks = { columns: 80, act: async () => undefined, out: () => undefined, err: () => undefined };
@@ -20,23 +21,26 @@ async function commandWords(): Promise<string[]> {
   return (await Promise.all(groups)).flat();
 }
 
-test('the README has a section for every command, and for no other', async () => {
-  const sections = [...readme.matchAll(/^### `([a-z ]+?)(?: [[<-].*)?`$/gm)].map((match) => match[1]);
-  // A group may have one section for all its commands.
+test('the README has a row for every command, and for no other', async () => {
+  const rows = tableRows('Command').map(([name = '']) => code(name));
   const words = await commandWords();
-  const needed = new Set(words.map((word) => (sections.includes(word) ? word : (word.split(' ')[0] ?? word))));
-  expect(sections.toSorted()).toEqual([...needed].toSorted());
+  expect(rows.filter((name) => !/^gateway-cli/.test(name)).toSorted()).toEqual(words.toSorted());
 });
 
-test('every flag that the README names is one of the program', async () => {
-  const known = new Set(['--help', '--version', '--full', '--provenance']);
+test('every topic has its page, and the README links to it', () => {
+  expect([...topicTexts.keys()].toSorted()).toEqual(topics);
+  for (const topic of topics) expect(readme).toContain(`[${topic}](src/help/${topic}.md)`);
+});
+
+test('every flag that the README and the topics name is one of the program', async () => {
+  const known = new Set(['--help', '--version', '--full', '--provenance', '--global']);
   for (const words of await commandWords()) {
     const program = await buildProgram(words.split(' '), hooks);
     let command = program.commands.find((found) => found.name() === words.split(' ')[0]);
     if (words.includes(' ')) command = command?.commands.find((found) => found.name() === words.split(' ')[1]);
     for (const option of command?.options ?? []) known.add(option.long ?? '');
   }
-  const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map((match) => match[0]));
+  const named = new Set([...userTexts.join('\n').matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map((match) => match[0]));
   expect([...named].filter((flag) => !known.has(flag))).toEqual([]);
 });
 
@@ -58,7 +62,7 @@ test('every variable of the settings table is read by the program, and none is m
   const text = files.map((name) => readFileSync(join(src, name), 'utf8')).join('\n');
   const used = new Set([...text.matchAll(/'(GATEWAY_[A-Z_]+)'/g)].map((match) => match[1] as string));
   const named = tableRows('Variable').map(([name = '']) => code(name));
-  expect([...used].filter((name) => !readme.includes(name))).toEqual([]);
+  expect([...used].filter((name) => !userTexts.some((text) => text.includes(name)))).toEqual([]);
   expect(named.filter((name) => !used.has(name))).toEqual([]);
 });
 

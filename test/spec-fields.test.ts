@@ -44,7 +44,7 @@ plain.each([
   'stop_sequences',
   'tool_choice',
   'metadata',
-])('the README names the field %s', (field) => {
+])('the topic of fields names the field %s', (field) => {
   expect(rows.map(([name = '']) => code(name))).toContain(field);
 });
 

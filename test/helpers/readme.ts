@@ -1,12 +1,25 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The README's text. */
-export const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const root = join(import.meta.dirname, '../..');
 
-/** The rows of every table whose first heading is `first`, cells trimmed. */
+/** The README's text. */
+export const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** The texts of `help <topic>`, by their names. */
+export const topicTexts: ReadonlyMap<string, string> = new Map(
+  readdirSync(join(root, 'src/help')).map((name) => [
+    name.replace(/\.md$/, ''),
+    readFileSync(join(root, 'src/help', name), 'utf8'),
+  ]),
+);
+
+/** All that users read, without the help of commands. */
+export const userTexts: readonly string[] = [readme, ...topicTexts.values()];
+
+/** The rows of every table of these whose first heading is `first`, cells trimmed. */
 export function tableRows(first: string): string[][] {
-  const lines = readme.split('\n');
+  const lines = userTexts.join('\n').split('\n');
   return lines.flatMap((line, index) => (cells(line)[0] === first ? rowsBelow(lines, index + 2) : []));
 }
 
@@ -24,6 +37,6 @@ function cells(line: string): string[] {
   if (!line.startsWith('|')) return [];
   return line
     .slice(1, -1)
-    .split('|')
+    .split(/(?<!\\)\|/)
     .map((cell) => cell.trim());
 }

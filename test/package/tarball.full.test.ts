@@ -3,7 +3,7 @@ import { copyFileSync, readdirSync, readFileSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import { publint } from 'publint';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readme } from '../helpers/readme.ts';
+import { topicTexts } from '../helpers/readme.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
 import { canaryKey, textReply } from '../helpers/with-server.ts';
@@ -90,8 +90,8 @@ test('the library opens by its names, and answers', async () => {
   expect(ran).toMatchObject({ code: 0, stdout: 'Hello true GatewayError\n', stderr: '' });
 });
 
-test("the README's library example runs under serve, as it says", async () => {
-  const example = /```js\n([\s\S]+?)```/.exec(readme)?.[1] ?? '';
+test("the topic's library example runs under serve, as it says", async () => {
+  const example = /```js\n([\s\S]+?)```/.exec(topicTexts.get('library') ?? '')?.[1] ?? '';
   writeFileSync(join(installed.cwd, 'example.mjs'), example);
   const ran = await shell('npx --no-install gateway-cli serve --quiet -- node example.mjs', { cwd: installed.cwd });
   expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^image\/png 1344 \d+\n.*offline/s) as string });

@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { ReceivedRequest } from '../../helpers/request-reader.ts';
-import { readme } from '../../helpers/readme.ts';
+import { topicTexts } from '../../helpers/readme.ts';
 import { run } from '../../helpers/run.ts';
 import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -222,11 +222,11 @@ test.for([
   expect(ran.stderr).toContain(told);
 });
 
-test('the example of the README and of the help calls its tool on the offline model', async () => {
+test('the example of the topic and of the help calls its tool on the offline model', async () => {
   const { stdout } = await run(['chat', '--help']);
   const help = stdout.replaceAll(/ \\\n +/g, ' ');
   const example = /--tool-exec 'get_weather=\.\/weather\.sh( -c)?' "([^"]+)"/;
-  for (const text of [readme, help]) {
+  for (const text of [topicTexts.get('chat') ?? '', help]) {
     const [, flag = '', prompt = ''] = example.exec(text) ?? [];
     const exec = ['--tools', 'tools.json', '--tool-exec', `get_weather=./weather.sh${flag}`];
     const ran = await run(['chat', '--offline', '--no-stdin', ...exec, prompt, '--json'], { cwd: folder(), env });

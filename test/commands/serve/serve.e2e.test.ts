@@ -24,7 +24,7 @@ describe('the faults on demand', () => {
   });
   afterAll(() => gateway.close(0));
 
-  test('stand in the README with the exit codes of the table', () => {
+  test('stand in their topic with the exit codes of the table', () => {
     const shown = tableRows('Exit').flatMap(([exit, models = '']) =>
       [...models.matchAll(/`([^`]+)`/g)].map((match) => [match[1], Number(exit)]),
     );

@@ -35,7 +35,7 @@ function place(url: string): { cwd: string; env: Record<string, string> } {
     chmodSync(join(cwd, name), 0o755);
   };
   program('bin/gateway-cli', `exec node ${bin} "$@"`);
-  program('bin/npm', 'exec gateway-cli text -m some-model hi');
+  program('bin/npm', 'exec gateway-cli text hi');
   program('weather.sh', 'echo sunny');
   for (const name of ['photo.jpg', 'in/7.png'])
     copyFileSync(join(import.meta.dirname, 'fixtures/dusk.png'), join(cwd, name));

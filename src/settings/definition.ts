@@ -153,6 +153,7 @@ const profileEntries = {
   }),
   allowHttp: optional(flag, { description: "Allows http:// with a key for this profile's origin." }),
   preview: optional(flag, { description: 'Shows pictures inline on terminals.' }),
+  markdown: optional(flag, { description: 'Formats the Markdown of answers on terminals (true).' }),
 };
 
 /** The places a key can stand in; only one of them is used. */

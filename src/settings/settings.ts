@@ -21,6 +21,7 @@ export interface SettingsFlags {
   maxTokens?: number | undefined;
   noStdin?: boolean | undefined;
   preview?: boolean | undefined;
+  noMarkdown?: boolean | undefined;
 }
 
 /** What `resolveSettings` decides from. */
@@ -51,6 +52,8 @@ export interface Settings {
   maxTokens: Sourced<number> | undefined;
   noStdin: Sourced<boolean>;
   preview: Sourced<boolean>;
+  /** Whether a terminal shows the Markdown of an answer as type. */
+  markdown: Sourced<boolean>;
   /** Those of the config file too. */
   warnings: string[];
 }

@@ -45,6 +45,10 @@ const inputFlags = {
 } satisfies FlagTable;
 
 const jsonl = { flags: '--jsonl', text: 'print stream events as JSON Lines' } as const;
+const markdown = {
+  flags: '--no-markdown',
+  text: 'on a terminal, print the text without formatting its Markdown',
+} as const;
 
 /** `text` alone. */
 export const textFlags = {
@@ -57,6 +61,7 @@ export const textFlags = {
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print text as it arrives, if the gateway can' },
   jsonl,
+  markdown,
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -102,6 +107,7 @@ export const chatFlags = {
   stream: { flags: '--no-stream', text: 'ask for one JSON reply' },
   thinking: { flags: '--thinking', text: 'show thinking on stderr' },
   jsonl,
+  markdown,
 } satisfies FlagTable;
 
 /** Reads `--tool-exec name=command`. Throws GatewayError usage. */

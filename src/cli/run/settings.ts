@@ -29,7 +29,7 @@ export function keyInArgv(): GatewayError {
 
 /** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
 export async function readSettings(
-  flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined },
+  flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined; markdown?: boolean },
   context: Context,
   use: Use,
 ): Promise<Settings> {
@@ -45,6 +45,7 @@ export async function readSettings(
     flags: {
       ...flags,
       noStdin: flags.stdin === false,
+      noMarkdown: flags.markdown === false,
       replay: flags.replay !== undefined,
       profile: root.profile,
       headers: await readHeaderFlags(flags.header ?? [], readText),

@@ -57,6 +57,7 @@ function silentUi({ redact, clean }: Ui, warn: Ui['warn']): Ui {
     warn,
     detail: nothing,
     think: nothing,
+    beside: ignore,
     show: nothing,
     hide: ignore,
     redact,

@@ -60,7 +60,9 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   const { images, connection } = begun;
   const timeoutMs = settings.timeoutMs.value;
   const { signal } = context;
-  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, timeoutMs, signal });
+  const isMarkdown = settings.markdown.value && check === undefined;
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, timeoutMs, signal };
+  const turned = await askTurn(post.body, asking);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
   await checkAnswer(turned.answer, wanted, context);

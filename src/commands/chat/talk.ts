@@ -90,7 +90,9 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const images = await planImages(plan, context);
   const timeoutMs = settings.timeoutMs.value;
   context.report.images = [];
-  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, timeoutMs, signal });
+  const isMarkdown = settings.markdown.value && check === undefined;
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, timeoutMs, signal };
+  const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();

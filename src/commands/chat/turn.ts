@@ -21,6 +21,8 @@ export interface Asking {
   connection: Connection;
   flags: ToolFlags;
   images: ImageOutput;
+  /** Whether the Markdown of the answer is formatted, where stdout can. */
+  isMarkdown: boolean;
   model: string;
   tools: ToolBelt | undefined;
   /** ms for the turn, tools included. */
@@ -66,7 +68,15 @@ function isUnwritten({ io, report }: Context): boolean {
 
 async function askOnce(
   body: Body,
-  { context, connection, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
+  {
+    context,
+    connection,
+    images,
+    isMarkdown,
+    model,
+    flags,
+    deadline,
+  }: Asking & { deadline: ReturnType<typeof startDeadline> },
 ): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
@@ -74,7 +84,7 @@ async function askOnce(
   const { reply } = await connection.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
     readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),
-    flags,
+    { ...flags, isMarkdown },
     context,
   );
   context.report.result ??= answer.result;

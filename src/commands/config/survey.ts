@@ -44,6 +44,7 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('timeout', { value: formatDuration(survey.timeoutMs.value), from: survey.timeoutMs.from }),
     row('allowHttp', survey.allowHttp),
     row('preview', survey.preview),
+    row('markdown', survey.markdown),
   ].flat();
 }
 

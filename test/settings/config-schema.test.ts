@@ -30,6 +30,7 @@ const right: Record<string, unknown[]> = {
   timeout: [1, 0.5, '90', '1.5m', '.5s', ' 2s '],
   allowHttp: [true, false],
   preview: [true],
+  markdown: [true, false],
 };
 
 const wrong: Record<string, unknown[]> = {
@@ -55,6 +56,7 @@ const wrong: Record<string, unknown[]> = {
   timeout: [0, -1, '', 'soon', '3d', true, 1e9],
   allowHttp: ['true', 1, null],
   preview: [0],
+  markdown: ['no'],
 };
 
 describe.each([

@@ -45,10 +45,7 @@ const inputFlags = {
 } satisfies FlagTable;
 
 const jsonl = { flags: '--jsonl', text: 'print stream events as JSON Lines' } as const;
-const markdown = {
-  flags: '--no-markdown',
-  text: 'on a terminal, print the text without formatting its Markdown',
-} as const;
+const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown' } as const;
 
 /** `text` alone. */
 export const textFlags = {
@@ -98,7 +95,7 @@ export const chatFlags = {
   continue: { flags: '--continue', text: 'go on with the newest session' },
   toolExec: {
     flags: '--tool-exec <name=command>',
-    text: 'run this for calls of that tool; no shell',
+    text: 'run for calls of that tool; no shell',
     parse: parseToolCommand,
     repeat: true,
   },

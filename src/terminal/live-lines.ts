@@ -2,7 +2,7 @@ import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 
 /** How large the terminal is now. */
-export interface Size {
+interface Size {
   columns: number;
   rows: number;
 }

@@ -167,6 +167,7 @@ const profileEntries = {
   }),
   systemCa: optional(flag, { description: "Trusts the system's certificate store too; Node 22.15 or later can." }),
   preview: optional(flag, { description: 'Shows pictures inline on terminals.' }),
+  markdown: optional(flag, { description: 'Formats the Markdown of answers on terminals (true).' }),
 };
 
 /** The places a key can stand in; only one of them is used. */

@@ -17,6 +17,7 @@ const imageTimeoutMs = 120_000;
 export const defaultMaxTokens = 4096;
 
 const off: Sourced<boolean> = { value: false, from: 'default' };
+const on: Sourced<boolean> = { value: true, from: 'default' };
 
 /** What a command of each use takes where nothing else is said. */
 interface UseDefaults {
@@ -110,6 +111,10 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     maxTokens: pickMaxTokens(input, picked),
     noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
     preview: fromSwitch('--preview', flags.preview) ?? fromProfile(picked, ({ preview }) => preview) ?? off,
+    markdown:
+      mapValue(fromSwitch('--no-markdown', flags.noMarkdown), () => false) ??
+      fromProfile(picked, ({ markdown }) => markdown) ??
+      on,
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }

@@ -23,6 +23,7 @@ export interface SettingsFlags {
   maxTokens?: number | undefined;
   noStdin?: boolean | undefined;
   preview?: boolean | undefined;
+  noMarkdown?: boolean | undefined;
 }
 
 /** What `resolveSettings` decides from. */
@@ -56,6 +57,8 @@ export interface Settings {
   maxTokens: Sourced<number> | undefined;
   noStdin: Sourced<boolean>;
   preview: Sourced<boolean>;
+  /** Whether a terminal shows the Markdown of an answer as type. */
+  markdown: Sourced<boolean>;
   /** Those of the config file too. */
   warnings: string[];
 }

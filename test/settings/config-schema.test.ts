@@ -32,6 +32,7 @@ const right: Record<string, unknown[]> = {
   proxy: ['http://proxy.example:3128', 'HTTPS://p'],
   systemCa: [true, false],
   preview: [true],
+  markdown: [true, false],
 };
 
 const wrong: Record<string, unknown[]> = {
@@ -59,6 +60,7 @@ const wrong: Record<string, unknown[]> = {
   proxy: ['', 'proxy.example:3128', 'socks5://p', 'http://user:secret@p', 1],
   systemCa: ['yes'],
   preview: [0],
+  markdown: ['no'],
 };
 
 describe.each([

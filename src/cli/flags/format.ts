@@ -54,6 +54,7 @@ const inputFlags = {
 } satisfies FlagTable;
 
 const jsonl = { flags: '--jsonl', text: 'print stream events as JSON Lines' } as const;
+const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown' } as const;
 
 /** `text` alone. */
 export const textFlags = {
@@ -66,6 +67,7 @@ export const textFlags = {
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print text as it arrives, if the gateway can' },
   jsonl,
+  markdown,
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -102,7 +104,7 @@ export const chatFlags = {
   continue: { flags: '--continue', text: 'go on with the newest session' },
   toolExec: {
     flags: '--tool-exec <name=command>',
-    text: 'run this for calls of that tool; no shell',
+    text: 'run for calls of that tool; no shell',
     parse: parseToolCommand,
     repeat: true,
   },
@@ -111,6 +113,7 @@ export const chatFlags = {
   stream: { flags: '--no-stream', text: 'ask for one JSON reply' },
   thinking: { flags: '--thinking', text: 'show thinking on stderr' },
   jsonl,
+  markdown,
 } satisfies FlagTable;
 
 /** Reads `--tool-exec name=command`. Throws GatewayError usage. */

@@ -14,7 +14,12 @@ import { readUserFile } from '../input/input-files.ts';
 /** The flags of `connectionFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags>;
 
-type SettingFlags = ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined };
+type SettingFlags = ConnectionFlags & {
+  maxTokens?: number;
+  stdin?: boolean;
+  preview?: boolean | undefined;
+  markdown?: boolean;
+};
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
 export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
@@ -44,6 +49,7 @@ export async function readSettingsInput(
     flags: {
       ...flags,
       noStdin: flags.stdin === false,
+      noMarkdown: flags.markdown === false,
       replay: flags.replay !== undefined,
       profile: root.profile,
       headers: await readHeaderFlags(flags.header ?? [], readText),

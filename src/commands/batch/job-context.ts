@@ -56,6 +56,7 @@ const silent = {
   note: nothing,
   detail: nothing,
   think: nothing,
+  beside: ignore,
   show: nothing,
   hide: ignore,
   progress: () => progress,

@@ -63,7 +63,8 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
   if (!begun) return;
 
   const { images, connection } = begun;
-  const asking = { context, connection, flags, images, model, tools, deadline: deadline() };
+  const isMarkdown = settings.markdown.value && check === undefined;
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, deadline: deadline() };
   const turned = await askTurn(post.body, asking);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));

@@ -99,7 +99,9 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const plan = { output, force, maxImages, prompt: prompt.text, model, besideText: true };
   const images = await planImages(plan, context);
   context.report.images = [];
-  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, deadline: deadline() });
+  const isMarkdown = settings.markdown.value && check === undefined;
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, deadline: deadline() };
+  const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();

@@ -21,6 +21,8 @@ export interface Asking {
   connection: Connection;
   flags: ToolFlags;
   images: ImageOutput;
+  /** Whether the Markdown of the answer is formatted, where stdout can. */
+  isMarkdown: boolean;
   model: string;
   tools: ToolBelt | undefined;
   /** The time of the turn, tools included. */
@@ -61,14 +63,17 @@ function isUnwritten({ io, report }: Context): boolean {
   return io.stdout.failure !== undefined || report.lost.failure !== undefined;
 }
 
-async function askOnce(body: Body, { context, connection, images, model, flags, deadline }: Asking): Promise<Answer> {
+async function askOnce(
+  body: Body,
+  { context, connection, images, isMarkdown, model, flags, deadline }: Asking,
+): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
   const progress = context.ui.progress('waiting');
   const { reply } = await connection.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
     readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),
-    flags,
+    { ...flags, isMarkdown },
     context,
   );
   context.report.result ??= answer.result;

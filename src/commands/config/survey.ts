@@ -46,6 +46,7 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('proxy', survey.proxy),
     row('systemCa', survey.systemCa.value ? survey.systemCa : undefined),
     row('preview', survey.preview),
+    row('markdown', survey.markdown),
   ].flat();
 }
 

@@ -69,10 +69,12 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   const end = () => endOf(deadline());
   const reading = { store, model, endOf: end, candidates, mostImages: images.most };
   if (flags.stream) progress.stop();
-  const answer = await (flags.stream ? printDeltas(reply, reading, { flags, context }) : readContent(reply, reading));
+  const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
+  const printing = { flags, isMarkdown, context };
+  const answer = await (flags.stream ? printDeltas(reply, reading, printing) : readContent(reply, reading));
   progress.stop();
   context.report.result = answer.result;
-  if (!flags.stream) await printText(answer, context);
+  if (!flags.stream) await printText(answer, printing);
   await images.save(answer.result.images, answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context.ui)));
@@ -81,27 +83,35 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   if (check) checkSchema(check, answer.result.text);
 }
 
+/** JSON and the like is printed as it is. */
+function isData(mimeType: string | undefined): boolean {
+  return mimeType !== undefined && !mimeType.startsWith('text/');
+}
+
 /** Prints the first candidate while it comes. */
 async function printDeltas(
   reply: HttpReply,
   reading: ContentReading,
-  { flags, context }: { flags: Flags; context: Context },
+  { flags, isMarkdown, context }: { flags: Flags; isMarkdown: boolean; context: Context },
 ): Promise<Answer> {
-  const answer = await printStream(readStreamedContent(reply, reading), flags, context);
+  const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
   return answer;
 }
 
 /** Candidate 0's text; several candidates are separated by a line `---`. */
-export async function printText({ result }: Pick<Answer, 'result'>, { io, root }: Context): Promise<void> {
-  if (root.json) return;
-  const payload = startPayload(io);
+export async function printText(
+  { result }: Pick<Answer, 'result'>,
+  { isMarkdown, context }: { isMarkdown: boolean; context: Context },
+): Promise<void> {
+  if (context.root.json) return;
+  const payload = await startPayload(context, { isMarkdown });
   const texts = result.candidates.map((candidate) => candidate.text).filter((text) => text !== '');
   for (const [index, text] of texts.entries()) {
     if (index > 0) {
       await payload.end();
-      await io.stdout.write('---\n');
+      await context.io.stdout.write('---\n');
     }
     await payload.write(text);
   }

@@ -84,7 +84,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
   const offline = pickOffline(input);
   const named = offline.value ? undefined : namedService(input);
-  const chosen = pickProfile(flags.profile, env, config);
+  const chosen = pickProfile(input);
   const picked = chosen && standsBack(chosen, named) ? undefined : chosen;
   const givenUrl = offline.value ? undefined : pickBaseUrl(input, picked);
   const service = pickService(named, givenUrl, offline.value ? undefined : picked);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Check } from './types.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import type { Secret } from '../../settings/secret.ts';
+import { rowName } from '../config/survey.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { createStyle, type Style } from '../../terminal/style.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
@@ -88,8 +89,8 @@ async function* examine(flags: Flags, context: Context, settings: Surveyed['rows
     return yield failedCheck('settings', error);
   }
   settings.push(...surveyed.rows);
-  for (const { key, value, from } of surveyed.rows)
-    yield { name: 'setting', state: 'ok', text: `${key} = ${value} (${from})` };
+  for (const row of surveyed.rows)
+    yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
   yield* examineGateway(surveyed, flags, context);
 }
 

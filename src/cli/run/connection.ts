@@ -125,8 +125,17 @@ function createConnection(options: ClientOptions, { exchanges, hidden, context }
 export function readConfiguredKey(source: KeySource, context: Context): Promise<Secret> {
   return readKey(source, {
     readFile: (path) => readFile(resolve(context.io.cwd, path), 'utf8'),
-    readStdin: () => readTextFlag('--api-key-file', '-', context),
+    readStdin: () => readKeyFromStdin(context),
   });
+}
+
+const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
+
+/** stdin ends once, and several connections may want the key. */
+function readKeyFromStdin(context: Context): Promise<string> {
+  const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
+  keysFromStdin.set(context.stdin, read);
+  return read;
 }
 
 /** A secret that replies are searched for, and what people call it. */

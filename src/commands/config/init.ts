@@ -142,7 +142,13 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const { survey } = await import('../doctor/settings.ts');
   const { examineLive } = await import('../doctor/live.ts');
   const surveyed = await survey({}, loaded, context);
-  for await (const { name, text, fix } of examineLive({ surveyed, key: undefined, flags: {}, context })) {
+  for await (const { name, text, fix } of examineLive({
+    surveyed,
+    uses: useNames,
+    key: undefined,
+    flags: {},
+    context,
+  })) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
   }
 }

@@ -53,6 +53,7 @@ export type Reason =
   | 'no-recording'
   | 'no-recordings'
   | 'no-session'
+  | 'no-stream'
   | 'no-such-path'
   | 'output'
   | 'output-device'

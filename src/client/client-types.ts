@@ -149,6 +149,11 @@ export interface MessageStream extends AsyncIterable<StreamDelta> {
 export interface Client {
   /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent`. */
   generateContent(request: ContentRequest, options?: CallOptions): Promise<Reply>;
+  /**
+   * The same, streamed, where the gateway can: `:streamGenerateContent?alt=sse`. The deltas are those of the first candidate;
+   * nothing is sent before the first is asked for.
+   */
+  streamContent(request: ContentRequest, options?: CallOptions): MessageStream;
   /** Pictures from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
   generateImages(request: ContentRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
   generateImages(request: ContentRequest, options?: CallOptions): Promise<Reply>;

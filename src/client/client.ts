@@ -16,7 +16,7 @@ import type {
 } from './client-types.ts';
 import type { Answered } from './connection.ts';
 import { type Deadline, endOf } from './deadline.ts';
-import { type Answer, contentPost, readContent } from './content.ts';
+import { type Answer, contentPost, readStreamedContent, streamedContentPost } from './content.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { openMedia } from './media.ts';
 import { openStream } from './message-stream.ts';
@@ -39,25 +39,29 @@ export function createClient(options: ClientOptions): Client {
     request: ContentRequest,
     call: CallOptions & { folder?: string } = {},
   ): Promise<Reply<FilePicture> | Reply> {
-    const asked = { sender, use: 'image', request, call } as const;
-    return call.folder === undefined
-      ? askContent(asked, memorySink())
-      : folderSink(call.folder).then((sink) => askContent(asked, sink));
+    const asked = { sender, use: 'image', request, call, stream: false } as const;
+    if (call.folder === undefined) return replyTo(askContent(asked, memorySink()));
+    return replyTo(askContent(asked, await folderSink(call.folder)));
   }
   return {
-    generateContent: (request, call = {}) => askContent({ sender, use: 'text', request, call }, memorySink()),
+    generateContent: (request, call = {}) =>
+      replyTo(askContent({ sender, use: 'text', request, call, stream: false }, memorySink())),
+    streamContent: (request, call = {}) =>
+      openStream(askContent({ sender, use: 'text', request, call, stream: true }, memorySink()), call.signal),
     generateImages,
-    async messages(request, call = {}) {
-      const asking = askMessages({ sender, request, call, stream: undefined });
-      for (;;) {
-        const next = await asking.next();
-        if (next.done) return next.value;
-      }
-    },
+    messages: (request, call = {}) => replyTo(askMessages({ sender, request, call, stream: undefined })),
     streamMessages: (request, call = {}) =>
       openStream(askMessages({ sender, request, call, stream: true }), call.signal),
     close: () => sender.close(),
   };
+}
+
+/** The reply alone. */
+async function replyTo<Answered>(asking: AsyncGenerator<StreamDelta, Answered>): Promise<Answered> {
+  for (;;) {
+    const next = await asking.next();
+    if (next.done) return next.value;
+  }
 }
 
 function requireAspect(aspect: string | undefined): void {
@@ -71,10 +75,10 @@ interface Asked<Request> {
   call: CallOptions;
 }
 
-async function askContent<Image extends Picture>(
-  { sender, use, request, call }: Asked<ContentRequest> & { use: 'text' | 'image' },
+async function* askContent<Image extends Picture>(
+  { sender, use, request, call, stream }: Asked<ContentRequest> & { use: 'text' | 'image'; stream: boolean },
   sink: PictureSink<Image>,
-): Promise<Reply<Image>> {
+): AsyncGenerator<StreamDelta, Reply<Image>> {
   requireAspect(request.aspect);
   const started = monotonic();
   const deadline = sender.startDeadline(call);
@@ -82,13 +86,15 @@ async function askContent<Image extends Picture>(
   const opened = await openMedia(media);
   try {
     const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
-    const answered = await sender.send(contentPost(model, use, body), { deadline, onRetry: call.onRetry });
-    const answer = await readContent(answered.reply, {
+    const post = stream ? streamedContentPost(model, body) : contentPost(model, use, body);
+    const answered = await sender.send(post, { deadline, onRetry: call.onRetry });
+    const deltas = readStreamedContent(answered.reply, {
       store: sink.store,
       model,
       endOf: () => endOf(deadline),
       candidates: fields.candidates,
     });
+    const answer = yield* flatten(deltas, { call, deadline });
     return await replyOf(answer, { answered, sink, started, image: use === 'image', call, deadline });
   } finally {
     deadline.end();

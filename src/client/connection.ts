@@ -1,11 +1,11 @@
 import { GatewayError } from '../errors.ts';
 import { failureOf } from '../formats/failure.ts';
 import { type Gate, sendWithRetries } from '../transport/attempts.ts';
-import type { Use } from '../transport/auth.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import type { Deadline, Phase } from './deadline.ts';
+import type { Post } from './target.ts';
 
 /** How a post is sent. */
 export interface SendOptions {
@@ -40,7 +40,7 @@ export async function openConnections(options: TransportOptions): Promise<Transp
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: SendOptions & { use: Use },
+  options: SendOptions & Pick<Post, 'use' | 'streamsContent'>,
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
   const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';
@@ -67,7 +67,8 @@ export async function sendPost(
       policy: options.policy,
       classify: (failed) => {
         options.onFailedBody?.(failed.bytes);
-        return failureOf({ ...failed, format: options.use === 'messages' ? 'messages' : 'content', authForm });
+        const format = options.use === 'messages' ? 'messages' : 'content';
+        return failureOf({ ...failed, format, authForm, streamsContent: options.streamsContent });
       },
       onRetry: options.onRetry,
       gate: options.gate,

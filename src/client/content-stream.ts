@@ -1,8 +1,12 @@
 import { GatewayError } from '../errors.ts';
 import { decodeContentPieces, decodeContentReply, joinContentReplies } from '../formats/content/reply.ts';
 import type { ContentPart, ContentReply } from '../formats/content/types.ts';
+import type { StreamDelta } from '../formats/messages/types.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
 import { readEvents, type ServerEvent } from '../transport/sse.ts';
-import type { HttpReply } from '../transport/types.ts';
+import type { Base64Diversion, HttpReply } from '../transport/types.ts';
+import { createContentDeltas } from './content-deltas.ts';
+import { readWhilePatient } from './patience.ts';
 import { isCut, parseReply } from './read-json.ts';
 
 /** What came of a reply, if anything did, and the error that ended it early. */
@@ -16,25 +20,57 @@ const mostCharacters = 64 * 1024 * 1024;
 /** What a part takes beside its text. */
 const partCost = 64;
 
+/** Of other formats: nothing follows (deviation 23). */
+const done = '[DONE]';
+/** Behind it the end of the body is only good for using the connection again (deviation 24). */
+const patienceMs = 200;
+
 /**
- * Reads the pieces of a reply that a gateway streams though nobody asked (deviation 37). An error in the middle ends it,
- * and what came before is kept. Throws GatewayError when nothing came before.
+ * Reads the pieces of a streamed reply, also where nobody asked for a stream (deviation 37), and yields the deltas of one
+ * arriving chunk together. An error in the middle ends it, and what came before is kept. Throws GatewayError when nothing
+ * came before.
  */
-export async function readPieces(reply: HttpReply): Promise<Decoded> {
+export async function* readPieces(reply: HttpReply, store: Base64Diversion): AsyncGenerator<StreamDelta[], Decoded> {
   const broken: { by?: GatewayError } = {};
   const pieces = createPieces(reply);
+  const patient = readWhilePatient(reply.body, () => (pieces.isDone() ? patienceMs : undefined));
+  const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
+  let failure: GatewayError | undefined;
   try {
-    for await (const events of readEvents(untilCut(reply.body, broken))) events.forEach(pieces.add);
+    for await (const events of readEvents(body)) {
+      try {
+        events.forEach(pieces.add);
+      } finally {
+        if (pieces.deltas.length > 0) yield pieces.deltas.splice(0);
+      }
+    }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    if (pieces.isEnded() && isCut(error)) return { decoded: pieces.decoded, cut: undefined };
-    if (pieces.decoded === undefined && !isCut(error)) throw error;
-    return { decoded: pieces.decoded, cut: isCut(error) ? (broken.by ?? error) : error };
+    failure = error;
   }
-  if (pieces.isEnded()) return { decoded: pieces.decoded, cut: undefined };
-  if (pieces.decoded === undefined && broken.by === undefined) decodeContentReply(pieces.first);
-  const unended = new GatewayError('incomplete', 'the stream ended without a finish reason', { sent: 'yes' });
-  return { decoded: pieces.decoded, cut: broken.by ?? unended };
+  const rest = pieces.end();
+  if (rest.length > 0) yield rest;
+  return { decoded: pieces.decoded, cut: cutOf(pieces, failure, broken.by) };
+}
+
+/** Why the reply is not whole, if it is not. Throws GatewayError where nothing came. */
+function cutOf(
+  pieces: Pieces,
+  failure: GatewayError | undefined,
+  broken: GatewayError | undefined,
+): GatewayError | undefined {
+  const hasBroken = failure !== undefined && failure.class !== 'incomplete';
+  if (pieces.isEnded() && !hasBroken) return undefined;
+  if (hasBroken) {
+    if (pieces.decoded === undefined) throw failure;
+    // Where pieces came, the address is right.
+    return failure.details.reason === 'address' ? badStream('an event of the stream is no JSON') : failure;
+  }
+  const cut = broken ?? failure;
+  if (cut !== undefined) return cut;
+  if (pieces.first === undefined) throw badStream('the stream held no reply');
+  if (pieces.decoded === undefined) decodeContentReply(pieces.first);
+  return new GatewayError('incomplete', 'the stream ended without a finish reason', { sent: 'yes', retryable: false });
 }
 
 /** A body that breaks off ends there: the event that it leaves open may hold words. */
@@ -51,25 +87,39 @@ interface Pieces {
   readonly decoded: ContentReply | undefined;
   /** The first value that came, whatever it was. */
   readonly first: unknown;
+  /** What was added and nobody took yet. */
+  readonly deltas: StreamDelta[];
   /** Throws GatewayError: an error in the stream's place, what is no JSON, JSON that breaks off, or more than anybody says. */
   add(event: ServerEvent): void;
   /** Whether every candidate said why it ended. */
   isEnded(): boolean;
+  /** The same, and nothing follows: `[DONE]` came. */
+  isDone(): boolean;
+  /** The last deltas. */
+  end(): StreamDelta[];
 }
 
 function createPieces(reply: HttpReply): Pieces {
+  const told = createContentDeltas();
   let size = 0;
+  let isDone = false;
   const pieces = {
     decoded: undefined as ContentReply | undefined,
     first: undefined as unknown,
-    add({ data }: ServerEvent): void {
-      if (data.trim() === '' || data.trim() === '[DONE]') return;
-      const { value, cut } = parseReply({ text: data, cut: undefined }, reply, 'content');
+    deltas: [] as StreamDelta[],
+    add({ data, unterminated }: ServerEvent): void {
+      const text = data.trim();
+      isDone ||= text === done;
+      if (text === '' || text === done || text.startsWith(':') || (unterminated && done.startsWith(text))) return;
+      const { value, cut } = parseReply({ text, cut: undefined }, reply, 'content');
       pieces.first ??= value;
       const piece = decodeContentPieces(Array.isArray(value) ? value : [value]);
       size += piece === undefined ? 0 : sizeOf(piece);
-      if (size > mostCharacters) throw tooLong();
-      if (piece) pieces.decoded = pieces.decoded ? joinContentReplies(pieces.decoded, piece) : piece;
+      if (size > mostCharacters) throw badStream(`the answer is longer than ${mostCharacters} characters`);
+      if (piece) {
+        pieces.deltas.push(...told.take(piece));
+        pieces.decoded = pieces.decoded ? joinContentReplies(pieces.decoded, piece) : piece;
+      }
       if (cut) throw cut;
     },
     isEnded(): boolean {
@@ -77,6 +127,8 @@ function createPieces(reply: HttpReply): Pieces {
       const isEvery = candidates.length > 0 && candidates.every(({ finishReason }) => finishReason !== undefined);
       return blockReason !== undefined || isEvery;
     },
+    isDone: () => isDone && pieces.isEnded(),
+    end: () => told.end(pieces.decoded, pieces.isEnded()),
   };
   return pieces;
 }
@@ -92,7 +144,6 @@ function lengthOf(part: ContentPart): number {
   return JSON.stringify(part).length;
 }
 
-function tooLong(): GatewayError {
-  const what = `the answer is longer than ${mostCharacters} characters`;
+function badStream(what: string): GatewayError {
   return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
 }

@@ -3,10 +3,10 @@ import { contentPath } from '../formats/content/request.ts';
 import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
 import { joinCalls, type JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
+import type { StreamDelta } from '../formats/messages/types.ts';
 import { quote } from '../formats/quote.ts';
 import { looksLikeSse } from '../formats/sniff-body.ts';
 import type { BlobStore } from '../images/types.ts';
-import { divertBase64 } from '../scan/json-scan.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
@@ -37,6 +37,12 @@ export function contentPost(model: string, use: 'text' | 'image', body: Body): P
   return { path: contentPath(model), use, body };
 }
 
+/** The post of a text request whose reply is streamed. A gateway need not have this operation. */
+export function streamedContentPost(model: string, body: Body): Post {
+  const path = contentPath(model, 'streamGenerateContent');
+  return { path, query: 'alt=sse', use: 'text', body, accept: 'text/event-stream', streamsContent: true };
+}
+
 /** Where the pictures of a reply go, and what was asked for. */
 export interface ContentReading extends ReplyBounds {
   store: BlobStore;
@@ -53,38 +59,57 @@ const moreCandidates = 64;
  * abort. An answer that came, but took too long to look through, has the error that says so.
  */
 export async function readContent(reply: HttpReply, reading: ContentReading): Promise<Answer> {
+  const deltas = readStreamedContent(reply, reading);
+  for (;;) {
+    const next = await deltas.next();
+    if (next.done) return next.value;
+  }
+}
+
+/**
+ * The same, streamed or not, whatever was asked for. Yields the deltas of one arriving chunk together; text comes without
+ * the Base64 of pictures.
+ */
+export async function* readStreamedContent(
+  reply: HttpReply,
+  reading: ContentReading,
+): AsyncGenerator<StreamDelta[], Answer> {
   try {
-    const { result, error } = await readWhole(reply, reading);
+    const { result, error } = yield* readBody(reply, reading);
     return { result, error: error && located(error, reply) };
   } catch (error) {
     throw located(error, reply);
   }
 }
 
-async function readWhole(reply: HttpReply, reading: ContentReading): Promise<Answer> {
+async function* readBody(reply: HttpReply, reading: ContentReading): AsyncGenerator<StreamDelta[], Answer> {
   const { store, model, endOf, candidates = 1 } = reading;
   const pictures = keepGoodPictures(store, reading);
   // From here on: to parse and decode a large reply takes long, too.
   const watch = createWatch(endOf);
-  const { decoded, cut } = await decodeBody(reply, pictures);
+  const { decoded, cut, isStreamed } = yield* decodeBody(reply, pictures);
   if (decoded === undefined) return { result: emptyResult(model), error: cut };
   const most = candidates + moreCandidates;
   const found = decoded.candidates.length;
   decoded.candidates.splice(most);
   const calls = decoded.candidates.flatMap(({ parts }) => joinCalls(parts));
   const { result, late } = await contentResult(decoded, { store: pictures, model, calls, watch });
+  if (!isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   if (found > most) result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
   return answerOf(result, cut ?? pictures.failure() ?? late ?? (result.complete ? partOfCall(calls) : undefined));
 }
 
-async function decodeBody(reply: HttpReply, pictures: PictureStore): Promise<Decoded> {
+async function* decodeBody(
+  reply: HttpReply,
+  pictures: PictureStore,
+): AsyncGenerator<StreamDelta[], Decoded & { isStreamed?: true }> {
   const begun = await peek(reply.body).catch((error: unknown) => {
     if (isCut(error)) return { cut: error };
     throw error;
   });
   if ('cut' in begun) return { decoded: undefined, ...begun };
   const { head, chunks } = begun;
-  if (looksLikeSse(head)) return readPieces({ ...reply, body: divertBase64(chunks, pictures, { mode: 'sse' }) });
+  if (looksLikeSse(head)) return { ...(yield* readPieces({ ...reply, body: chunks }, pictures)), isStreamed: true };
   const { value, cut } = parseReply(await readDiverted(chunks, pictures), reply, 'content');
   return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
 }

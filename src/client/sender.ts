@@ -74,6 +74,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       return sendPost(await transport, request, {
         ...own,
         use: post.use,
+        streamsContent: post.streamsContent,
         policy: { ...policy, ...own.policy },
         onRetry: own.onRetry ?? options.onRetry,
         onRequest,

@@ -22,9 +22,13 @@ export interface Target {
 export interface Post {
   /** Below the base URL: `/v1/messages`. */
   path: string;
+  /** Behind the path, without its `?`. */
+  query?: string | undefined;
   use: Use;
   body: Body;
   accept?: string | undefined;
+  /** A stream of the content format, which a gateway need not have. */
+  streamsContent?: true | undefined;
 }
 
 /** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
@@ -44,8 +48,10 @@ export function addressPost(target: Target, post: Post): HttpRequest {
     accept: post.accept ?? 'application/json',
     'user-agent': `gateway-cli/${version}`,
   };
+  const url = joinUrl(target.baseUrl, post.path);
+  url.search = post.query ?? '';
   return {
-    url: joinUrl(target.baseUrl, post.path),
+    url,
     headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
     body: segmentBody(post.body),
   };

@@ -11,6 +11,8 @@ export interface FailedReply {
   format: 'content' | 'messages';
   /** How the key was sent; the hint of 401 and 403 then names the other form. */
   authForm?: AuthForm | undefined;
+  /** A stream of the content format was asked for: a gateway need not have that operation. */
+  streamsContent?: true | undefined;
 }
 
 /**
@@ -35,11 +37,12 @@ interface Known {
   status: number | undefined;
   /** How the message begins. */
   told: string;
-  /** The HTTP status promised a reply, and the error stood in it. */
+  /** The HTTP status promised a reply, and the error stood in it: such a one is not retried. */
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
   authForm?: AuthForm | undefined;
+  streamsContent?: true | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -50,7 +53,7 @@ function build(error: ErrorBody, known: Known): GatewayError {
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   return new GatewayError(errorClass, `${told}${label}${said}`, {
-    ...adviceFor({ errorClass, status, error, authForm: known.authForm, isInside: known.isInside === true }),
+    ...adviceFor(error, { ...known, errorClass }),
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
@@ -129,29 +132,29 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
 /** How a key is sent (formats 1). */
 type AuthForm = 'api-key' | 'bearer';
 
-/** What the advice is made from. */
-interface AdviceFacts {
-  errorClass: ErrorClass;
-  status: number | undefined;
-  error: ErrorBody;
-  authForm: AuthForm | undefined;
-  /** It came inside a reply that had begun well: such a one is not retried. */
-  isInside: boolean;
-}
-
 const morePatience: Advice = { hint: 'wait, or allow more retries', reason: 'retries' };
+const noStream = {
+  hint: 'this gateway does not stream the content format: ask for one reply',
+  reason: 'no-stream',
+} as const;
 const laterAgain: Advice = { hint: 'run the same command again later: a reply that has begun is not retried' };
 
 /** What can be done after a failure that the gateway reported. */
-function adviceFor({ errorClass, status, error, authForm, isInside }: AdviceFacts): Advice {
+function adviceFor(
+  error: ErrorBody,
+  { errorClass, status, authForm, isInside, streamsContent }: Known & { errorClass: ErrorClass },
+): Advice {
   const patience = isInside ? laterAgain : morePatience;
   if (errorClass === 'auth') return authAdvice(authForm);
   if (errorClass === 'quota') {
     const isSpent = error.quotaSpent || status === 402;
     return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
   }
+  if (streamsContent && (status === 405 || status === 501)) return noStream;
   if (saysNoModel(status, error)) return { hint: 'the gateway does not offer the model', reason: 'model' };
   if (errorClass === 'gateway') return patience;
+  if (streamsContent && status === 404)
+    return { ...noStream, hint: `check the model and the base URL; where they are right,\n${noStream.hint}` };
   if (status === 404) return { hint: 'check the model and the base URL', reason: 'no-such-path' };
   if (status === 413) return { hint: 'send smaller or fewer images and files' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});

@@ -1,4 +1,4 @@
-import { type Answer, readContent } from '../../src/client/content.ts';
+import { type Answer, readContent, readStreamedContent } from '../../src/client/content.ts';
 import { readMessage } from '../../src/client/messages.ts';
 import type { StreamDelta } from '../../src/formats/messages/types.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
@@ -14,11 +14,21 @@ export function replyOf(chunks: Iterable<Uint8Array>, end?: Error): HttpReply {
 }
 
 /** What a reader of a messages reply sees: every delta, and the answer at its end. Pictures stay in memory. */
-export async function messageOf(
-  reply: HttpReply,
-  { joined }: { joined?: true | undefined } = {},
-): Promise<{ deltas: StreamDelta[]; answer: Answer }> {
-  const reading = readMessage(reply, { store: createMemoryStore(), model: 'm', joined });
+export function messageOf(reply: HttpReply, { joined }: { joined?: true | undefined } = {}): Promise<Heard> {
+  return listen(readMessage(reply, { store: createMemoryStore(), model: 'm', joined }));
+}
+
+/** The same of a content reply. */
+export function streamedContentOf(reply: HttpReply): Promise<Heard> {
+  return listen(readStreamedContent(reply, { store: createMemoryStore(), model: 'm' }));
+}
+
+interface Heard {
+  deltas: StreamDelta[];
+  answer: Answer;
+}
+
+async function listen(reading: AsyncGenerator<StreamDelta[], Answer>): Promise<Heard> {
   const deltas: StreamDelta[] = [];
   for (;;) {
     const next = await reading.next();

@@ -42,6 +42,7 @@ export async function stream(): Promise<string> {
   const answer = client.streamMessages({ model: 'm', maxTokens: 64, messages: [{ role: 'user', content: 'hi' }] });
   let said = '';
   for await (const delta of answer) said += textOf(delta);
+  for await (const delta of client.streamContent({ model: 'm', prompt: 'hi', candidates: 1 })) said += textOf(delta);
   const { stopReason, toolCalls } = await answer.reply();
   return `${said} ${stopReason ?? ''} ${toolCalls.length}`;
 }

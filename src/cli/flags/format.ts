@@ -44,6 +44,8 @@ const inputFlags = {
   schema: { flags: '--schema <path|->', text: 'JSON Schema that the answer must fit' },
 } satisfies FlagTable;
 
+const jsonl = { flags: '--jsonl', text: 'print stream events as JSON Lines' } as const;
+
 /** `text` alone. */
 export const textFlags = {
   attach: inputFlags.attach,
@@ -53,6 +55,8 @@ export const textFlags = {
     values: ['application/json', 'text/plain'],
   },
   schema: inputFlags.schema,
+  stream: { flags: '--stream', text: 'print text as it arrives, if the gateway can' },
+  jsonl,
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -97,7 +101,7 @@ export const chatFlags = {
   confirm: { flags: '--confirm', text: 'ask on the terminal before each of them' },
   stream: { flags: '--no-stream', text: 'ask for one JSON reply' },
   thinking: { flags: '--thinking', text: 'show thinking on stderr' },
-  jsonl: { flags: '--jsonl', text: 'print stream events as JSON Lines' },
+  jsonl,
 } satisfies FlagTable;
 
 /** Reads `--tool-exec name=command`. Throws GatewayError usage. */

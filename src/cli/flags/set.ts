@@ -50,7 +50,7 @@ export function applySettings(body: Body, settings: readonly Setting[], refused:
 }
 
 function refusalHint(name: string): string {
-  return name === 'stream' ? 'use the flag: --no-stream' : `use the flag: --${name}`;
+  return name === 'stream' ? 'use the flags: --stream of text, --no-stream of chat' : `use the flag: --${name}`;
 }
 
 function splitPath(text: string): string[] {

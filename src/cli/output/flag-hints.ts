@@ -18,6 +18,7 @@ const hints: Record<Reason, (value: Value) => string> = {
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
   'no-recordings': () => 'record into it first: --record <dir>',
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
+  'no-stream': () => 'this gateway does not stream the content format: leave --stream out',
   'no-such-path': () => 'check --model and --base-url',
   output: () => 'name another place with -o',
   'output-device': () => "write the image's bytes to it: -o - > file",

@@ -1,10 +1,14 @@
+import { streamedContentPost } from '../../client/content.ts';
+import { usageError } from '../../errors.ts';
+import { objectAt } from '../../formats/set-fields.ts';
+import type { Body } from '../../upload.ts';
 import { readAttachments } from '../input/attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
 import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
 
 /** Flags that shape a request of `text`, as they were typed. */
-export type TextRequestFlags = ContentFlags & PromptFlags & { attach?: string[] };
+export type TextRequestFlags = ContentFlags & PromptFlags & { attach?: string[]; stream?: true };
 
 /** The request of `text`. Throws GatewayError usage. */
 export async function buildTextRequest(
@@ -21,5 +25,18 @@ export async function buildTextRequest(
   const optional = read.body !== undefined || read.contents !== undefined;
   const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value };
   const prompt = await readPrompt(words, flags, context, rules);
-  return { ...contentRequest('text', flags, { ...read, prompt, inline }, settings), check };
+  const built = { ...contentRequest('text', flags, { ...read, prompt, inline }, settings), check };
+  if (!flags.stream) return built;
+  requireOneCandidate(built.post.body);
+  return { ...built, post: streamedContentPost(built.model, built.post.body) };
+}
+
+/** Throws GatewayError usage: the text of several would be mixed. */
+function requireOneCandidate(body: Body): void {
+  const count = objectAt(body, 'generationConfig')['candidateCount'];
+  if (typeof count !== 'number' || count <= 1) return;
+  throw usageError(
+    `--stream prints one candidate, and ${count} are asked for`,
+    'leave one of them out: --stream or --candidates',
+  );
 }

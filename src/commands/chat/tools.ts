@@ -8,7 +8,7 @@ import { jsonLine } from '../../terminal/json-line.ts';
 import type { Body } from '../../upload.ts';
 import type { Context } from '../../cli/context.ts';
 import { behind } from '../../cli/flags/behind.ts';
-import type { PrintFlags } from './print.ts';
+import type { PrintFlags } from '../../cli/output/print-stream.ts';
 
 /** Flags of local tools, as they were typed. */
 export interface ToolFlags extends PrintFlags {

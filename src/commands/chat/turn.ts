@@ -8,10 +8,10 @@ import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { Body, BodyValue } from '../../upload.ts';
-import { printStream } from './print.ts';
 import { resultsMessage, type RunCall, type ToolBelt, type ToolFlags } from './tools.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
+import { printStream } from '../../cli/output/print-stream.ts';
 import { sumUsage } from '../../cli/run/merge-answers.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 

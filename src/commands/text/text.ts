@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
-import { type Answer, readContent } from '../../client/content.ts';
+import { type Answer, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
 import { endOf } from '../../client/deadline.ts';
+import { usageError } from '../../errors.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
+import type { HttpReply } from '../../transport/types.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
@@ -9,6 +12,7 @@ import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.
 import { setExamples } from '../../cli/help/help.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
+import { endLine, printStream } from '../../cli/output/print-stream.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
@@ -32,6 +36,7 @@ export function textCommand(command: Command): Action {
   setExamples(command, [
     'gateway-cli text "three names for a lighthouse cat"',
     'gateway-cli text "summarise" < report.txt',
+    'gateway-cli text --stream "a long story"',
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
@@ -45,6 +50,7 @@ export function textCommand(command: Command): Action {
 async function runText(words: readonly string[], flags: Flags, context: Context): Promise<void> {
   checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
   checkRaw(flags);
+  if (flags.jsonl && !flags.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const settings = await readSettings(flags, context, 'text');
   const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings });
   const { output, force, dryRun, maxImages, candidates } = flags;
@@ -58,14 +64,30 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   context.atEnd(async () => progress.stop());
   const { reply, deadline } = await connection.send(post);
   const end = () => endOf(deadline);
-  const answer = await readContent(reply, { store, model, endOf: end, candidates, mostImages: images.most });
+  const reading = { store, model, endOf: end, candidates, mostImages: images.most };
+  if (flags.stream) progress.stop();
+  const answer = await (flags.stream ? printDeltas(reply, reading, { flags, context }) : readContent(reply, reading));
   progress.stop();
   context.report.result = answer.result;
-  await printText(answer, context);
+  if (!flags.stream) await printText(answer, context);
   await images.save(answer.result.images, answer.result, end);
-  await checkAnswer(answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  const wanted = { images: 0, requireComplete: flags.requireComplete === true };
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context.ui)));
+  await checkAnswer(answer, wanted, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, answer.result.text);
+}
+
+/** Prints the first candidate while it comes. */
+async function printDeltas(
+  reply: HttpReply,
+  reading: ContentReading,
+  { flags, context }: { flags: Flags; context: Context },
+): Promise<Answer> {
+  const answer = await printStream(readStreamedContent(reply, reading), flags, context);
+  const { candidates, warnings } = answer.result;
+  if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
+  return answer;
 }
 
 /** Candidate 0's text; several candidates are separated by a line `---`. */

@@ -69,9 +69,12 @@ export function modelSegment(model: string): string {
   }
 }
 
-/** Path of the content format's operation (formats 1). Throws usage like modelSegment. */
-export function contentPath(model: string): string {
-  return `/v1beta/models/${modelSegment(model)}:generateContent`;
+/** Path of an operation of the content format (formats 1). Throws usage like modelSegment. */
+export function contentPath(
+  model: string,
+  operation: 'generateContent' | 'streamGenerateContent' = 'generateContent',
+): string {
+  return `/v1beta/models/${modelSegment(model)}:${operation}`;
 }
 
 function problemOf(name: string): string | undefined {

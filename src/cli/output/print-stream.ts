@@ -3,8 +3,8 @@ import type { StreamDelta } from '../../formats/messages/types.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
-import type { Context } from '../../cli/context.ts';
-import { type Payload, startPayload } from '../../cli/output/payload.ts';
+import type { Context } from '../context.ts';
+import { type Payload, startPayload } from './payload.ts';
 
 /** Flags that say how an answer is shown. */
 export interface PrintFlags {

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
+import { createPause } from '../helpers/scripted-server.ts';
+import { png } from '../replies/deviation.ts';
+import { comb, halves, printed, replyOf, streamedContentOf } from '../replies/reading.ts';
+import { test } from './library-client.ts';
+
+/** A stream with all that makes it hard: thoughts, characters of four bytes, a picture over three events, a comment, CRLF. */
+const stream = Buffer.from(
+  [
+    ': keep-alive',
+    'data: {"candidates":[{"content":{"parts":[{"text":"hm","thought":true}],"role":"model"}}],"responseId":"r-1"}',
+    'data: {"candidates":[{"content":{"parts":[{"text":"Zoë 🦅 !"}]}}],"usageMetadata":{"promptTokenCount":3}}',
+    `data: {"candidates":[{"content":{"parts":[{"text":"[x] ![p](data:image/png;base64,${png.slice(0, 50)}"}]}}]}`,
+    `data: {"candidates":[{"content":{"parts":[{"text":"${png.slice(50)}"}]}}]}`,
+    'data: {"candidates":[{"content":{"parts":[{"text":") flies"}]},"finishReason":"STOP"}],"usageMetadata":{"totalTokenCount":5}}',
+    'data: [DONE]',
+    '',
+  ].join('\r\n\r\n'),
+);
+const text = 'Zoë 🦅 ![x]  flies';
+
+test('a stream reads the same wherever its bytes are cut', async () => {
+  const whole = await streamedContentOf(replyOf([stream]));
+  expect(printed(whole.deltas)).toBe(text);
+  expect(whole.answer).toMatchObject({
+    error: undefined,
+    result: { text, thinking: 'hm', complete: true, stopReason: 'STOP', usage: { inputTokens: 3, totalTokens: 5 } },
+  });
+  const [image] = whole.answer.result.images;
+  expect(image?.blob.sha256).toBe(createHash('sha256').update(Buffer.from(png, 'base64')).digest('hex'));
+  const same = JSON.stringify(whole);
+  expect(JSON.stringify(await streamedContentOf(replyOf(comb(stream, { first: 0, step: 1 }))))).toBe(same);
+  for (let at = 0; at <= stream.length; at++)
+    expect(JSON.stringify(await streamedContentOf(replyOf(halves(stream, at)))), String(at)).toBe(same);
+});
+
+test('a stream that ends at any byte is whole only with its finish reason, and prints what it keeps', async () => {
+  const lastEvent = stream.indexOf('"finishReason":"STOP"') + '"finishReason":"STOP"'.length;
+  const wrong: unknown[] = [];
+  // Of an event that is cut nobody knows whether its text is a thought.
+  for (let at = stream.indexOf('"thought":true') + 14; at <= stream.length; at++) {
+    const { deltas, answer } = await streamedContentOf(replyOf([stream.subarray(0, at)]));
+    const { result, error } = answer;
+    const expected = at < lastEvent ? 'incomplete' : undefined;
+    const isSame = printed(deltas) === result.text && !result.text.includes(png.slice(0, 6));
+    const isEnded = deltas.at(-1)?.type === 'end';
+    if (error?.class !== expected || result.complete === at < lastEvent || isEnded === at < lastEvent || !isSame)
+      wrong.push({ at, error: String(error), text: result.text, deltas });
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('does not wait for a body that never ends behind [DONE]', async () => {
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield stream;
+    await new Promise(() => {});
+  }
+  const { answer } = await streamedContentOf({ status: 200, headers: {}, body: body() });
+  expect(answer).toMatchObject({ error: undefined, result: { complete: true } });
+});
+
+test('a stream of comments alone is a bad reply', async () => {
+  const reply = replyOf([Buffer.from(': PING\n\n: PING\n\n')]);
+  await expect(streamedContentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });
+});
+
+test('streamContent tells deltas as they arrive, then the reply', async ({ server, client }) => {
+  const pause = createPause();
+  const piece = (word: string, more = '') =>
+    `data: {"candidates":[{"content":{"parts":[{"text":"${word}"}]}${more}}]}\r\n\r\n`;
+  server.reply({ chunks: [piece('one '), pause.until, piece('two', ',"finishReason":"STOP"')] });
+  const answer = client().streamContent({ model: 'm', prompt: 'hi', temperature: 0 });
+  const seen: string[] = [];
+  for await (const delta of answer) {
+    if (delta.type !== 'text') continue;
+    seen.push(delta.text);
+    pause.release();
+  }
+  expect(seen).toEqual(['one ', 'two']);
+  expect(await answer.reply()).toMatchObject({ text: 'one two', stopReason: 'STOP', complete: true, attempts: 1 });
+  const [request] = server.requests;
+  expect(request?.path).toBe('/v1beta/models/m:streamGenerateContent?alt=sse');
+  expect(request?.json()).toEqual({
+    contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+    generationConfig: { temperature: 0 },
+  });
+});
+
+test('streamContent rejects with what came where the stream was cut', async ({ server, client }) => {
+  server.reply({ body: 'data: {"candidates":[{"content":{"parts":[{"text":"half"}]}}]}\n\n' });
+  await expect(client().streamContent({ model: 'm', prompt: 'x' }).reply()).rejects.toMatchObject({
+    class: 'incomplete',
+    reply: { text: 'half', complete: false },
+  });
+  server.reply({ status: 405, body: {} });
+  await expect(client().streamContent({ model: 'm', prompt: 'x' }).reply()).rejects.toMatchObject({
+    class: 'rejected',
+    details: { reason: 'no-stream' },
+  });
+});

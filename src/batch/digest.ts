@@ -38,13 +38,21 @@ export interface Digest {
 }
 
 /**
- * The hash of the canonical request: path and body with sorted keys, files by their content. Two requests that would send
- * the same bytes have the same one. Throws what the system says of an unreadable file.
+ * The hash of the canonical request: path and body with sorted keys, files by their content, and where it goes if that is not
+ * where the batch goes. Two requests that would send the same bytes have the same one. Throws what the system says of an unreadable file.
  */
-export async function digestRequest({ path, body }: { path: string; body: Body }): Promise<Digest> {
+export async function digestRequest({
+  path,
+  body,
+  origin,
+}: {
+  path: string;
+  body: Body;
+  origin?: string | undefined;
+}): Promise<Digest> {
   const hashes = new Map<Upload, string>();
   for (const upload of uploadsIn(body)) hashes.set(upload, await hashUpload(upload));
-  const text = `${path}\n${canonical(body, hashes)}`;
+  const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
   return { request: hash('sha256', text, 'hex').slice(0, 16), hasFiles: hashes.size > 0, characters: text.length };
 }
 

@@ -13,6 +13,9 @@ export interface PickedProfile {
   label: string;
 }
 
+/** Where the profile of a batch job comes from. */
+const fromJob = '"profile" of the job';
+
 /** The name that a config's `profile` has for a use; edits take that of images where they have none of their own. */
 export function nameFor(profile: Config['profile'], use: Use): string | undefined {
   if (typeof profile !== 'object') return profile;
@@ -38,6 +41,7 @@ export function withNameFor(
 export function pickProfile({ flags, env, config: loaded, use }: SettingsInput): PickedProfile | undefined {
   const { path, config } = loaded;
   const name =
+    sourced(flags.jobProfile, fromJob) ??
     fromFlag('--profile', flags.profile) ??
     fromEnvironment(env, 'GATEWAY_PROFILE') ??
     sourced(nameFor(config.profile, use), `config ${path}`) ??
@@ -54,10 +58,9 @@ export function unknownProfile({ value, from }: Sourced<string>, { path, config,
   const wanted = JSON.stringify(value.slice(0, 64));
   if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, 'gateway-cli config init');
   const near = closest(value, Object.keys(config.profiles));
-  const hint =
-    near === undefined
-      ? `gateway-cli config list`
-      : `did you mean ${from.startsWith('flag ') ? from.slice('flag '.length) : '--profile'} ${near}?`;
+  const flag = from.startsWith('flag ') ? from.slice('flag '.length) : '--profile';
+  const meant = from === fromJob ? `"profile":"${near}"` : `${flag} ${near}`;
+  const hint = near === undefined ? `gateway-cli config list` : `did you mean ${meant}?`;
   return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
 }
 

@@ -37,7 +37,7 @@ export function baseUrlOfProfile(profile: Profile): string | undefined {
  */
 export function standsBack(picked: PickedProfile, named: Sourced<ServiceName> | undefined): boolean {
   const { from } = picked.name;
-  if (named === undefined || from.startsWith('flag ') || from.startsWith('environment ')) return false;
+  if (named === undefined || !(from === 'default' || from.startsWith('config '))) return false;
   return serviceOfProfile(picked.profile) !== named.value;
 }
 

@@ -62,35 +62,67 @@ export async function openConnection(
   context: Context,
   forms?: AuthForms,
 ): Promise<Connection> {
-  const gateway = gatewayOf(settings, context, forms);
-  const options: ClientOptions = {
-    ...gateway,
-    retries: flags.retries,
-    retryMaxWaitMs: flags.retryMaxTime,
-    retrySafeOnly: flags.retrySafeOnly,
-    onRetry: (notice) => tellRetry(notice, context),
-  };
-  const hidden = hiddenHeaderNames(settings);
-  if (flags.replay !== undefined) {
-    const exchanges = await openReplaying(flags.replay, flags, context);
-    return createConnection(options, { exchanges, hidden, context });
-  }
+  const { connections } = await openConnectionsTo([{ settings, forms }], flags, context);
+  return connections[0] as Connection;
+}
+
+/** One of the gateways that a command asks. */
+interface AskedGateway {
+  settings: Settings;
+  forms?: AuthForms | undefined;
+}
+
+/** Opens a connection to each gateway, with its own key; what is recorded goes to one place. Offline there is one. */
+export async function openConnectionsTo(
+  gateways: readonly AskedGateway[],
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<{ connections: Connection[]; close(): Promise<void> }> {
+  const { exchanges, keyed } = await openExchanges(gateways, flags, context);
+  const connections = gateways.map(({ settings, forms }, at) => {
+    const options: ClientOptions = {
+      ...gatewayOf(settings, context, forms),
+      retries: flags.retries,
+      retryMaxWaitMs: flags.retryMaxTime,
+      retrySafeOnly: flags.retrySafeOnly,
+      onRetry: (notice) => tellRetry(notice, context),
+      ...keyed[at],
+    };
+    return createConnection(options, { exchanges, hidden: hiddenHeaderNames(settings), context });
+  });
+  return { connections, close: () => exchanges.close() };
+}
+
+interface OpenExchanges {
+  exchanges: Exchanges;
+  /** The key of each gateway, and where the local one is. A replay has none. */
+  keyed: { apiKey: string; baseUrl?: ClientOptions['baseUrl'] }[];
+}
+
+async function openExchanges(
+  gateways: readonly AskedGateway[],
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<OpenExchanges> {
+  if (flags.replay !== undefined) return { exchanges: await openReplaying(flags.replay, flags, context), keyed: [] };
   const transport = await openConnections(await transportOptions(flags, context));
-  if (settings.offline.value) {
-    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
+  const [first] = gateways;
+  if (first?.settings.offline.value) {
+    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(first.settings) });
     const { startOffline } = await import('../../gateway/offline.ts');
-    const local = await startOffline({ headerNames: gateway.headerNames });
+    const local = await startOffline({ headerNames: gatewayOf(first.settings, context).headerNames });
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
-    return createConnection(
-      { ...options, baseUrl: local.url, apiKey: local.key },
-      { exchanges: { ...exchanges, close }, hidden, context },
-    );
+    return { exchanges: { ...exchanges, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
   }
-  const key = await readConfiguredKey(settings.key, context);
-  const credentials = credentialsOf(settings, key);
+  const credentials: Credential[] = [];
+  const keyed: { apiKey: string }[] = [];
+  for (const { settings } of gateways) {
+    const key = await readConfiguredKey(settings.key, context);
+    credentials.push(...credentialsOf(settings, key));
+    keyed.push({ apiKey: key.reveal() });
+  }
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const exchanges = await openRecording(transport, flags, { context, credentials });
-  return createConnection({ ...options, apiKey: key.reveal() }, { exchanges, hidden, context });
+  return { exchanges: await openRecording(transport, flags, { context, credentials }), keyed };
 }
 
 interface Parts {

@@ -29,7 +29,7 @@ export function keyInArgv(): GatewayError {
 
 /** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
 export async function readSettings(
-  flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined },
+  flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined; jobProfile?: string },
   context: Context,
   use: Use,
 ): Promise<Settings> {

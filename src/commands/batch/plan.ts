@@ -24,11 +24,24 @@ export interface BatchPlan {
   removed: number;
   /** Stands for all ids of the file. */
   list: string;
-  /** Scheme and host of the gateway, or `offline`. */
+  /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
   origin: string;
+  /** By `gatewayKey`. */
+  gateways: Map<string, BatchGateway>;
+  ready: ReadyJobs;
+}
+
+/** A gateway that jobs are sent to, and their forms of authentication. */
+export interface BatchGateway {
   settings: Settings;
   forms: AuthForms;
-  ready: ReadyJobs;
+  /** One of its requests; absent where this shard has none. */
+  post?: Post;
+}
+
+/** What jobs of one gateway have in common: all of the connection follows from the profile. */
+export function gatewayKey({ offline, profile }: Settings): string {
+  return offline.value ? '' : (profile?.value ?? '');
 }
 
 export interface PlanOptions {
@@ -45,7 +58,8 @@ interface Planning extends PlanOptions {
   sum: Key;
   changed: string[];
   changes: number;
-  first: { settings: Settings; post: Post } | undefined;
+  /** Of all jobs of the file. */
+  origins: Set<string>;
   lineErrors: LineErrors;
 }
 
@@ -66,11 +80,11 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     sum: { high: 0, low: 0 },
     changed: [],
     changes: 0,
-    first: undefined,
+    origins: new Set(),
     lineErrors,
   };
   const { plan } = planning;
-  plan.forms = {};
+  plan.gateways = new Map();
   plan.ready = createReadyJobs();
   for await (const jobs of source.blocks(lineErrors.add)) {
     context.signal.throwIfAborted();
@@ -79,9 +93,10 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
   plan.list = keyToHex(planning.sum);
-  await checkFirst(planning);
+  await checkGateways(planning);
   for (const slot of state.table.slots()) if (!state.table.isSeen(slot)) plan.removed++;
-  requireMatch(state.run, { origin: plan.origin, shard });
+  const { origins } = planning;
+  requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
   if (known > 0 && plan.removed === known) throw otherJobs(source.name);
   if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
   return plan;
@@ -93,9 +108,12 @@ async function planJobs(jobs: Iterable<Job>, planning: Planning): Promise<void> 
     try {
       const slot = enter(job, planning);
       if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
+      const origin = builder.originOf(await builder.settingsOf(job));
+      plan.origin ||= planning.state.run?.origin ?? origin;
+      planning.origins.add(origin);
       if (!isInShard(job.key, planning.shard)) continue;
       plan.jobs++;
-      const checked = await builder.check(job);
+      const checked = await builder.check(job, plan.origin);
       if (!isKept({ job, slot, checked }, planning)) await checked.own.end();
     } catch (error) {
       lineErrors.add(error);
@@ -119,9 +137,9 @@ function isKept({ job, slot, checked }: { job: Job; slot: number; checked: Check
   const { plan, resume } = planning;
   const { table } = planning.state;
   const { built, settings, request } = checked;
-  planning.first ??= { settings, post: built.post };
-  const { use } = built.post;
-  if (plan.forms[use] === undefined) plan.forms = { ...plan.forms, [use]: settings.auth.value };
+  const gateway = plan.gateways.get(gatewayKey(settings)) ?? { settings, forms: {}, post: built.post };
+  gateway.forms = { [built.post.use]: settings.auth.value, ...gateway.forms };
+  plan.gateways.set(gatewayKey(settings), gateway);
   const before = table.stateOf(slot);
   const same = table.requestOf(slot) === request;
   const decision = decide({ state: before, same }, resume);
@@ -137,14 +155,13 @@ function isKept({ job, slot, checked }: { job: Job; slot: number; checked: Check
 }
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */
-async function checkFirst(planning: Planning): Promise<void> {
-  const { plan, first, context, builder, source } = planning;
-  plan.settings = first?.settings ?? (await settingsOfAny(builder, source));
-  const { offline, baseUrl } = plan.settings;
-  plan.origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
-  if (offline.value || first === undefined) return;
-  const target = await readTarget(plan.settings, context, plan.forms);
-  addressPost({ ...target, key: 'redacted' }, first.post);
+async function checkGateways({ plan, context, builder, source }: Planning): Promise<void> {
+  if (plan.gateways.size === 0) plan.gateways.set('', { settings: await settingsOfAny(builder, source), forms: {} });
+  for (const { settings, forms, post } of plan.gateways.values()) {
+    if (settings.offline.value || post === undefined) continue;
+    const target = await readTarget(settings, context, forms);
+    addressPost({ ...target, key: 'redacted' }, post);
+  }
 }
 
 /** A shard may have no job at all. */

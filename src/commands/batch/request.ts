@@ -23,9 +23,11 @@ export interface CheckedJob extends Digest {
 
 /** Builds requests of jobs; settings and schemas are read once each. */
 export interface RequestBuilder {
-  /** Throws GatewayError usage with the job's place in its file. */
-  check(job: Job): Promise<CheckedJob>;
+  /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
+  check(job: Job, origin: string): Promise<CheckedJob>;
   settingsOf(job: Job): Promise<Settings>;
+  /** Scheme and host that a job's requests go to, or `offline`. */
+  originOf(settings: Settings): string;
 }
 
 export interface BuilderOptions {
@@ -52,28 +54,55 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
+  const origins = new WeakMap<Settings, string>();
 
   function settingsOf(job: Job): Promise<Settings> {
-    const { command, values } = job;
-    const model = values['model'] as string | undefined;
-    const key = model === undefined ? command : `${command} ${model}`;
+    const read = readOnce(job);
+    if (job.values['profile'] === undefined) return read;
+    return read.catch((error: unknown) => {
+      throw atLine(file, job.line, error);
+    });
+  }
+
+  function readOnce({ command, values }: Job): Promise<Settings> {
+    const { model, profile: jobProfile } = values as { model?: string; profile?: string };
+    const key = JSON.stringify([command, model, jobProfile]);
     const known = settings.get(key);
     if (known) return known;
     // Warnings of the settings are told once, not once a model.
     const from = settings.size === 0 ? context : { ...context, ui: silent };
-    const read = readSettings({ ...flags, ...(model !== undefined && { model }) }, from, uses[command]);
+    const read = readSettings(
+      { ...flags, ...(model !== undefined && { model }), ...(jobProfile !== undefined && { jobProfile }) },
+      from,
+      uses[command],
+    );
     settings.set(key, read);
     return read;
   }
 
+  function originOf(found: Settings): string {
+    const { offline, baseUrl } = found;
+    const origin =
+      origins.get(found) ?? (offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin);
+    origins.set(found, origin);
+    return origin;
+  }
+
   return {
     settingsOf,
-    async check(job) {
+    originOf,
+    async check(job, batchOrigin) {
       const found = await settingsOf(job);
+      const origin = originOf(found);
       const own = createContext(job.command);
       try {
         const built = await build(job, { context: own.input, settings: found, compile });
-        return { built, settings: found, ...(await digestRequest(built.post)), own };
+        return {
+          built,
+          settings: found,
+          ...(await digestRequest({ ...built.post, origin: origin === batchOrigin ? undefined : origin })),
+          own,
+        };
       } catch (error) {
         await own.end();
         throw atLine(file, job.line, readable(error));

@@ -34,7 +34,7 @@ export async function prepareDue(job: Job, { plan, builder, state, source }: Bat
   const ready = plan.ready.take(job.id);
   const place = `${source.name}:${job.line}: the job or its files`;
   try {
-    const checked = ready ?? (await builder.check(job));
+    const checked = ready ?? (await builder.check(job, plan.origin));
     if (ready || state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
     await checked.own.end();
   } catch (error) {

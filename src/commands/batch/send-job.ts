@@ -12,8 +12,8 @@ import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
+import { gatewayKey } from './plan.ts';
 import type { CheckedJob } from './request.ts';
-import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
@@ -26,7 +26,8 @@ import { checkAnswer } from '../../cli/run/check-answer.ts';
 /** What all jobs of a run are performed with. */
 export interface Performing {
   context: Context;
-  connection: Connection;
+  /** By `gatewayKey`. */
+  connections: ReadonlyMap<string, Connection>;
   /** Absolute path of the folder for pictures. */
   images: string;
   /** Takes pictures that find no room there. */
@@ -62,7 +63,7 @@ export async function sendJob(
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
   flight.begin(call);
   try {
-    const failure = await attempt(() => answerJob({ job, built: prepared.built, performing, context, call }));
+    const failure = await attempt(() => answerJob({ job, prepared, performing, context, call }));
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
     const error = await keptRest(failure as GatewayError | undefined, { context, batch });
@@ -133,15 +134,17 @@ function errorOf(error: GatewayError, { ui }: Context): JobError {
 
 interface Asking {
   job: Job;
-  built: BuiltRequest;
+  prepared: Pick<CheckedJob, 'built' | 'settings'>;
   performing: Performing;
   context: Context;
   call: Call;
 }
 
 async function answerJob(asking: Asking): Promise<void> {
-  const { job, built, performing, context, call } = asking;
-  const { connection, policy, gate, pace, lock } = performing;
+  const { job, prepared, performing, context, call } = asking;
+  const { built, settings } = prepared;
+  const { policy, gate, pace, lock } = performing;
+  const connection = performing.connections.get(gatewayKey(settings)) as Connection;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(asking) : undefined;
@@ -194,7 +197,9 @@ async function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): 
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */
 async function planOutput({
   job,
-  built: { prompt, model },
+  prepared: {
+    built: { prompt, model },
+  },
   performing: { strict, maxImages },
   context,
 }: Asking): Promise<ImageOutput> {

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { type BatchGate, createGate, type Sleep, createPacer, type Pacer } from '../../batch/throttle.ts';
+import { createGate, type Sleep, createPacer } from '../../batch/throttle.ts';
 import { withLock, openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
@@ -17,7 +17,7 @@ import { dueJobs, prepareDue } from './selected-jobs.ts';
 import { trackProgress } from './progress.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openConnection, type Connection } from '../../cli/run/connection.ts';
+import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { longestTimerMs } from '../../clock.ts';
 
@@ -34,8 +34,10 @@ export async function sendJobs(
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
-  const connection = await openConnection(plan.settings, flags, context, plan.forms);
-  context.atEnd(() => connection.close());
+  const gateways = [...plan.gateways.values()];
+  const opened = await openConnectionsTo(gateways, flags, context);
+  context.atEnd(() => opened.close());
+  const connections = new Map([...plan.gateways.keys()].map((key, at) => [key, opened.connections[at] as Connection]));
   await lock.confirm();
   const recorder = await openRecorder({
     folder: outdir,
@@ -51,7 +53,7 @@ export async function sendJobs(
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
   const progress = trackProgress(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
-  const performing = performingOf(batch, { connection, gate, pace });
+  const performing = performingOf(batch, { connections, gate, pace });
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
@@ -102,11 +104,11 @@ async function tellDraining({ flight, context }: Performing, graceMs: number): P
 /** What all jobs are performed with. */
 function performingOf(
   { flags, context, outdir, lock }: Batch,
-  { connection, gate, pace }: { connection: Connection; gate: BatchGate; pace: Pacer },
+  { connections, gate, pace }: Pick<Performing, 'connections' | 'gate' | 'pace'>,
 ): Performing {
   return {
     context,
-    connection,
+    connections,
     images: join(outdir, batchFiles.images),
     fallback: tmpdir(),
     policy: { maxWaitMs: flags.retryMaxTime ?? longestWaitMs },

@@ -6,7 +6,7 @@ import type { Job, Shard } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { CheckedJob, RequestBuilder } from './request.ts';
+import { type CheckedJob, originOf, type RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../../cli/context.ts';
 import { createReadyJobs, type ReadyJobs } from './selected-jobs.ts';
@@ -108,7 +108,7 @@ async function planJobs(jobs: Iterable<Job>, planning: Planning): Promise<void> 
     try {
       const slot = enter(job, planning);
       if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
-      const origin = builder.originOf(await builder.settingsOf(job));
+      const origin = originOf(await builder.settingsOf(job));
       plan.origin ||= planning.state.run?.origin ?? origin;
       planning.origins.add(origin);
       if (!isInShard(job.key, planning.shard)) continue;

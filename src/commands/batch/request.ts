@@ -26,8 +26,6 @@ export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
   check(job: Job, origin: string): Promise<CheckedJob>;
   settingsOf(job: Job): Promise<Settings>;
-  /** Scheme and host that a job's requests go to, or `offline`. */
-  originOf(settings: Settings): string;
 }
 
 export interface BuilderOptions {
@@ -54,7 +52,6 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
-  const origins = new WeakMap<Settings, string>();
 
   function settingsOf(job: Job): Promise<Settings> {
     const read = readOnce(job);
@@ -80,17 +77,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
     return read;
   }
 
-  function originOf(found: Settings): string {
-    const { offline, baseUrl } = found;
-    const origin =
-      origins.get(found) ?? (offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin);
-    origins.set(found, origin);
-    return origin;
-  }
-
   return {
     settingsOf,
-    originOf,
     async check(job, batchOrigin) {
       const found = await settingsOf(job);
       const origin = originOf(found);
@@ -109,6 +97,18 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       }
     },
   };
+}
+
+const origins = new WeakMap<Settings, string>();
+
+/** Scheme and host that requests with these settings go to, or `offline`. Thousands of jobs have the same settings. */
+export function originOf(settings: Settings): string {
+  const { offline, baseUrl } = settings;
+  const known = origins.get(settings);
+  if (known !== undefined) return known;
+  const origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+  origins.set(settings, origin);
+  return origin;
 }
 
 function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {

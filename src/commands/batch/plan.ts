@@ -32,7 +32,7 @@ export interface BatchPlan {
 }
 
 /** A gateway that jobs are sent to, and their forms of authentication. */
-export interface BatchGateway {
+interface BatchGateway {
   settings: Settings;
   forms: AuthForms;
   /** One of its requests; absent where this shard has none. */

@@ -70,7 +70,7 @@ export const useDefaults: { [use in Use]: UseDefaults } = {
 export function resolveSettings(input: SettingsInput): Settings {
   const survey = surveySettings(input);
   const { model, baseUrl, offline } = survey;
-  requireUse(survey.service, input.use);
+  requireUse(survey, input.config.config);
   const noGateway = offline.value || input.flags.replay === true;
   const missing = [baseUrl === undefined && !noGateway && 'base URL', model === undefined && 'model'].filter(
     (name) => name !== false,

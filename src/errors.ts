@@ -43,11 +43,15 @@ export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 export type Reason =
   | 'address'
   | 'auth'
+  | 'auth-unknown'
   | 'authorities'
   | 'client-certificate'
   | 'field'
+  | 'header-names'
   | 'images'
   | 'insecure'
+  | 'key'
+  | 'key-header'
   | 'max-tokens'
   | 'model'
   | 'no-recording'
@@ -55,11 +59,13 @@ export type Reason =
   | 'no-session'
   | 'no-stream'
   | 'no-such-path'
+  | 'other-format'
   | 'output'
   | 'output-device'
   | 'output-exists'
   | 'output-folder'
   | 'output-is-folder'
+  | 'proxy-password'
   | 'refused'
   | 'retries'
   | 'retry-time'
@@ -70,6 +76,7 @@ export type Reason =
   | 'stdin-late'
   | 'stdin-size'
   | 'stdin-unreadable'
+  | 'system-ca'
   | 'timeout'
   | 'unchecked'
   | 'untrusted';
@@ -80,7 +87,7 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Which setting would help. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `field`, which one; of the others, what their hint names. */
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `header-names` and `key-header`, the names; of `key` and `auth-unknown`, where the key came from; of `other-format`, which; of `field`, which one; of the others, what their hint names. */
   value?: number | string | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;

@@ -11,7 +11,12 @@ export interface Upload {
   readonly source: string | Uint8Array;
   /** The file is gone when the program ends: it holds what came through stdin or a pipe. */
   readonly isTemporary?: boolean | undefined;
+  /** Where the file was fetched from, or will be: then the bytes are not there yet. */
+  readonly url?: string | undefined;
 }
+
+/** What is known of an upload's source beside its bytes. */
+type Origin = Pick<Upload, 'isTemporary' | 'url'>;
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
 export type BodyValue = JsonValue | Upload | BodyValue[] | { [key: string]: BodyValue };
@@ -22,10 +27,10 @@ export interface Body {
 }
 
 /** Marks a file (with its size in bytes) or bytes in memory as the content of a Base64 string. */
-export function createUpload(source: string, bytes: number, file?: Pick<Upload, 'isTemporary'>): Upload;
+export function createUpload(source: string | Uint8Array, bytes: number, origin?: Origin): Upload;
 export function createUpload(source: Uint8Array): Upload;
-export function createUpload(source: string | Uint8Array, bytes?: number, file?: Pick<Upload, 'isTemporary'>): Upload {
-  return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength, ...file };
+export function createUpload(source: string | Uint8Array, bytes?: number, origin?: Origin): Upload {
+  return { [mark]: true, source, bytes: bytes ?? (source as Uint8Array).byteLength, ...origin };
 }
 
 /** Tells an Upload from ordinary JSON. */

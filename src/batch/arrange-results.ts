@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { writeAnew } from '../files/temp-file.ts';
 import { copyRange, quarantine, type Range } from '../files/quarantine.ts';
 import { keyOf } from './digest.ts';
-import { openIfThere } from './journal.ts';
+import { openIfThere } from './read-lines.ts';
 import type { JobTable } from './job-table.ts';
-import { readLines } from './read-lines.ts';
-import { parseResult } from './reconcile.ts';
+import { readResultLines } from './reconcile.ts';
 import { cannotWrite } from '../files/synced-file.ts';
 import { batchFiles } from './types.ts';
 
@@ -40,7 +39,7 @@ export async function arrangeResults(
   const from = await openIfThere(path);
   if (from === undefined) return { missing: 0, strangers: 0 };
   try {
-    const places = await findPlaces(from, table);
+    const places = await findPlaces(folder, table);
     await quarantine(path, from, places.strays);
     const all = slotsInFile(places);
     const copy = async (to: FileHandle): Promise<void> => {
@@ -56,17 +55,16 @@ export async function arrangeResults(
   }
 }
 
-async function findPlaces(from: FileHandle, table: JobTable): Promise<Places> {
+async function findPlaces(folder: string, table: JobTable): Promise<Places> {
   const offsets = new Float64Array(table.capacity).fill(-1);
   const lengths = new Float64Array(table.capacity);
   const strays: Range[] = [];
   let strangers = 0;
-  for await (const { text, whole, offset, bytes } of readLines(from)) {
-    const result = whole ? parseResult(text) : undefined;
+  for await (const { result, offset, bytes } of readResultLines(folder)) {
     const slot = result === undefined ? -1 : table.find(keyOf(result.id));
     if (slot < 0) {
       if (result) strangers++;
-      if (bytes > 1) strays.push({ offset, bytes });
+      strays.push({ offset, bytes });
       continue;
     }
     offsets[slot] = offset;

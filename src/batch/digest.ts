@@ -16,6 +16,11 @@ export function keyOf(text: string): Key {
   return { high: Number.parseInt(digest.slice(0, 8), 16), low: Number.parseInt(digest.slice(8, 16), 16) };
 }
 
+/** Adds one more to what stands for a set of keys, whatever their order. */
+export function addKey(sum: Key, { high, low }: Key): Key {
+  return { high: (sum.high ^ high) >>> 0, low: (sum.low + low) >>> 0 };
+}
+
 /** 16 hex digits. */
 export function keyToHex({ high, low }: Key): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
@@ -31,15 +36,16 @@ export function keyFromHex(text: unknown): Key | undefined {
 export interface Digest {
   /** 16 hex digits. */
   request: string;
-  /** Whether files stand in its body. */
-  hasFiles: boolean;
-  /** Length of what was hashed: that of the body without its files. */
+  /** Whether something in it is still to be fetched. */
+  hasUrls: boolean;
+  /** Length of what was hashed: that of the body; infinite where files or URLs stand in it. */
   characters: number;
 }
 
 /**
- * The hash of the canonical request: path and body with sorted keys, files by their content, and where it goes if that is not
- * where the batch goes. Two requests that would send the same bytes have the same one. Throws what the system says of an unreadable file.
+ * The hash of the canonical request: path and body with sorted keys, files by their content, what is still to be fetched by its
+ * URL, and where it goes if that is not where the batch goes. Two requests that would send the same bytes have the same one, as
+ * long as a URL names the same bytes. Throws what the system says of an unreadable file.
  */
 export async function digestRequest({
   path,
@@ -51,9 +57,12 @@ export async function digestRequest({
   origin?: string | undefined;
 }): Promise<Digest> {
   const hashes = new Map<Upload, string>();
-  for (const upload of uploadsIn(body)) hashes.set(upload, await hashUpload(upload));
+  const uploads = uploadsIn(body);
+  const files = uploads.filter(({ url }) => url === undefined);
+  for (const upload of files) hashes.set(upload, await hashUpload(upload));
   const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
-  return { request: hash('sha256', text, 'hex').slice(0, 16), hasFiles: hashes.size > 0, characters: text.length };
+  const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
+  return { request: hash('sha256', text, 'hex').slice(0, 16), hasUrls: files.length < uploads.length, characters };
 }
 
 function uploadsIn(value: BodyValue, found: Upload[] = []): Upload[] {
@@ -73,7 +82,8 @@ async function hashUpload({ source }: Upload): Promise<string> {
 /** Thousands of these are made before the first job is sent: text is joined at once, and nothing made that is thrown away. */
 function canonical(value: BodyValue, hashes: ReadonlyMap<Upload, string>): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (isUpload(value)) return `{"sha256":"${hashes.get(value) ?? ''}"}`;
+  if (isUpload(value))
+    return value.url === undefined ? `{"sha256":"${hashes.get(value) ?? ''}"}` : `{"url":${JSON.stringify(value.url)}}`;
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, hashes)).join(',')}]`;
   let fields = '';
   for (const key of Object.keys(value).sort()) {

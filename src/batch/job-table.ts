@@ -1,10 +1,10 @@
 import { type Key, keyFromHex, keyToHex } from './digest.ts';
 import { type JobState, jobStates } from './types.ts';
 
-const seenBit = 8;
-const dueBit = 16;
+/** `seen`: the id stands in the job file. `due`: this run shall send it. `reread`: its line was read a second time, to be sent. */
+const marks = { seen: 8, due: 16, reread: 64 } as const;
+type Mark = keyof typeof marks;
 const usedBit = 32;
-const rereadBit = 64;
 const stateBits = 7;
 
 /**
@@ -73,31 +73,12 @@ export class JobTable {
     this.#words[slot * 4 + 3] = key?.low ?? 0;
   }
 
-  /** Whether the id stands in the job file. */
-  isSeen(slot: number): boolean {
-    return (this.#flagsAt(slot) & seenBit) !== 0;
+  has(slot: number, mark: Mark): boolean {
+    return (this.#flagsAt(slot) & marks[mark]) !== 0;
   }
 
-  markSeen(slot: number): void {
-    this.#flags[slot] = this.#flagsAt(slot) | seenBit;
-  }
-
-  /** Whether this run shall send it. */
-  isDue(slot: number): boolean {
-    return (this.#flagsAt(slot) & dueBit) !== 0;
-  }
-
-  setDue(slot: number, due: boolean): void {
-    this.#flags[slot] = due ? this.#flagsAt(slot) | dueBit : this.#flagsAt(slot) & ~dueBit;
-  }
-
-  /** Whether its line was read a second time, to be sent. */
-  isReread(slot: number): boolean {
-    return (this.#flagsAt(slot) & rereadBit) !== 0;
-  }
-
-  markReread(slot: number): void {
-    this.#flags[slot] = this.#flagsAt(slot) | rereadBit;
+  mark(slot: number, mark: Mark, on = true): void {
+    this.#flags[slot] = on ? this.#flagsAt(slot) | marks[mark] : this.#flagsAt(slot) & ~marks[mark];
   }
 
   /** Every slot in use. */

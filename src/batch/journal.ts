@@ -1,12 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, GatewayError } from '../errors.ts';
+import { GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { bootMark } from '../files/lock/processes.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
 import { JobTable } from './job-table.ts';
-import { readLines } from './read-lines.ts';
+import { readFileLines } from './read-lines.ts';
 import {
   batchFiles,
   type JobError,
@@ -69,30 +68,22 @@ export async function readJournal(folder: string): Promise<JournalState> {
   const state: JournalState = { table, failures: new Map(), ...facts };
   const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
-  const handle = await openIfThere(path);
-  if (handle === undefined) return state;
-  try {
-    for await (const { text, whole, number, isTooLong } of readLines(handle)) {
-      state.torn = !whole;
-      if (!whole || (text === '' && !isTooLong)) continue;
-      const record = parseRecord(text);
-      if (!record) throw notAJournal(path, number);
-      applyRecord(record, state, open);
-    }
-    settleRun(open, state);
-    return state;
-  } finally {
-    await handle.close();
+  for await (const { text, whole, number, isTooLong } of readFileLines(path)) {
+    state.torn = !whole;
+    if (!whole || (text === '' && !isTooLong)) continue;
+    const record = parseRecord(text);
+    if (!record) throw notAJournal(path, number);
+    applyRecord(record, state, open);
   }
+  settleRun(open, state);
+  return state;
 }
 
-/** The file for reading, or undefined where there is none. */
-export async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
+/** The records of the jobs in a folder's journal, in their order; what is no such record is passed over. */
+export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord, void> {
+  for await (const { text, whole } of readFileLines(join(folder, batchFiles.journal))) {
+    const record = whole ? parseRecord(text) : undefined;
+    if (record && record.type !== 'run') yield record;
   }
 }
 

@@ -1,8 +1,9 @@
-import { type FileHandle, lstat, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { isPartName } from '../files/temp-file.ts';
 import { quarantineFile } from '../files/quarantine.ts';
-import { notAJournal, openIfThere, parseRecord } from './journal.ts';
+import { notAJournal, parseRecord } from './journal.ts';
+import { openIfThere } from './read-lines.ts';
 import { batchFiles } from './types.ts';
 
 /** What a folder is to a batch that shall be written there. */
@@ -67,6 +68,12 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
 }
 
+/** The name of a file that a result places in one of the batch's own folders; undefined for any other place. */
+export function nameInside(place: 'images' | 'large', path: unknown): string | undefined {
+  const name = typeof path === 'string' ? basename(path) : '';
+  return name !== '' && path === `${batchFiles[place]}/${name}` ? name : undefined;
+}
+
 /** Removes what runs that were killed did not finish. To be called by who has the folder's lock. */
 export async function clearParts(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
@@ -79,14 +86,9 @@ async function beginningOf(path: string): Promise<string> {
   const handle = await openIfThere(path);
   if (handle === undefined) return '';
   try {
-    return await readHead(handle);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    return buffer.toString('utf8', 0, bytesRead);
   } finally {
     await handle.close();
   }
-}
-
-async function readHead(handle: FileHandle): Promise<string> {
-  const head = Buffer.alloc(headBytes);
-  const { bytesRead } = await handle.read(head, 0, headBytes, 0);
-  return head.toString('utf8', 0, bytesRead);
 }

@@ -3,8 +3,9 @@ import type { Certainty, ErrorClass } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
-import { type JournalState, keepFailure, openIfThere } from './journal.ts';
-import { readLines } from './read-lines.ts';
+import { type JournalState, keepFailure } from './journal.ts';
+import { readFileLines } from './read-lines.ts';
+import type { Range } from '../files/quarantine.ts';
 import { batchFiles, type JobError, type JobRecord } from './types.ts';
 
 /** What results.jsonl says beside the journal. */
@@ -21,21 +22,14 @@ export interface Reconciled {
 /** Looks for ends that the journal lacks, and for lines that cannot be read, by which the results are whole or not. */
 export async function readResults(folder: string, state: JournalState): Promise<Reconciled> {
   const found: Reconciled = { lostEnds: [], unread: 0 };
-  const handle = await openIfThere(join(folder, batchFiles.results));
-  if (handle === undefined) return found;
-  try {
-    for await (const { text, whole, offset, bytes } of readLines(handle)) {
-      const result = whole ? parseResult(text) : undefined;
-      if (result === undefined && bytes > 1) found.unread++;
-      // What earlier runs wrote is the answer to what they sent themselves.
-      if (result === undefined || offset < (state.run?.results ?? 0)) continue;
-      const end = lostEnd(result, state);
-      if (end) found.lostEnds.push(end);
-    }
-    return found;
-  } finally {
-    await handle.close();
+  for await (const { result, offset } of readResultLines(folder)) {
+    if (result === undefined) found.unread++;
+    // What earlier runs wrote is the answer to what they sent themselves.
+    if (result === undefined || offset < (state.run?.results ?? 0)) continue;
+    const end = lostEnd(result, state);
+    if (end) found.lostEnds.push(end);
   }
+  return found;
 }
 
 /** The same without looking for lines that cannot be read: where the journal lacks no end, the file is not read at all. */
@@ -82,6 +76,19 @@ export interface ResultLine {
   id: string;
   request: string;
   document: JsonObject;
+}
+
+/** Where a line of results.jsonl stands, and what it says: nothing where it cannot be read. */
+export interface ResultPlace extends Range {
+  result: ResultLine | undefined;
+  /** Whether a line feed ends it. */
+  whole: boolean;
+}
+
+/** The lines of a folder's results.jsonl, without empty ones. */
+export async function* readResultLines(folder: string): AsyncGenerator<ResultPlace, void> {
+  for await (const { text, whole, offset, bytes } of readFileLines(join(folder, batchFiles.results)))
+    if (bytes > 1) yield { result: whole ? parseResult(text) : undefined, whole, offset, bytes };
 }
 
 /** Undefined for what is no line of ours. */

@@ -38,6 +38,10 @@ export const tree: Tree = {
     summary: 'messages in, the answer streamed as it comes',
     load: async () => (await import('../commands/chat/chat.ts')).chatCommand,
   },
+  models: {
+    summary: 'list what the service offers',
+    load: async () => (await import('../commands/models/models.ts')).modelsCommand,
+  },
   sessions: {
     summary: 'the conversations that chat kept',
     commands: {

@@ -41,6 +41,10 @@ export interface ClientOptions {
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Where HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY and NODE_EXTRA_CA_CERTS are looked up, such as `process.env`; nowhere by default. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** `http://host:port`: comes before those of `env`, whose NO_PROXY counts; never for loopback. */
+  proxy?: string | undefined;
+  /** Trust the system's certificate store too; Node 22.15, 23.10, 24 or later can. */
+  systemCa?: boolean | undefined;
   /** PEM of further certificate authorities. */
   ca?: string | undefined;
   /** PEM; together with `clientKey`. */

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { failureOf } from '../formats/failure.ts';
+import { failureOf, type FailedReply } from '../formats/failure.ts';
 import { type Gate, sendWithRetries } from '../transport/attempts.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { RetryPolicy } from '../transport/retry.ts';
@@ -30,7 +30,7 @@ export interface Answered {
   deadline: Deadline;
 }
 
-/** Opens connections; the HTTP client is loaded now, not at start-up. */
+/** Opens connections; the HTTP client is loaded now, not at start-up. Throws GatewayError usage for a proxy that is none, and for a store that cannot be read. */
 export async function openConnections(options: TransportOptions): Promise<Transport> {
   const { openTransport } = await import('../transport/transport.ts');
   return openTransport(options);
@@ -40,12 +40,11 @@ export async function openConnections(options: TransportOptions): Promise<Transp
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: SendOptions & Pick<Post, 'use' | 'streamsContent'>,
+  options: SendOptions & Pick<Post, 'use' | 'streamsContent'> & Pick<FailedReply, 'sentKey'>,
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
-  const authForm = 'authorization' in request.headers ? 'bearer' : 'api-key';
   const { deadline } = options;
-  const name = `POST ${request.url.origin}${request.url.pathname}`;
+  const name = `${request.method ?? 'POST'} ${request.url.origin}${request.url.pathname}`;
   const exchange: Exchange = async (attempt, { signal, onSent }) => {
     phase = 'unsent';
     options.onRequest?.(attempt);
@@ -67,8 +66,9 @@ export async function sendPost(
       policy: options.policy,
       classify: (failed) => {
         options.onFailedBody?.(failed.bytes);
+        const { sentKey, streamsContent } = options;
         const format = options.use === 'messages' ? 'messages' : 'content';
-        return failureOf({ ...failed, format, authForm, streamsContent: options.streamsContent });
+        return failureOf({ ...failed, format, sentKey, streamsContent });
       },
       onRetry: options.onRetry,
       gate: options.gate,

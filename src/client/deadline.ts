@@ -39,6 +39,12 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   };
 }
 
+/** The one time of a command: what is fetched or sent first begins it. */
+export function deadlineOnce(ms: number, caller: AbortSignal): () => Deadline {
+  let deadline: Deadline | undefined;
+  return () => (deadline ??= startDeadline(ms, caller));
+}
+
 /** Starts deadlines for thousands of calls: one that was in time serves a later call, for a signal costs more than a timer. */
 export function createDeadlines(): (ms: number) => Deadline {
   const idle: Clock[] = [];

@@ -1,18 +1,20 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
+import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
+import type { Use } from '../transport/auth.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../transport/retry.ts';
 import type { Exchange, Transport } from '../transport/types.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
 import { type Answered, openConnections, type SendOptions, sendPost } from './connection.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
-import { addressPost, createTarget, type Post, type Target } from './target.ts';
+import { addressPost, createTarget, keyHeaders, type PostOrGet, type Target } from './target.ts';
 
 /** Sends posts to one gateway. */
 export interface Sender {
   /** Starts the time of a call: the whole of it is bounded, not its request alone. */
   startDeadline(call: Pick<CallOptions, 'timeoutMs' | 'signal'>): Deadline;
-  send(post: Post, options: PostOptions): Promise<Answered>;
+  send(post: PostOrGet, options: PostOptions): Promise<Answered>;
   close(): Promise<void>;
 }
 
@@ -54,7 +56,8 @@ export function targetOf(options: ClientOptions): ReturnType<typeof createTarget
 
 /** Throws GatewayError usage for a base URL that is none; the key is read at the first post. */
 export function createSender(options: ClientOptions, internals: SenderInternals = {}): Sender {
-  const { env = {}, ca, clientCert, clientKey, timeoutMs = defaultTimeoutMs } = options;
+  const { env = {}, systemCa, ca, clientCert, clientKey, timeoutMs = defaultTimeoutMs } = options;
+  const proxy = options.proxy === undefined ? undefined : { value: options.proxy, from: 'option proxy' };
   const { exchanges, onRequest, onReply } = internals;
   const known = targetOf(options).target;
   let target: Promise<Target> | undefined;
@@ -69,12 +72,13 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
     async send(post, own) {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
-      transport ??= openConnections({ env, ca, clientCert, clientKey });
+      transport ??= openConnections({ env, proxy, systemCa, ca, clientCert, clientKey });
       const request = addressPost(await target, post);
       return sendPost(await transport, request, {
         ...own,
         use: post.use,
         streamsContent: post.streamsContent,
+        sentKey: sentKeyOf(await target, post.use, options.service),
         policy: { ...policy, ...own.policy },
         onRetry: own.onRetry ?? options.onRetry,
         onRequest,
@@ -82,9 +86,17 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       });
     },
     async close() {
-      await (await transport)?.close();
+      // Settings that did not work were told by the post: there is nothing to close then.
+      await (await transport?.catch(() => undefined))?.close();
     },
   };
+}
+
+/** How the key goes out: a refusal is judged by it. */
+function sentKeyOf(target: Target, use: Use, service: ClientOptions['service'] = 'gateway'): SentKey {
+  const version = target.headerNames.version.toLowerCase();
+  const header = Object.keys(keyHeaders(target, use)).find((name) => name !== version);
+  return { service, form: target.auth[use], header, version };
 }
 
 /** `auto` is what the service does of itself. */

@@ -31,6 +31,9 @@ export interface Post {
   streamsContent?: true | undefined;
 }
 
+/** A post, or without a body a GET. */
+export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
+
 /** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
 export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
   target: Target;
@@ -40,20 +43,21 @@ export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: strin
   return { target: { ...options, baseUrl: url }, warnings };
 }
 
-/** The HTTP request of a post: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
-export function addressPost(target: Target, post: Post): HttpRequest {
+/** The HTTP request of a post or a GET: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
+export function addressPost(target: Target, post: PostOrGet): HttpRequest {
   requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
   const headers = {
-    'content-type': 'application/json',
+    ...(post.body && { 'content-type': 'application/json' }),
     accept: post.accept ?? 'application/json',
     'user-agent': `gateway-cli/${version}`,
   };
   const url = joinUrl(target.baseUrl, post.path);
   url.search = post.query ?? '';
   return {
+    method: post.body ? 'POST' : 'GET',
     url,
     headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
-    body: segmentBody(post.body),
+    body: post.body ? segmentBody(post.body) : { segments: [], bytes: 0 },
   };
 }
 

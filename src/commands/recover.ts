@@ -59,7 +59,8 @@ async function runRecover([file, ...more]: readonly string[], flags: Flags, cont
     () => void context.signal.throwIfAborted(),
   );
   if (kept.body) await writeToStdout(kept.body, io);
-  if (kept.printsText && kept.body === undefined) await printText({ result: report.result }, context);
+  if (kept.printsText && kept.body === undefined)
+    await printText({ result: report.result }, { isMarkdown: false, context });
 }
 
 async function* chunksOf(path: string, typed: string): AsyncGenerator<Uint8Array> {

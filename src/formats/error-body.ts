@@ -13,6 +13,8 @@ export interface ErrorBody extends ErrorDetailFacts {
   /** error.code, a word or a number. */
   code?: string | number | undefined;
   requestId?: string | undefined;
+  /** The format whose errors have this shape, where it is one of the two. */
+  shape?: 'content' | 'messages' | undefined;
   /** Waiting is no use: the money or the day's quota is spent. */
   quotaSpent?: boolean | undefined;
 }
@@ -27,8 +29,12 @@ export function readErrorBody(text: string): ErrorBody | undefined {
     const error = errorIn(parseOrNothing(candidate), 0);
     if (error) return complete(error);
   }
-  return complete({ message: messageOfText(text) });
+  const message = messageOfText(text);
+  return complete({ message, shape: message === googlePage ? 'content' : undefined });
 }
+
+/** The title of the page with which Google's hosts answer an unknown path. */
+const googlePage = 'Error 404 (Not Found)!!1';
 
 /** The error that a reply with status 200, or an event, holds in place of a result (deviation 15). */
 export function findErrorInReply(json: unknown): ErrorBody | undefined {
@@ -87,8 +93,15 @@ function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message
     status: typeof status === 'string' ? status : undefined,
     code: codeIn(inner) ?? (typeof status === 'number' ? status : undefined),
     requestId: textField(outer, 'requestId') ?? textField(inner, 'requestId'),
+    shape: shapeOf(outer, inner),
     ...readDetails(inner['details']),
   };
+}
+
+function shapeOf(outer: JsonObject, inner: JsonObject): ErrorBody['shape'] {
+  if (outer === inner) return undefined;
+  if (outer['type'] === 'error' && typeof inner['type'] === 'string') return 'messages';
+  return typeof inner['code'] === 'number' && typeof inner['status'] === 'string' ? 'content' : undefined;
 }
 
 function codeIn(inner: JsonObject): string | number | undefined {

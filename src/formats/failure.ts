@@ -1,16 +1,16 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
 import { findErrorInReply, parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
+import { type Asked, keyAdvice } from './key-advice.ts';
 import { quote } from './quote.ts';
+import { readRefusal, type Refusal } from './refusal-words.ts';
 
 /** A reply that is no success, its body as far as it was read. */
-export interface FailedReply {
+export interface FailedReply extends Asked {
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
   format: 'content' | 'messages';
-  /** How the key was sent; the hint of 401 and 403 then names the other form. */
-  authForm?: AuthForm | undefined;
   /** A stream of the content format was asked for: a gateway need not have that operation. */
   streamsContent?: true | undefined;
 }
@@ -33,7 +33,7 @@ export function failureOfError(error: ErrorBody, known: { billed?: Certainty | u
   return build(error, { ...known, status: statusOf(error), told: 'the gateway reported an error', isInside: true });
 }
 
-interface Known {
+interface Known extends Asked {
   status: number | undefined;
   /** How the message begins. */
   told: string;
@@ -41,19 +41,19 @@ interface Known {
   isInside?: true;
   requestId?: string | undefined;
   billed?: Certainty | undefined;
-  authForm?: AuthForm | undefined;
   streamsContent?: true | undefined;
   headers?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 function build(error: ErrorBody, known: Known): GatewayError {
   const { status, told } = known;
-  const errorClass = classOf(status, error);
+  const refusal = readRefusal(status, error);
+  const errorClass = classOf(status, error, refusal);
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
   return new GatewayError(errorClass, `${told}${label}${said}`, {
-    ...adviceFor(error, { ...known, errorClass }),
+    ...adviceFor(error, { ...known, errorClass, refusal }),
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
@@ -63,10 +63,11 @@ function build(error: ErrorBody, known: Known): GatewayError {
   });
 }
 
-function classOf(status: number | undefined, error: ErrorBody): ErrorClass {
+function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal | undefined): ErrorClass {
   if (status === undefined) return error.quotaSpent ? 'quota' : 'gateway';
   if (error.quotaSpent && status < 500) return 'quota';
   if (status === 401 || status === 403 || isBadKey(error)) return 'auth';
+  if (status === 400 && refusal !== undefined && keyRefusals.has(refusal.says)) return 'auth';
   if (status === 402 || status === 429) return 'quota';
   return status < 500 && status !== 408 ? 'rejected' : 'gateway';
 }
@@ -75,6 +76,9 @@ function classOf(status: number | undefined, error: ErrorBody): ErrorClass {
 function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
 }
+
+/** What makes a 400 a failed authentication: the gateway found no key, or not a good one. */
+const keyRefusals = new Set<Refusal['says']>(['bad-key', 'header', 'no-key', 'no-token', 'token-only']);
 
 function isRetryable(errorClass: ErrorClass, error: ErrorBody, { status, headers }: Known): boolean {
   if (error.quotaSpent) return false;
@@ -111,11 +115,11 @@ function originOf(location: string | undefined): string {
   return url && url.origin !== 'null' ? ` to ${url.origin}` : '';
 }
 
-function failureInside({ status, body, authForm }: FailedReply, requestId: string | undefined): GatewayError {
+function failureInside({ status, body, format, sentKey }: FailedReply, requestId: string | undefined): GatewayError {
   const error = findErrorInReply(parseOrNothing(body));
   if (error) {
     const told = `the gateway answered ${status} with an error`;
-    return build(error, { status: statusOf(error), told, requestId, authForm, isInside: true });
+    return build(error, { status: statusOf(error), told, requestId, format, sentKey, isInside: true });
   }
   const said =
     body.trim() === '' ? ' without a body' : ` with what is no reply: ${quote(readErrorBody(body)?.message ?? '')}`;
@@ -129,9 +133,6 @@ function failureInside({ status, body, authForm }: FailedReply, requestId: strin
   });
 }
 
-/** How a key is sent (formats 1). */
-type AuthForm = 'api-key' | 'bearer';
-
 const morePatience: Advice = { hint: 'wait, or allow more retries', reason: 'retries' };
 const noStream = {
   hint: 'this gateway does not stream the content format: ask for one reply',
@@ -140,30 +141,38 @@ const noStream = {
 const laterAgain: Advice = { hint: 'run the same command again later: a reply that has begun is not retried' };
 
 /** What can be done after a failure that the gateway reported. */
-function adviceFor(
-  error: ErrorBody,
-  { errorClass, status, authForm, isInside, streamsContent }: Known & { errorClass: ErrorClass },
-): Advice {
+function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; refusal: Refusal | undefined }): Advice {
+  const { errorClass, status, refusal, isInside, streamsContent } = facts;
   const patience = isInside ? laterAgain : morePatience;
-  if (errorClass === 'auth') return authAdvice(authForm);
+  if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
   if (errorClass === 'quota') {
     const isSpent = error.quotaSpent || status === 402;
     return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
   }
   if (streamsContent && (status === 405 || status === 501)) return noStream;
-  if (saysNoModel(status, error)) return { hint: 'the gateway does not offer the model', reason: 'model' };
+  if (saysNoModel(status, error)) return noModel;
   if (errorClass === 'gateway') return patience;
-  if (streamsContent && status === 404)
-    return { ...noStream, hint: `check the model and the base URL; where they are right,\n${noStream.hint}` };
-  if (status === 404) return { hint: 'check the model and the base URL', reason: 'no-such-path' };
+  if (status === 404) return notFoundAdvice(error, facts);
   if (status === 413) return { hint: 'send smaller or fewer images and files' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
 }
 
-function authAdvice(form: AuthForm | undefined): Advice {
-  const other = form && (form === 'api-key' ? 'bearer' : 'api-key');
-  const hint = `check the key, or send it in the other form: ${other ?? 'bearer or api-key'}`;
-  return { hint, reason: 'auth', value: other };
+const noModel: Advice = { hint: 'the gateway does not offer the model', reason: 'model' };
+
+/** A 404 in the shape of the other format comes from a gateway that has that one alone. */
+function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
+  if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return noModel;
+  if (format !== undefined && shape !== undefined && shape !== format)
+    return { hint: `the gateway has the ${shape} format alone`, reason: 'other-format', value: shape };
+  const hint = 'check the model and the base URL';
+  if (streamsContent) return { ...noStream, hint: `${hint}; where they are right,\n${noStream.hint}` };
+  return { hint, reason: 'no-such-path' };
+}
+
+/** Not the path of a request, which has the word too. */
+function namesModel(text: string): boolean {
+  if (text.startsWith('model:') || text.includes('is not found for api version')) return true;
+  return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 
 /** Relays answer 503 for a model that they have no channel for (deviation 21). */

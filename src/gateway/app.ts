@@ -6,10 +6,11 @@ import { checkContentType, checkLength, declaredLength, readBody } from './http/
 import { type Budget, createBudget } from './http/budget.ts';
 import { guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
-import { findRoute, formatOf, type Route } from './http/route.ts';
+import { findRoute, formatOf, type Route, withVersion } from './http/route.ts';
 import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineAnswerer, type OfflineOptions } from './offline-answerer.ts';
 import { Problem, problemReply } from './problem.ts';
+import { checkCaller } from './service.ts';
 import type { Answerer, Call, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 
 /** What a gateway serves, and to whom. */
@@ -61,7 +62,9 @@ export function createApp(options: AppOptions = {}): RequestListener {
 /** One exchange. It never throws: a failing handler must not take the server along. */
 async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const started = settings.elapsed();
-  const { path, query } = splitTarget(request.url ?? '');
+  const target = settings.specOnly ? (request.url ?? '') : withVersion(request.url ?? '');
+  const { path, query } = splitTarget(target);
+  const format = settings.rules?.format ?? formatOf(path);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const left = new AbortController();
   let isLeft = false;
@@ -75,10 +78,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     const problem =
       error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
     note ??= problem.message;
-    return problemReply(problem, formatOf(path), requestId);
+    return problemReply(problem, format, requestId);
   };
-  const reply = await respond({ request, response, path, query, left, settings }).catch(explain);
-  if (formatOf(path) === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
+  const reply = await respond({ request, response, target, path, query, left, settings }).catch(explain);
+  if (format === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
     response.destroy();
@@ -105,6 +108,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
 interface Arrived {
   request: IncomingMessage;
   response: ServerResponse;
+  target: string;
   path: string;
   query: URLSearchParams;
   left: AbortController;
@@ -121,12 +125,15 @@ async function respond(arrived: Arrived): Promise<Reply> {
 }
 
 /** Key, version header, content type and declared length, in this order. Throws Problem. */
-function admit({ request, response, query, left, settings }: Arrived, route: Extract<Route, { kind: 'call' }>): Call {
+function admit(
+  { request, response, target, query, left, settings }: Arrived,
+  route: Extract<Route, { kind: 'call' }>,
+): Call {
   const { headers } = request;
   const { format, operation, model } = route;
-  const { maxBody, budget } = settings;
-  const keyForm = checkKey({ format, headers, query }, settings);
-  if (operation === 'messages' || operation === 'count-message') checkVersion(headers, settings);
+  const { key, maxBody, budget, rules } = settings;
+  const keyForm = rules ? checkCaller({ headers, query }, key, rules) : checkKey({ format, headers, query }, settings);
+  if (!rules && (operation === 'messages' || operation === 'count-message')) checkVersion(headers, settings);
   if (operation !== 'models' && operation !== 'other') checkContentType(request);
   checkLength(request, maxBody);
   return {
@@ -134,7 +141,7 @@ function admit({ request, response, query, left, settings }: Arrived, route: Ext
     operation,
     method: request.method ?? '',
     model,
-    target: request.url ?? '',
+    target,
     query,
     headers,
     keyForm,

@@ -4,6 +4,7 @@ import { Violation } from './fields/violation.ts';
 import { parseBody } from './http/body.ts';
 import { answerMessages, countMessage } from './messages/exchange.ts';
 import { answerModels } from './models/local.ts';
+import type { ServiceRules } from './service.ts';
 import type { Answerer, Call, Operation, Path, RequestContext } from './types.ts';
 
 /** How the offline models answer. */
@@ -18,6 +19,8 @@ export interface OfflineOptions {
   varied?: boolean | undefined;
   /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
+  /** The service that is played. */
+  rules?: ServiceRules | undefined;
 }
 
 const defaultFaultDelay = 10_000;
@@ -40,11 +43,12 @@ export function createOfflineAnswerer({
   pace = 0,
   varied = false,
   faultDelay = defaultFaultDelay,
+  rules,
 }: OfflineOptions): Answerer {
   const countAttempt = createCounter();
   return async (call: Call) => {
     const { format, left, operation } = call;
-    if (!isExchange(operation)) return answerModels(call);
+    if (!isExchange(operation)) return answerModels(call, rules);
     const bytes = await call.readBody();
     const body = parseBody(bytes);
     const id = idOf(call, bytes);
@@ -54,6 +58,7 @@ export function createOfflineAnswerer({
     const context: RequestContext = {
       reading: { lenient: !specOnly, ...(!refuseUnknown && { ignore }) },
       fallback: !refuseUnknown,
+      rules,
       note: (text) => void notes.push(text),
       pace,
       id,

@@ -10,6 +10,8 @@ export interface ProblemDetails {
   /** `details` of the content format. */
   details?: JsonObject[];
   headers?: Record<string, string>;
+  /** HTML in the place of the JSON. */
+  page?: string;
 }
 
 /** A request that gets an error reply: HTTP status and a message that names what is wrong. */
@@ -57,6 +59,10 @@ const messagesType: Readonly<Record<number, string>> = {
 
 /** The error reply of a problem, in the shape of the format it was asked in. */
 export function problemReply(problem: Problem, format: Format, requestId: string): Reply {
+  const { page } = problem.extra;
+  if (page !== undefined) {
+    return { status: problem.code, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: page };
+  }
   return {
     status: problem.code,
     headers: { 'content-type': 'application/json; charset=utf-8', ...problem.extra.headers },

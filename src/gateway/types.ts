@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { ServiceRules } from './service.ts';
 
 /** The two request formats; they differ in every error body. */
 export type Format = 'content' | 'messages';
@@ -97,6 +98,8 @@ export interface RequestContext {
   reading: Reading;
   /** Whether a local model answers for a vendor's. */
   fallback: boolean;
+  /** The service that is played. */
+  rules: ServiceRules | undefined;
   /** Adds to what the log says of the request. */
   note(text: string): void;
   /** Wait before each delta of a stream, ms. */

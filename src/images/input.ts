@@ -28,11 +28,14 @@ export interface InputOptions {
   label?: string | undefined;
   /** Computes the SHA-256 too, which reads all of it. */
   hash?: boolean | undefined;
+  /** What its host called it, for messages. */
+  declaredType?: string | undefined;
   /** Folder for what comes through a pipe. */
   spoolFolder?: string | undefined;
 }
 
 const headBytes = 256 * 1024;
+const mebibyte = 1024 * 1024;
 
 /**
  * Looks at an input picture: type and size by its bytes. A pipe, such as bash's `<(…)`, goes to a
@@ -49,7 +52,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
     const { mimeType, width, height } = await imageFacts(head);
     if (head.length === 0) throw usageError(`${label} is empty`, 'name an image file');
     if (mimeType === undefined)
-      throw usageError(`${label} is no image that we know`, 'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known');
+      throw usageError(`${label} is ${nameOf(options)}`, 'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known');
     const sha256 = options.hash ? await hashFile(handle) : undefined;
     return { mimeType, bytes: stats.size, sha256, path, width, height, cleanup: () => Promise.resolve() };
   } catch (error) {
@@ -57,6 +60,12 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   } finally {
     await handle.close();
   }
+}
+
+/** What is no picture, in the words of its host where that says so. */
+function nameOf({ declaredType }: InputOptions): string {
+  if (declaredType === undefined || declaredType.startsWith('image/')) return 'no image that we know';
+  return declaredType === 'text/html' ? 'a web page (text/html), not an image' : `${declaredType}, not an image`;
 }
 
 async function readPipe(handle: FileHandle, options: InputOptions & { label: string }): Promise<InputImage> {
@@ -79,15 +88,15 @@ export interface Spooled {
 
 /** How a stream is spooled. */
 export interface SpoolOptions {
-  /** Most bytes that are taken; none by default. */
-  cap?: number | undefined;
+  /** How much is taken at most; all of it by default. */
+  capMebibytes?: number | undefined;
   folder?: string | undefined;
   label?: string | undefined;
 }
 
 /** Writes a stream to a temporary file that only its owner may read. Throws GatewayError usage: unreadable, too large, disk full. */
 export async function spool(stream: AsyncIterable<Uint8Array>, options: SpoolOptions = {}): Promise<Spooled> {
-  const { cap = Number.POSITIVE_INFINITY, folder = tmpdir(), label = 'stdin' } = options;
+  const { capMebibytes: cap = Number.POSITIVE_INFINITY, folder = tmpdir(), label = 'stdin' } = options;
   const file = await createTempFile(folder).catch((error: unknown) => {
     throw usageError(
       `cannot keep ${label} in ${JSON.stringify(folder)}: ${writeReason(error)}`,
@@ -99,7 +108,8 @@ export async function spool(stream: AsyncIterable<Uint8Array>, options: SpoolOpt
   let bytes = 0;
   try {
     for await (const chunk of stream) {
-      if (bytes + chunk.byteLength > cap) throw usageError(`${label} holds more than ${cap} bytes`, 'send less');
+      if (bytes + chunk.byteLength > cap * mebibyte)
+        throw usageError(`${label} holds more than ${cap} MiB`, 'send less');
       await writeFully(file.handle, chunk, bytes);
       bytes += chunk.byteLength;
     }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { blockSize, giveBlock, takeBlock } from '../files/block-pool.ts';
+import { latin1 } from './string.ts';
 
 /** Decodes Base64 that arrives in pieces. */
 export interface Base64Decoder {
@@ -146,10 +147,6 @@ class Decoder implements Base64Decoder {
   #write(text: string): void {
     this.#size += this.#out.write(text, this.#size, 'base64');
   }
-}
-
-function latin1(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', start, end);
 }
 
 function isClean(bytes: Uint8Array): boolean {

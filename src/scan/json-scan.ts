@@ -1,6 +1,5 @@
-import { createBase64Scanner } from './scanner.ts';
-import type { ScannerOptions, ScanPiece } from './types.ts';
 import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
+import { Scanner, type ScannerOptions } from './scanner.ts';
 
 /**
  * Passes a reply's body through (JSON, or server-sent events that carry JSON), but for long Base64 strings: they go to
@@ -14,13 +13,18 @@ export async function* divertBase64(
   diversion: Base64Diversion,
   options: ScannerOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
-  const scanner = createBase64Scanner(options);
-  const divert = createPieceRunner(diversion);
+  const scanner = new Scanner(options);
+  let open: { sink: Base64Sink; placeholder: string } | undefined;
   try {
     for await (const chunk of chunks) {
       for (const piece of scanner.feed(chunk)) {
-        const json = piece.type === 'json' ? piece.bytes : await divert(piece);
-        if (json) yield json;
+        if (piece.type === 'json') yield piece.bytes;
+        else if (piece.type === 'open') open = diversion.open();
+        else if (piece.type === 'base64') await open?.sink.write(piece.bytes);
+        else if (open) {
+          await open.sink.end();
+          yield Buffer.from(open.placeholder, 'latin1');
+        }
       }
     }
   } catch (error) {
@@ -29,18 +33,4 @@ export async function* divertBase64(
     throw error;
   }
   yield* scanner.finish();
-}
-
-/** Carries pieces out, one after the other, and gives the bytes that go on as JSON. */
-function createPieceRunner(diversion: Base64Diversion): (piece: ScanPiece) => Promise<Uint8Array | undefined> {
-  let open: { sink: Base64Sink; placeholder: string } | undefined;
-  return async (piece) => {
-    if (piece.type === 'open') open = diversion.open();
-    else if (piece.type === 'base64') await open?.sink.write(piece.bytes);
-    else if (open) {
-      await open.sink.end();
-      return Buffer.from(open.placeholder, 'latin1');
-    }
-    return undefined;
-  };
 }

@@ -24,17 +24,10 @@ const toolKeys = new Set(
   ),
 );
 
-const keysByLength = new Map<number, { text: string; bytes: Buffer }[]>();
-for (const text of new Set(['data', ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys])) {
-  const known = keysByLength.get(text.length) ?? [];
-  keysByLength.set(text.length, [...known, { text, bytes: Buffer.from(text) }]);
-}
+const knownKeys = new Set(['data', ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys]);
 
-/** The key between two positions where it is one that the scanner knows, without making a string of every other. */
-export function knownKey(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const known = keysByLength.get(end - start);
-  return known?.find((key) => key.bytes.every((byte, i) => bytes[start + i] === byte))?.text;
-}
+/** No key that the scanner knows is longer. */
+export const longestKey = Math.max(...[...knownKeys].map((key) => key.length));
 
 /** Where in the JSON a value stands: the containers around it and their keys. */
 export class Nesting {
@@ -52,7 +45,7 @@ export class Nesting {
   setKey(key: string | undefined): void {
     const top = this.#frames.at(-1);
     if (!top) return;
-    top.key = key;
+    top.key = key !== undefined && knownKeys.has(key) ? key : undefined;
     top.expectsKey = false;
   }
 

@@ -1,33 +1,65 @@
-import type { Base64Scanner, ScannerOptions, ScanPiece } from './types.ts';
-import { DataUrlFinder } from './data-url.ts';
-import { createLineReader, type LineReader } from './lines.ts';
-import { knownKey, Nesting } from './nesting.ts';
-import { Base64Run } from './run.ts';
-import { escapeLength, findStringEnd, isKeyByte, isLineBreak, isSpaceOrBom, readBase64, readString } from './string.ts';
+import { dataUrlHead, longestPartialHead, matchDataUrl } from './data-url.ts';
+import { longestKey, Nesting } from './nesting.ts';
+import {
+  escapeLength,
+  findStringEnd,
+  isKeyByte,
+  isLineBreak,
+  isSpaceOrBom,
+  latin1,
+  lineBreakIn,
+  looksLikeBase64,
+  readBase64,
+  readString,
+  skipChars,
+  type StringPart,
+} from './string.ts';
 
-const quote = 0x22;
-const longestKey = 64;
-const nothing: Uint8Array = new Uint8Array();
-
-/** Starts at the beginning of a body. */
-export function createBase64Scanner(options: ScannerOptions = {}): Base64Scanner {
-  return new Scanner(options);
+/** How a body is scanned. */
+export interface ScannerOptions {
+  /** Base64 shorter than this many characters stays in the JSON (default 16 KiB). */
+  threshold?: number | undefined;
+  /** The same for data URLs in the text of events, which is short but where a whole picture is one delta (default 256 KiB). */
+  deltaThreshold?: number | undefined;
+  /** Framing of the body; by default its first character tells. */
+  mode?: 'json' | 'sse' | undefined;
+  /** Most levels of nesting (default 10,000). */
+  maxDepth?: number | undefined;
 }
 
-type State = 'start' | 'line-start' | 'outside' | 'plain' | 'data' | 'text' | 'url';
+/** What the scanner makes of the bytes: JSON that goes on, and the content of long Base64 strings. */
+type ScanPiece =
+  | { type: 'json'; bytes: Uint8Array }
+  | { type: 'open' }
+  | { type: 'base64'; bytes: Uint8Array }
+  | { type: 'close' };
 
-class Scanner implements Base64Scanner {
+type State = 'start' | 'line-start' | 'skipped-line' | 'outside' | 'plain' | 'data' | 'text' | 'url';
+
+const quote = 0x22;
+const backslash = 0x5c;
+const cr = 0x0d;
+const field = Buffer.from('data:');
+const nothing: Uint8Array = new Uint8Array();
+
+/** Starts at the beginning of a body; chunks may be cut anywhere. Pieces refer to the chunk's memory. */
+export class Scanner {
   readonly #threshold: number;
   readonly #deltaThreshold: number;
-  readonly #maxDepth: number;
   readonly #mode: 'json' | 'sse' | undefined;
-  #nesting: Nesting;
-  #lines: LineReader | undefined;
+  readonly #nesting: Nesting;
+  /** Server-sent events: no string spans their lines, and only `data:` lines hold JSON. */
+  #isSse = false;
   #state: State = 'start';
-  #run: Base64Run;
-  #finder = new DataUrlFinder();
+  /** A long string goes to a sink. */
+  #isDiverting = false;
+  /** The data URL stands in parentheses, as in Markdown: it ends where they close, and nowhere before. */
+  #inParens = false;
+  #afterCr = false;
+  /** Whole events of short lines were looked for in this chunk. */
+  #hasLooked = false;
   #pieces: ScanPiece[] = [];
-  /** The end of the last chunk where it cut a token (an escape, a key, a line's field). */
+  /** The end of the last chunk where it cut a token, or a string that may still become a long one. */
   #leftover = nothing;
   #bytes = nothing;
   #at = 0;
@@ -37,8 +69,6 @@ class Scanner implements Base64Scanner {
   constructor({ threshold = 16 * 1024, deltaThreshold = 256 * 1024, mode, maxDepth = 10_000 }: ScannerOptions) {
     this.#threshold = threshold;
     this.#deltaThreshold = deltaThreshold;
-    this.#maxDepth = maxDepth;
-    this.#run = new Base64Run(threshold);
     this.#nesting = new Nesting(maxDepth);
     this.#mode = mode;
   }
@@ -46,6 +76,7 @@ class Scanner implements Base64Scanner {
   feed(chunk: Uint8Array): ScanPiece[] {
     this.#bytes = this.#leftover.length > 0 ? Buffer.concat([this.#leftover, chunk]) : chunk;
     this.#pieces = [];
+    this.#hasLooked = false;
     this.#at = 0;
     this.#from = 0;
     while (this.#at < this.#bytes.length && this.#step()) {}
@@ -55,10 +86,9 @@ class Scanner implements Base64Scanner {
     return this.#pieces;
   }
 
+  /** What was held back when the body ended. */
   finish(): Uint8Array[] {
-    const held = this.#run.diverted ? [] : [this.#run.takeRaw(), this.#leftover];
-    this.#leftover = nothing;
-    return held.filter((bytes) => bytes.length > 0);
+    return this.#isDiverting || this.#leftover.length === 0 ? [] : [this.#leftover];
   }
 
   /** Goes on by one token. False when the chunk ends inside it. */
@@ -68,10 +98,12 @@ class Scanner implements Base64Scanner {
         return this.#detect();
       case 'line-start':
         return this.#lineStart();
+      case 'skipped-line':
+        return this.#skipLine();
       case 'outside':
         return this.#outside();
       case 'plain':
-        return this.#plain();
+        return this.#endString(findStringEnd(this.#bytes, this.#at, this.#isSse));
       case 'text':
         return this.#text();
       default:
@@ -86,26 +118,51 @@ class Scanner implements Base64Scanner {
     this.#from = end;
   }
 
-  #begin(mode: 'json' | 'sse'): void {
-    this.#nesting = new Nesting(this.#maxDepth);
-    this.#lines = mode === 'sse' ? createLineReader(this.#threshold) : undefined;
-    this.#state = mode === 'sse' ? 'line-start' : 'outside';
-  }
-
   #detect(): boolean {
     while (this.#at < this.#bytes.length && isSpaceOrBom(this.#bytes[this.#at] as number)) this.#at++;
     const first = this.#bytes[this.#at];
-    if (first !== undefined) this.#begin(this.#mode ?? (first === 0x7b || first === 0x5b ? 'json' : 'sse'));
+    if (first === undefined) return true;
+    this.#isSse = (this.#mode ?? (first === 0x7b || first === 0x5b ? 'json' : 'sse')) === 'sse';
+    this.#state = this.#isSse ? 'line-start' : 'outside';
     return true;
   }
 
   #lineStart(): boolean {
-    const line = this.#lines?.read(this.#bytes, this.#at, this.#run.diverted);
-    if (!line) return false;
-    this.#at = line.end;
-    if (line.blank) this.#nesting.reset();
-    if (line.isData) this.#state = 'outside';
+    const bytes = this.#bytes;
+    const short = this.#hasLooked || this.#isDiverting ? 0 : endOfShort(bytes, this.#at, this.#threshold);
+    this.#hasLooked = true;
+    if (short > this.#at) {
+      this.#nesting.reset();
+      this.#at = short;
+      return true;
+    }
+    const first = bytes[this.#at] as number;
+    if (isLineBreak(first)) {
+      // An event is over, but for the LF of CR LF.
+      if (first === cr || !this.#afterCr) this.#nesting.reset();
+      this.#endLine(first);
+      return true;
+    }
+    this.#afterCr = false;
+    const name = bytes.subarray(this.#at, this.#at + field.length);
+    const isData = field.subarray(0, name.length).equals(name);
+    if (isData && name.length < field.length) return false;
+    this.#state = isData ? 'outside' : 'skipped-line';
+    if (isData) this.#at += field.length;
     return true;
+  }
+
+  #skipLine(): boolean {
+    const end = lineBreakIn(this.#bytes, this.#at, this.#bytes.length);
+    this.#at = end < 0 ? this.#bytes.length : end;
+    if (end >= 0) this.#state = 'outside';
+    return true;
+  }
+
+  #endLine(lineBreak: number): void {
+    this.#afterCr = lineBreak === cr;
+    this.#state = 'line-start';
+    this.#at++;
   }
 
   #outside(): boolean {
@@ -116,8 +173,8 @@ class Scanner implements Base64Scanner {
       if (byte === 0x7b || byte === 0x5b) this.#nesting.open(byte === 0x5b);
       else if (byte === 0x7d || byte === 0x5d) this.#nesting.close();
       else if (byte === 0x2c) this.#nesting.comma();
-      else if (this.#lines && isLineBreak(byte)) {
-        this.#state = 'line-start';
+      else if (this.#isSse && isLineBreak(byte)) {
+        this.#endLine(byte);
         return true;
       }
     }
@@ -127,116 +184,117 @@ class Scanner implements Base64Scanner {
   #key(): boolean {
     const bytes = this.#bytes;
     const start = this.#at + 1;
-    const limit = Math.min(bytes.length, start + longestKey);
+    const limit = Math.min(bytes.length, start + longestKey + 1);
     let end = start;
     while (end < limit && isKeyByte(bytes[end] as number)) end++;
-    if (end === bytes.length && end < start + longestKey) return false;
-    const whole = end < limit && bytes[end] === quote;
-    this.#nesting.setKey(whole ? knownKey(bytes, start, end) : undefined);
-    this.#at = whole ? end + 1 : start;
-    if (!whole) this.#state = 'plain';
+    if (end === bytes.length && end <= start + longestKey) return false;
+    const isWhole = end < limit && bytes[end] === quote;
+    this.#nesting.setKey(isWhole ? latin1(bytes.subarray(start, end)) : undefined);
+    this.#at = isWhole ? end + 1 : start;
+    if (!isWhole) this.#state = 'plain';
     return true;
   }
 
   #openString(): boolean {
     this.#at++;
     this.#state = this.#nesting.valueKind;
-    if (this.#state === 'plain') return true;
-    if (this.#state === 'text' && this.#lines) return this.#openDelta();
-    this.#run = new Base64Run(this.#threshold);
-    this.#finder = new DataUrlFinder();
-    return true;
-  }
-
-  /** The text of an event: most are short, and whoever joins them finds what spans them. */
-  #openDelta(): boolean {
-    if (this.#run.diverted) {
+    if (this.#state === 'data') this.#isDiverting = false;
+    if (this.#state !== 'text' || !this.#isSse) return true;
+    // The text of an event: most are short, and whoever joins them finds what spans them.
+    if (this.#isDiverting) {
       this.#emit(this.#at);
       this.#state = 'url';
       return true;
     }
     const end = findStringEnd(this.#bytes, this.#at, true);
-    if (this.#bytes[end] === quote && end - this.#at < this.#deltaThreshold) return this.#endString(end);
-    this.#finder = new DataUrlFinder();
-    return true;
-  }
-
-  #plain(): boolean {
-    return this.#endString(findStringEnd(this.#bytes, this.#at, this.#lines !== undefined));
+    return this.#bytes[end] === quote && end - this.#at < this.#deltaThreshold ? this.#endString(end) : true;
   }
 
   /** Goes on behind a string's quote, or at the line break that broke it off. False at an escape that is cut. */
   #endString(end: number): boolean {
     this.#at = end;
-    if (end < this.#bytes.length && this.#bytes[end] !== 0x5c) this.#state = 'outside';
+    if (end < this.#bytes.length && this.#bytes[end] !== backslash) this.#state = 'outside';
     if (this.#bytes[end] === quote) this.#at++;
-    return this.#bytes[end] !== 0x5c;
+    return this.#bytes[end] !== backslash;
   }
 
+  /** Prose: looks for the head of a data URL. */
   #text(): boolean {
-    const { end, found } = this.#finder.find(this.#bytes, this.#at);
-    if (!found) return this.#endString(end);
-    this.#at = end;
-    this.#state = 'url';
-    this.#run = new Base64Run(this.#lines ? this.#deltaThreshold : this.#threshold);
-    return true;
+    const part = readString(this.#bytes, this.#at, this.#isSse);
+    const text = latin1(part.decoded);
+    const found = dataUrlHead.exec(text);
+    if (found) {
+      this.#inParens = text[found.index - 1] === '(';
+      this.#at = skipChars(this.#bytes, this.#at, found.index + found[0].length);
+      this.#state = 'url';
+      return true;
+    }
+    if (this.#hasEnded(part)) return this.#endString(part.end);
+    this.#at = skipChars(this.#bytes, this.#at, startOfPartialHead(text));
+    return false;
   }
 
   /** The next part of a string that may be long Base64, or of a data URL's Base64 in prose. */
   #base64(): boolean {
-    const bytes = this.#bytes;
     const inProse = this.#state === 'url';
-    const part = inProse ? readBase64(bytes, this.#at) : readString(bytes, this.#at, this.#lines !== undefined);
-    if (!this.#run.diverted && this.#run.reaches(part)) {
-      if (!this.#run.looksLikeBase64(part)) return this.#giveUp();
+    const part = inProse ? readBase64(this.#bytes, this.#at) : readString(this.#bytes, this.#at, this.#isSse);
+    const ended = this.#hasEnded(part);
+    const threshold = inProse && this.#isSse ? this.#deltaThreshold : this.#threshold;
+    const isShort = part.decoded.length < threshold;
+    if (this.#isDiverting) this.#divert(part, ended);
+    else if (isShort && !ended) return false;
+    else if (!isShort && looksLikeBase64(part.decoded.subarray(0, threshold))) {
       this.#emit(this.#at);
       this.#pieces.push({ type: 'open' });
-      this.#pushBase64(this.#run.takeDecoded());
+      this.#isDiverting = true;
+      this.#divert(part, ended);
+    } else if (!ended) {
+      // A text document has its `data`, too: the string goes on as JSON.
+      this.#state = 'plain';
+      return true;
     }
-    const cutEscape = bytes[part.end] === 0x5c && escapeLength(bytes, part.end) === 0;
-    const ended = part.end < bytes.length && !cutEscape;
-    if (this.#run.diverted) this.#divert(part, ended);
-    else if (ended) this.#flushHeld();
-    else this.#hold(part);
     this.#at = part.end;
-    if (!ended) return !cutEscape;
+    if (!ended) return part.end === this.#bytes.length;
     if (!inProse) return this.#endString(part.end);
     this.#state = 'text';
     return true;
   }
 
-  #divert({ decoded, end }: { decoded: Uint8Array; end: number }, ended: boolean): void {
-    this.#pushBase64(decoded);
+  /** Whether a string's part ends with the string (or, in prose, with its Base64), not with the chunk. */
+  #hasEnded({ end }: StringPart): boolean {
+    return end < this.#bytes.length && (this.#bytes[end] !== backslash || escapeLength(this.#bytes, end) > 0);
+  }
+
+  #divert({ decoded, end }: StringPart, ended: boolean): void {
+    if (decoded.length > 0) this.#pieces.push({ type: 'base64', bytes: decoded });
     this.#from = end;
     const byQuote = this.#bytes[end] === quote;
     // A Markdown picture that lacks its parenthesis goes on in the text of the next event: its run stays open.
-    if (!ended || (this.#lines && this.#state === 'url' && this.#finder.inParens && byQuote)) return;
+    if (!ended || (this.#isSse && this.#state === 'url' && this.#inParens && byQuote)) return;
     // A string that a line break ended was cut: no placeholder takes its place.
     if (this.#state !== 'data' || byQuote) this.#pieces.push({ type: 'close' });
-    this.#run = new Base64Run(this.#threshold);
+    this.#isDiverting = false;
   }
+}
 
-  #pushBase64(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.#pieces.push({ type: 'base64', bytes });
+/**
+ * Behind the last blank line, where every line from `start` up to there is shorter than `shortest`; else 0. Such events have
+ * nothing to divert; to read them line by line takes many times as long.
+ */
+function endOfShort(bytes: Uint8Array, start: number, shortest: number): number {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = text.lastIndexOf('\n\n') + 2;
+  for (let at = start; end - at > shortest;) {
+    const next = text.lastIndexOf('\n', at + shortest - 1) + 1;
+    if (next <= at) return 0;
+    at = next;
   }
+  return end < 2 ? 0 : end;
+}
 
-  #hold(part: { decoded: Uint8Array; end: number }): void {
-    this.#emit(this.#at);
-    this.#run.hold(this.#bytes.subarray(this.#at, part.end), part);
-    this.#from = part.end;
-  }
-
-  #flushHeld(): void {
-    const raw = this.#run.takeRaw();
-    if (raw.length === 0) return;
-    this.#emit(this.#at);
-    this.#pieces.push({ type: 'json', bytes: raw });
-  }
-
-  /** No Base64 after all (a text document has its `data` too): the string goes on as JSON. */
-  #giveUp(): boolean {
-    this.#flushHeld();
-    this.#state = 'plain';
-    return true;
-  }
+/** Where the head of a data URL may begin that goes on in the next chunk; its parenthesis belongs to it. */
+function startOfPartialHead(text: string): number {
+  let at = Math.max(0, text.length - longestPartialHead);
+  while (at < text.length && matchDataUrl(text, at).kind !== 'partial') at++;
+  return text[at - 1] === '(' ? at - 1 : at;
 }

@@ -31,7 +31,7 @@ const simpleEscapes = new Map(
 );
 
 /** The ASCII character of an escape; 0xff for any other character and for what is no escape. */
-export function escapedByte(bytes: Uint8Array, at: number, length: number): number {
+function escapedByte(bytes: Uint8Array, at: number, length: number): number {
   if (length === 2) return simpleEscapes.get(bytes[at + 1] as number) ?? foreignByte;
   const hex = String.fromCharCode(...bytes.subarray(at + 2, at + 6));
   const code = /^[0-9a-f]{4}$/i.test(hex) ? Number.parseInt(hex, 16) : foreignByte;
@@ -39,7 +39,7 @@ export function escapedByte(bytes: Uint8Array, at: number, length: number): numb
 }
 
 /** First position of a line break in a part of a chunk, or -1. */
-function lineBreakIn(bytes: Uint8Array, start: number, end: number): number {
+export function lineBreakIn(bytes: Uint8Array, start: number, end: number): number {
   const part = bytes.subarray(start, end);
   const first = part.indexOf(lf);
   const other = part.subarray(0, first < 0 ? part.length : first).indexOf(cr);
@@ -68,15 +68,12 @@ function backslashesBefore(bytes: Uint8Array, end: number, start: number): numbe
   return end - at;
 }
 
-/** The rest of a string that may be Base64: without a copy where it holds no escape. */
+/** The rest of a string's inside: without a copy where it holds no escape. */
 export function readString(bytes: Uint8Array, start: number, lines: boolean): StringPart {
-  const found = bytes.indexOf(quote, start);
-  const limit = found < 0 ? bytes.length : found;
-  const broken = lines ? lineBreakIn(bytes, start, limit) : -1;
-  const end = broken < 0 ? limit : broken;
+  const end = findStringEnd(bytes, start, lines);
   const plain = bytes.subarray(start, end);
   if (plain.indexOf(backslash) < 0) return { end, decoded: plain };
-  return unescape(bytes, start, (byte) => byte !== quote && !(lines && (byte === lf || byte === cr)));
+  return unescape(bytes.subarray(0, end), start, () => true);
 }
 
 const base64Bytes = new Uint8Array(256);
@@ -85,7 +82,7 @@ for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 }
 
 /** Whether a byte belongs to Base64 of either alphabet, padding included. */
-export function isBase64Byte(byte: number): boolean {
+function isBase64Byte(byte: number): boolean {
   return base64Bytes[byte] === 1;
 }
 
@@ -94,29 +91,34 @@ export function readBase64(bytes: Uint8Array, start: number): StringPart {
   let end = start;
   while (end < bytes.length && base64Bytes[bytes[end] as number] === 1) end++;
   if (bytes[end] !== backslash) return { end, decoded: bytes.subarray(start, end) };
-  return unescape(bytes, start, isBase64Byte, true);
+  return unescape(bytes, start, isBase64Byte);
 }
 
-/** Copies characters while `belongs` says so. An escape counts as the character it means only where `strict`. */
-function unescape(bytes: Uint8Array, start: number, belongs: (byte: number) => boolean, strict = false): StringPart {
+/** Copies characters while `belongs` says so; an escape counts as the character it means. */
+function unescape(bytes: Uint8Array, start: number, belongs: (byte: number) => boolean): StringPart {
   const decoded = Buffer.allocUnsafe(bytes.length - start);
   let size = 0;
   let at = start;
   while (at < bytes.length) {
-    const byte = bytes[at] as number;
-    if (byte !== backslash) {
-      if (!belongs(byte)) break;
-      decoded[size++] = byte;
-      at++;
-      continue;
-    }
-    const length = escapeLength(bytes, at);
-    const meant = length === 0 ? foreignByte : escapedByte(bytes, at, length);
-    if (length === 0 || (strict && !belongs(meant))) break;
+    const length = charLength(bytes, at);
+    const meant = length === 1 ? (bytes[at] as number) : escapedByte(bytes, at, length);
+    if (length === 0 || !belongs(meant)) break;
     decoded[size++] = meant;
     at += length;
   }
   return { end: at, decoded: decoded.subarray(0, size) };
+}
+
+/** Where so many characters of a string's inside end. */
+export function skipChars(bytes: Uint8Array, start: number, count: number): number {
+  let at = start;
+  for (let left = count; left > 0; left--) at += charLength(bytes, at);
+  return at;
+}
+
+/** 1, or the length of an escape: 0 when the chunk ends inside it. */
+function charLength(bytes: Uint8Array, at: number): number {
+  return bytes[at] === backslash ? escapeLength(bytes, at) : 1;
 }
 
 /** Whether a byte may stand in a key that matters: no quote, no escape, no control character. */
@@ -133,4 +135,16 @@ export function isSpaceOrBom(byte: number): boolean {
   return (
     byte === 0x20 || byte === 0x09 || byte === lf || byte === cr || byte === 0xef || byte === 0xbb || byte === 0xbf
   );
+}
+
+/** Whether it is Base64, maybe behind a stray `data:…,` (deviation 10). */
+export function looksLikeBase64(start: Uint8Array): boolean {
+  const isPrefixed = latin1(start.subarray(0, 5)).toLowerCase() === 'data:';
+  const rest = start.subarray(isPrefixed ? start.subarray(0, 256).indexOf(0x2c) + 1 : 0);
+  return rest.every((byte) => isBase64Byte(byte) || isLineBreak(byte));
+}
+
+/** Each byte as one character. */
+export function latin1(bytes: Uint8Array, start = 0, end = bytes.length): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', start, end);
 }

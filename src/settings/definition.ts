@@ -55,10 +55,19 @@ const string = v.string(not('a string'));
 const text = v.pipe(string, v.regex(/\S/, 'must not be empty'));
 const flag = v.boolean(not('true or false'));
 
+const urlReason = 'must be a URL that begins with https:// or http://';
 const url = v.pipe(
   string,
-  v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\//, 'must be a URL that begins with https:// or http://'),
-  v.check((value) => URL.canParse(value), 'must be a URL that begins with https:// or http://'),
+  v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\//, urlReason),
+  v.check((value) => URL.canParse(value), urlReason),
+);
+
+const proxy = v.pipe(
+  string,
+  v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^@]*$/, ({ input }) =>
+    input.includes('@') ? 'cannot hold a user name or a password: put that URL into HTTPS_PROXY' : urlReason,
+  ),
+  v.check((value) => URL.canParse(value), urlReason),
 );
 
 /** Without a shell nothing gives these characters their meaning. */
@@ -152,7 +161,13 @@ const profileEntries = {
     examples: ['90s'],
   }),
   allowHttp: optional(flag, { description: "Allows http:// with a key for this profile's origin." }),
+  proxy: optional(proxy, {
+    description: 'An HTTP proxy; comes before HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. Hosts of NO_PROXY have none.',
+    examples: ['http://proxy.example.com:3128'],
+  }),
+  systemCa: optional(flag, { description: "Trusts the system's certificate store too; Node 22.15 or later can." }),
   preview: optional(flag, { description: 'Shows pictures inline on terminals.' }),
+  markdown: optional(flag, { description: 'Formats the Markdown of answers on terminals (true).' }),
 };
 
 /** The places a key can stand in; only one of them is used. */

@@ -8,6 +8,8 @@ export interface UserFolders {
   config: string;
   /** What must outlive a run but is no setting: conversations, recovered replies. */
   state: string;
+  /** What can be asked for again: lists of models. */
+  cache: string;
 }
 
 /**
@@ -18,7 +20,7 @@ export async function userFolders(): Promise<UserFolders> {
   try {
     const { default: envPaths } = await import('env-paths');
     const paths = envPaths('gateway-cli', { suffix: '' });
-    return { config: paths.config, state: paths.log };
+    return { config: paths.config, state: paths.log, cache: paths.cache };
   } catch (error) {
     throw usageError(`no home folder is known: ${messageOf(error)}`, 'set HOME, or GATEWAY_CONFIG=<file>', error);
   }

@@ -2,9 +2,9 @@ import { defaultTimeoutMs } from '../clock.ts';
 import { type GatewayError, usageError } from '../errors.ts';
 import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
-import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
+import { type ServiceName, services, vendorHeaderNames, vendorsOf } from '../services.ts';
 import { ownsOrigin, pickKey } from './key.ts';
-import { type PickedProfile, pickProfile } from './profile.ts';
+import { namesIn, type PickedProfile, pickProfile } from './profile.ts';
 import { namedService, pickService, requireUse, standsBack } from './service.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
 import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue, sourced } from './sources.ts';
@@ -17,6 +17,7 @@ const imageTimeoutMs = 120_000;
 export const defaultMaxTokens = 4096;
 
 const off: Sourced<boolean> = { value: false, from: 'default' };
+const on: Sourced<boolean> = { value: true, from: 'default' };
 
 /** What a command of each use takes where nothing else is said. */
 interface UseDefaults {
@@ -105,9 +106,15 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     headers: pickHeaders(flags.headers ?? [], owned),
     timeoutMs,
     allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
+    proxy: fromFlag('--proxy', flags.proxy) ?? fromProfile(picked, ({ proxy }) => proxy),
+    systemCa: fromSwitch('--system-ca', flags.systemCa) ?? fromProfile(picked, ({ systemCa }) => systemCa) ?? off,
     maxTokens: pickMaxTokens(input, picked),
     noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
     preview: fromSwitch('--preview', flags.preview) ?? fromProfile(picked, ({ preview }) => preview) ?? off,
+    markdown:
+      mapValue(fromSwitch('--no-markdown', flags.noMarkdown), () => false) ??
+      fromProfile(picked, ({ markdown }) => markdown) ??
+      on,
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }
@@ -117,15 +124,32 @@ function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
 }
 
-function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
-  const { use, config } = input;
+/** What is missing, and the nearest way to it: the service whose key is there, the profiles that nobody chose. */
+export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
+  const { use } = input;
   const ways = [
-    missing.includes('base URL') && '--base-url <url> or GATEWAY_BASE_URL',
+    missing.includes('base URL') && (vendorWay(input) ?? '--base-url <url> or GATEWAY_BASE_URL'),
     missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
   ].filter((way) => way !== false);
-  const profile = config.exists ? `a profile in ${config.path}` : 'a profile (gateway-cli config init)';
-  const hint = `set ${ways.join(', and ')}, or ${profile}\nto try it without a gateway: ${useDefaults[use].example}`;
+  const hint = `set ${ways.join(', and ')}, or ${profileWay(input)}\nto try it without a gateway: ${useDefaults[use].example}`;
   return usageError(`no ${missing.join(' and no ')} is set`, hint);
+}
+
+/** The service with this use whose key the environment holds. */
+function vendorWay({ use, env }: SettingsInput): string | undefined {
+  for (const name of vendorsOf(use)) {
+    const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
+    if (key !== undefined) return `--service ${name}, whose key is in ${key}`;
+  }
+  return undefined;
+}
+
+function profileWay(input: SettingsInput): string {
+  const { config } = input;
+  if (!config.exists) return 'a profile (gateway-cli config init)';
+  const { profiles } = config.config;
+  if (pickProfile(input) || Object.keys(profiles).length === 0) return `a profile in ${config.path}`;
+  return `choose a profile (--profile): ${namesIn(config.config)}`;
 }
 
 /** `--offline` or GATEWAY_OFFLINE. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */

@@ -14,6 +14,8 @@ export interface SettingsFlags {
   headerNames?: string | undefined;
   timeout?: string | undefined;
   allowHttp?: boolean | undefined;
+  proxy?: string | undefined;
+  systemCa?: boolean | undefined;
   offline?: boolean | undefined;
   /** Recorded replies answer: no base URL is needed. */
   replay?: boolean | undefined;
@@ -23,6 +25,7 @@ export interface SettingsFlags {
   maxTokens?: number | undefined;
   noStdin?: boolean | undefined;
   preview?: boolean | undefined;
+  noMarkdown?: boolean | undefined;
 }
 
 /** What `resolveSettings` decides from. */
@@ -49,10 +52,15 @@ export interface Settings {
   /** ms for the whole command */
   timeoutMs: Sourced<number>;
   allowHttp: Sourced<boolean>;
+  /** Before the proxy variables. */
+  proxy: Sourced<string> | undefined;
+  systemCa: Sourced<boolean>;
   /** Absent where nobody asked for a limit; chat always has one, for its format requires it. */
   maxTokens: Sourced<number> | undefined;
   noStdin: Sourced<boolean>;
   preview: Sourced<boolean>;
+  /** Whether a terminal shows the Markdown of an answer as type. */
+  markdown: Sourced<boolean>;
   /** Those of the config file too. */
   warnings: string[];
 }

@@ -6,6 +6,8 @@ import type { GatewayError } from '../errors.ts';
 export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
+  /** Of a terminal that tells them. */
+  readonly rows?: number | undefined;
   /** A file or a device that is no terminal: it may be full, and no CI system reads along. */
   readonly isFile?: boolean | undefined;
   /** Nobody gets what is written: stdout was closed (`>&-`) when the process began. */

@@ -62,6 +62,9 @@ function describe(place: OutputPlace, write: Write): Output {
     get columns() {
       return (isTTY && stream().columns) || 80;
     },
+    get rows() {
+      return (isTTY && stream().rows) || undefined;
+    },
     write,
   };
 }

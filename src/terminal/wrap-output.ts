@@ -69,6 +69,9 @@ function wrap(
     get columns() {
       return output.columns;
     },
+    get rows() {
+      return output.rows;
+    },
     get failure() {
       return failure?.();
     },

@@ -104,11 +104,11 @@ async function readFailure(
 ): Promise<Failure> {
   const bytes = await readSome(body, { maxBytes: errorBodyBytes, maxMs: errorBodyMs });
   if (!isTimeout(signal)) signal.throwIfAborted();
-  const { url } = request;
+  const { method = 'POST', url } = request;
   const error = classify({ status, headers, body: bytes.toString(), bytes }).with({
     status,
     sent: 'yes',
-    request: `POST ${url.origin}${url.pathname}`,
+    request: `${method} ${url.origin}${url.pathname}`,
   });
   const { retryAfterMs, retryable } = error.details;
   return {

@@ -87,7 +87,7 @@ class Running implements Dispatcher.DispatchHandler {
     // 1xx: the head proper is still to come.
     if (status < 200) return;
     const headers = joinHeaders(rawHeaders);
-    const refusal = checkHead(status, headers, this.#request.url);
+    const refusal = this.#options.acceptsAnyHead ? undefined : checkHead(status, headers, this.#request.url);
     if (refusal !== undefined) return this.#stop(refusal);
     this.#phase = 'body';
     const { idleTimeoutMs } = this.#options;

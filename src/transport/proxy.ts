@@ -1,32 +1,34 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { usageError } from '../errors.ts';
+import type { TransportOptions } from './types.ts';
 import { isLoopback } from './url.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** A proxy, and the variable that names it. */
+/** A proxy, and who names it: `HTTPS_PROXY`, `flag --proxy`. */
 export interface Proxy {
   url: URL;
-  variable: string;
+  from: string;
 }
 
 /**
- * The proxy for a target, by HTTPS_PROXY or HTTP_PROXY, by ALL_PROXY where that is not set, and NO_PROXY. Lower case wins, and
- * empty means none. Loopback never has one. Throws GatewayError usage for a proxy URL that is none, without repeating it.
+ * The proxy for a target: the one of the settings, else that of HTTPS_PROXY or HTTP_PROXY, else that of ALL_PROXY. Lower case
+ * wins, and an empty variable means none. Hosts of NO_PROXY have none, as in curl whoever names the proxy; neither has loopback:
+ * what is allowed towards this machine, such as a key over plain http, would else reach the proxy.
+ * Throws GatewayError usage for a proxy URL that is none, without repeating it.
  * undici's `EnvHttpProxyAgent` knows no ALL_PROXY and no address block in NO_PROXY, has a proxy for loopback, and takes
  * HTTP_PROXY for https too.
  */
-export function proxyFor(target: URL, env: Environment): Proxy | undefined {
+export function proxyFor(target: URL, { env, proxy }: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
+  const named = proxy ?? proxyOf(target, env);
+  if (named === undefined || isLoopback(target) || isExempt(target, variable(env, 'NO_PROXY'))) return undefined;
+  return parseProxy(named);
+}
+
+function proxyOf(target: URL, env: TransportOptions['env']): TransportOptions['proxy'] {
   const names = [target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY', 'ALL_PROXY'];
-  const name = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
-  if (
-    name === undefined ||
-    variable(env, name) === '' ||
-    isLoopback(target) ||
-    isExempt(target, variable(env, 'NO_PROXY'))
-  )
-    return undefined;
-  return { url: parseProxy(variable(env, name), name), variable: name };
+  const from = names.find((each) => (env[each.toLowerCase()] ?? env[each]) !== undefined);
+  if (from === undefined) return undefined;
+  const value = variable(env, from);
+  return value === '' ? undefined : { value, from };
 }
 
 /** `Basic …` for the user name and password of a proxy URL. */
@@ -36,23 +38,24 @@ export function proxyAuthorization(proxy: URL): string | undefined {
   return `Basic ${Buffer.from(userinfo).toString('base64')}`;
 }
 
-function variable(env: Environment, name: string): string {
+function variable(env: TransportOptions['env'], name: string): string {
   return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
-function parseProxy(text: string, name: string): URL {
-  const full = text.includes('://') ? text : `http://${text}`;
+/** Throws GatewayError usage for what is no URL of an HTTP proxy, without repeating it. */
+export function parseProxy({ value, from }: NonNullable<TransportOptions['proxy']>): Proxy {
+  const full = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const hint = 'it looks like http://host:port or http://user:password@host:port';
-  if (url === undefined || !isDecodable(url)) throw usageError(`${name} is not a proxy URL`, hint);
+  if (url === undefined || !isDecodable(url)) throw usageError(`${from} is not a proxy URL`, hint);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw usageError(`${name} names a ${url.protocol}// proxy, which is not supported`, wayAround(name));
+    throw usageError(`${from} names a ${url.protocol}// proxy, which is not supported`, wayAround(from));
   }
-  return url;
+  return { url, from };
 }
 
-function wayAround(name: string): string {
-  const wanted = name === 'ALL_PROXY' ? 'set HTTPS_PROXY, which comes first, to an HTTP proxy' : 'name an HTTP proxy';
+function wayAround(from: string): string {
+  const wanted = from === 'ALL_PROXY' ? 'set HTTPS_PROXY, which comes first, to an HTTP proxy' : 'name an HTTP proxy';
   return `${wanted} (http://host:port), or name the host in NO_PROXY to connect without one`;
 }
 

@@ -122,15 +122,13 @@ function createCutter<Known extends object>({
   };
 }
 
-/** A parser looks at its limit only behind what it is fed. */
-const feedLength = 64 * 1024;
 /** What a line costs beside its characters: the parser joins lines one by one. */
 const lineCost = 64;
 const blankLine = /\n\r?\n|\r\r/;
 
 /** The event of a stream that has begun and not ended. */
 interface OpenEvent {
-  /** Goes on in the event that is open, maybe over its end. */
+  /** Goes on in the event that is open, maybe over its end. Not to be called past the limit. */
   feed(text: string): void;
   /** The same, where the text ends with a blank line. */
   end(text: string): void;
@@ -147,11 +145,6 @@ function createOpenEvent({
   onTooLarge(): void;
 }): OpenEvent {
   let held = 0;
-  let isTooLarge = false;
-  const stop = (): void => {
-    isTooLarge = true;
-    onTooLarge();
-  };
   const parser = createParser({
     maxBufferSize: maxEventBytes,
     onEvent(event) {
@@ -159,21 +152,15 @@ function createOpenEvent({
       onEvent(event);
     },
     onError({ type }: ParseError) {
-      if (type === 'max-buffer-size-exceeded') stop();
+      if (type === 'max-buffer-size-exceeded') onTooLarge();
     },
   });
-  /** False: it held too much, and the parser takes no more. */
-  const feedPiece = (text: string): boolean => {
-    held += text.length + lineCost * linesIn(text);
-    parser.feed(text);
-    if (blankLine.test(text)) held = 0;
-    if (held > maxEventBytes) stop();
-    return !isTooLarge;
-  };
   return {
     feed(text) {
-      let at = 0;
-      while (at < text.length && feedPiece(text.slice(at, at + feedLength))) at += feedLength;
+      held += text.length + lineCost * linesIn(text);
+      parser.feed(text);
+      if (blankLine.test(text)) held = 0;
+      if (held > maxEventBytes) onTooLarge();
     },
     end(text) {
       parser.feed(text);

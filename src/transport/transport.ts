@@ -1,15 +1,15 @@
 import { setMaxListeners } from 'node:events';
-import type { Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
+import { isIP, type Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
-import { codeOf, usageError } from '../errors.ts';
+import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { checkUploads } from './body.ts';
 import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
-import { proxyFor } from './proxy.ts';
-import { openTrust } from './trust.ts';
+import { parseProxy, proxyFor } from './proxy.ts';
+import { isPrivateHost, lookupPublic, privateAddress } from './public-address.ts';
+import { hasMoreAuthorities, openTrust, requireSystemStore, type Trust } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { endWhilePaused } from './undici-5360.ts';
@@ -19,10 +19,13 @@ const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
 
 /**
- * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by the environment.
- * Nothing is connected before the first exchange. Settings that do not work are thrown by the exchange (GatewayError usage).
+ * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by a setting or the environment.
+ * Nothing is connected before the first exchange. Throws GatewayError usage for a proxy that is none, and for a certificate
+ * store that cannot be read; other settings that do not work are thrown by the exchange.
  */
 export function openTransport(options: TransportOptions): Transport {
+  if (options.proxy !== undefined) parseProxy(options.proxy);
+  if (options.systemCa === true) requireSystemStore();
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
   const closing = new AbortController();
@@ -30,17 +33,21 @@ export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<ConnectionPool> | undefined;
 
   async function open(): Promise<ConnectionPool> {
-    const secureContext = await openTrust(options);
-    const { env } = options;
-    return createConnectionPool(createConnect({ env, secureContext, connectTimeoutMs, signal: closing.signal }));
+    const trust = await openTrust(options);
+    return createConnectionPool(createConnect({ options, trust, connectTimeoutMs, signal: closing.signal }));
   }
 
   return {
-    async exchange(request, { signal, onSent }) {
+    async exchange(request, { signal, onSent, acceptsAnyHead }) {
       requireChecks(request.url, options.env);
       await checkUploads(request.body);
       opened ??= open();
-      return await startExchange(await opened, request, { signal, onSent, idleTimeoutMs });
+      const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
+      return await startExchange(await opened, request, hooks).catch((error: unknown) => {
+        throw error instanceof GatewayError && error.details.reason === 'untrusted' && hasMoreAuthorities(options)
+          ? error.with({ value: 'system' })
+          : error;
+      });
     },
     async close() {
       // Settings that did not work were told by the exchange: there is nothing to close then.
@@ -52,22 +59,24 @@ export function openTransport(options: TransportOptions): Transport {
 }
 
 interface ConnectOptions {
-  env: TransportOptions['env'];
-  secureContext: SecureContext | undefined;
+  options: TransportOptions;
+  trust: Trust | undefined;
   connectTimeoutMs: number;
   /** Ends every connection, also those that are still being made. */
   signal: AbortSignal;
 }
 
-/** Opens sockets, through a proxy where the environment names one. */
-function createConnect({ env, secureContext, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+/** Opens sockets, through a proxy where one is named. */
+function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+  const { publicOnly } = options;
   const connectSocket = createConnector({
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2000,
     signal,
-    ...(secureContext === undefined ? {} : { secureContext }),
+    ...(trust === undefined ? {} : { secureContext: trust.secureContext }),
+    ...(publicOnly && { lookup: lookupPublic }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
   const direct: buildConnector.connector = (target, callback) => {
     const socket = connectSocket(target, (...[error, connected]) => {
@@ -80,9 +89,13 @@ function createConnect({ env, secureContext, connectTimeoutMs, signal }: Connect
   const tunnel = callbackify(openTunnel);
 
   return (target, callback) => {
-    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), env);
+    const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), options);
+    // Nobody looks an address up, and a proxy looks names up where we do not see it.
+    const isJudged = publicOnly && (proxy !== undefined || isIP(target.hostname) !== 0);
+    if (isJudged && isPrivateHost(target.hostname)) return callback(privateAddress(target.hostname), null);
     if (proxy === undefined) return direct(target, callback);
-    tunnel({ proxy: proxy.url, target, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
+    const { authorities } = trust ?? {};
+    tunnel({ proxy, target, authorities, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
       if (error !== null) return callback(error, null);
       if (target.protocol === 'https:') return direct({ ...target, httpSocket }, callback);
       endWhilePaused(httpSocket);

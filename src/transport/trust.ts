@@ -1,35 +1,68 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
-import { codeOf, messageOf, usageError } from '../errors.ts';
+import * as tls from 'node:tls';
+import { codeOf, messageOf, settingError, usageError } from '../errors.ts';
 import type { TransportOptions } from './types.ts';
 
+/** Lists the certificate authorities of a place, as PEM. */
+type ListAuthorities = (place: 'default' | 'system') => string[];
+
+/** Node 22.15, 23.10, 24 and later have it. */
+const { getCACertificates }: { getCACertificates?: ListAuthorities } = tls as object;
+
+/** Whom connections trust, where it is not whom Node trusts by itself. */
+export interface Trust {
+  /** PEM; undefined for Node's own. */
+  authorities: string[] | undefined;
+  /** The same with the client certificate. */
+  secureContext: tls.SecureContext;
+}
+
 /**
- * TLS settings beside Node's own: certificates are added to the system's, never put in their place.
+ * TLS settings beside Node's own: certificates are added to those that Node trusts, never put in their place.
  * Undefined when there are none. Throws GatewayError usage for PEM texts that are no certificates or keys.
  */
-export async function openTrust({
-  ca,
-  clientCert,
-  clientKey,
-  env,
-}: TransportOptions): Promise<SecureContext | undefined> {
-  if (ca === undefined && clientCert === undefined && clientKey === undefined) return undefined;
+export async function openTrust(options: TransportOptions): Promise<Trust | undefined> {
+  const { clientCert, clientKey } = options;
+  const authorities = await authoritiesOf(options);
+  if (authorities === undefined && clientCert === undefined && clientKey === undefined) return undefined;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
     throw usageError('a client certificate and its key go together', 'give both, as PEM');
   }
-  const roots = ca === undefined ? undefined : await authoritiesWith(ca, env);
   try {
-    return createSecureContext({ ca: roots, cert: clientCert, key: clientKey });
+    const secureContext = tls.createSecureContext({ ca: authorities, cert: clientCert, key: clientKey });
+    return { authorities, secureContext };
   } catch (error) {
     throw usageError(`the client certificate and its key do not work: ${messageOf(error)}`, undefined, error);
   }
 }
 
-/** Node's authorities with one more: a list of one's own replaces Node's, and what NODE_EXTRA_CA_CERTS added to that too. */
-export async function authoritiesWith(ca: string, env: TransportOptions['env']): Promise<string[]> {
-  requireCertificate(ca);
-  return [...rootCertificates, ...(await extraCertificates(env)), ca];
+/**
+ * Node's authorities and further ones: a list of one's own replaces Node's, and what NODE_EXTRA_CA_CERTS added to that too.
+ * Undefined where there are no further ones. Throws GatewayError usage.
+ */
+export async function authoritiesOf(
+  { ca, systemCa = false, env }: Pick<TransportOptions, 'ca' | 'systemCa' | 'env'>,
+  list: ListAuthorities | undefined = getCACertificates,
+): Promise<string[] | undefined> {
+  if (ca === undefined && !systemCa) return undefined;
+  if (ca !== undefined) requireCertificate(ca);
+  const system = systemCa ? requireSystemStore(list)('system') : [];
+  const own = list?.('default') ?? tls.rootCertificates;
+  return [...own, ...system, ...(await extraCertificates(env)), ...(ca === undefined ? [] : [ca])];
+}
+
+/** Throws GatewayError usage where this version of Node cannot read the system's certificate store. */
+export function requireSystemStore(list: ListAuthorities | undefined = getCACertificates): ListAuthorities {
+  if (list !== undefined) return list;
+  throw settingError("this version of Node cannot read the system's certificate store", { reason: 'system-ca' }).but({
+    hint: 'use Node 22.15 or later, or name the file of the store in NODE_EXTRA_CA_CERTS',
+  });
+}
+
+/** Whether the system's store could be asked for a certificate that is not trusted. */
+export function hasMoreAuthorities({ systemCa = false }: Pick<TransportOptions, 'systemCa'>): boolean {
+  return getCACertificates !== undefined && !systemCa;
 }
 
 async function extraCertificates(env: TransportOptions['env']): Promise<string[]> {

@@ -1,13 +1,15 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import { codeOf, GatewayError } from '../errors.ts';
+import { type Advice, codeOf, GatewayError } from '../errors.ts';
 import { describeCause, isTrustCode } from './network-error.ts';
-import { proxyAuthorization } from './proxy.ts';
+import { type Proxy, proxyAuthorization } from './proxy.ts';
 
 interface TunnelOptions {
-  proxy: URL;
+  proxy: Proxy;
   target: buildConnector.Options;
+  /** PEM, where it is not Node's own that a proxy at https:// is trusted by. */
+  authorities?: string[] | undefined;
   timeoutMs: number;
   /** Gives the attempt up. */
   signal: AbortSignal;
@@ -18,12 +20,13 @@ interface TunnelOptions {
  * never shown. undici's `ProxyAgent` tells a proxy that fails from a target that fails by no code, the status of a refusal in its
  * message alone; it takes no 2xx but 200, and connects again and again to a proxy that closes the connection.
  */
-export async function openTunnel({ proxy, target, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
+export async function openTunnel({ proxy, target, authorities, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
   const place = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
-  const authorization = proxyAuthorization(proxy);
+  const { url } = proxy;
+  const authorization = proxyAuthorization(url);
   const options: RequestOptions = {
-    host: proxy.hostname.startsWith('[') ? proxy.hostname.slice(1, -1) : proxy.hostname,
-    port: proxy.port,
+    host: url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname,
+    port: url.port,
     method: 'CONNECT',
     path: place,
     agent: false,
@@ -31,10 +34,11 @@ export async function openTunnel({ proxy, target, timeoutMs, signal }: TunnelOpt
     signal,
     headers: { host: place, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
   };
-  const send = proxy.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
+  const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
   return await new Promise<Socket>((resolve, reject) => {
     const connecting = send({
       ...options,
+      ...(authorities && { ca: authorities }),
       autoSelectFamily: true,
       autoSelectFamilyAttemptTimeout: 2000,
       // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the proxy is told its password.
@@ -58,46 +62,55 @@ function portOf(target: buildConnector.Options): string {
   return target.port || (target.protocol === 'https:' ? '443' : '80');
 }
 
-function unreachable(proxy: URL, target: string, cause: Error): GatewayError {
+function unreachable(proxy: Proxy, target: string, cause: Error): GatewayError {
   const code = codeOf(cause) ?? '';
   const isDistrusted = isTrustCode(code);
-  return new GatewayError('not-sent', `the proxy ${proxy.host} does not work: ${describeCause(cause, proxy.host)}`, {
-    hint: `${proxyHint(code)}\n${withoutProxy(target)}`,
+  return new GatewayError('not-sent', `${nameOf(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`, {
+    hint: `${proxyHint(code, proxy)}\n${withoutProxy(target)}`,
     sent: 'no',
     retryable: !isDistrusted && code !== 'ENOTFOUND',
     cause,
   });
 }
 
-function proxyHint(code: string): string {
+function nameOf({ url, from }: Proxy): string {
+  return `the proxy ${url.host} (${from})`;
+}
+
+function proxyHint(code: string, { from }: Proxy): string {
   if (isTrustCode(code))
     return 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS';
-  if (code === 'ENOTFOUND') return `check the proxy's host name in ${variables}`;
-  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change ${variables}`;
-  return `check the proxy's host and port in ${variables}`;
+  if (code === 'ENOTFOUND') return `check the proxy's host name (${from})`;
+  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change its URL (${from})`;
+  return `check the proxy's host and port (${from})`;
 }
 
 function withoutProxy(target: string): string {
   return `to ask without it: NO_PROXY=${target}`;
 }
 
-function refused(proxy: URL, status: number, { place, target }: { place: string; target: string }): GatewayError {
+function refused(proxy: Proxy, status: number, { place, target }: { place: string; target: string }): GatewayError {
   const facts = { sent: 'no', retryable: status >= 500 } as const;
   if (status !== 407)
-    return new GatewayError('not-sent', `the proxy ${proxy.host} refuses the way to ${place} (${status})`, {
+    return new GatewayError('not-sent', `${nameOf(proxy)} refuses the way to ${place} (${status})`, {
       ...facts,
       hint: `ask those who run the proxy\n${withoutProxy(target)}`,
     });
-  return proxyAuthorization(proxy) === undefined
-    ? new GatewayError('not-sent', `the proxy ${proxy.host} wants a user name and a password (407)`, {
-        ...facts,
-        hint: `put them into ${variables}: http://user:password@${proxy.host}`,
-      })
-    : new GatewayError('not-sent', `the proxy ${proxy.host} does not take the user name and password (407)`, {
-        ...facts,
-        hint: `check them in ${variables}; in a URL @ is written %40, : %3A and / %2F`,
-      });
+  return new GatewayError(
+    'not-sent',
+    `${nameOf(proxy)} ${
+      proxyAuthorization(proxy.url) === undefined
+        ? 'wants a user name and a password'
+        : 'does not take the user name and password'
+    } (407)`,
+    { ...facts, ...passwordAdvice(proxy) },
+  );
 }
 
-/** Where a proxy is named. */
-const variables = 'HTTPS_PROXY, HTTP_PROXY or ALL_PROXY';
+function passwordAdvice({ url, from }: Proxy): Advice {
+  if (proxyAuthorization(url) !== undefined)
+    return { hint: `check them in ${from}; in a URL @ is written %40, : %3A and / %2F` };
+  const full = `${url.protocol}//user:password@${url.host}`;
+  const hint = `put them into ${from}: ${full}`;
+  return from.endsWith('_PROXY') ? { hint } : { hint, reason: 'proxy-password', value: full };
+}

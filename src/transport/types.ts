@@ -9,7 +9,7 @@ export interface RequestBody {
   readonly arriving?: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** One HTTP request. Every request of the service is a POST with a JSON body; a gateway passes others on. */
+/** One HTTP request. A request of the service is a POST with a JSON body, or the GET of a list; a gateway passes others on. */
 export interface HttpRequest {
   /** Default `POST`. */
   readonly method?: string | undefined;
@@ -35,6 +35,8 @@ export interface ExchangeOptions {
   signal: AbortSignal;
   /** Called just before the first bytes go out: from here on it may be billed. */
   onSent?: (() => void) | undefined;
+  /** Redirects and codings are the caller's to judge; by default they end the exchange. */
+  acceptsAnyHead?: boolean | undefined;
 }
 
 /** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
@@ -44,6 +46,10 @@ export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promi
 export interface TransportOptions {
   /** Environment in which the proxy variables are looked up; loopback never goes through a proxy. */
   env: Readonly<Record<string, string | undefined>>;
+  /** The URL of a proxy that comes before those of the variables, and who names it: `flag --proxy`. */
+  proxy?: { value: string; from: string } | undefined;
+  /** Trusts the authorities of the system's certificate store too. */
+  systemCa?: boolean | undefined;
   /** PEM texts. */
   ca?: string | undefined;
   clientCert?: string | undefined;
@@ -52,11 +58,27 @@ export interface TransportOptions {
   connectTimeoutMs?: number | undefined;
   /** Longest silence inside a body in ms (default 120 s). */
   idleTimeoutMs?: number | undefined;
+  /** Connects to addresses of the internet alone. What a proxy connects to is judged by its name. */
+  publicOnly?: boolean | undefined;
 }
 
 /** Connections to gateways; close it when the last reply is read. */
 export interface Transport {
   exchange: Exchange;
+  close(): Promise<void>;
+}
+
+/** What stands behind a URL, while it comes. */
+export interface FetchedInput {
+  /** The `content-type` without its parameters, in lower case. */
+  mimeType: string | undefined;
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Fetches what the user's URLs name. */
+export interface InputFetcher {
+  /** Throws GatewayError: that of the exchange; usage for a status that is no success, and for a redirect that is not followed. */
+  fetch(url: URL, signal: AbortSignal): Promise<FetchedInput>;
   close(): Promise<void>;
 }
 

@@ -10,8 +10,8 @@ test('keeps state, request and marks of each of many ids', () => {
     const slot = table.add(keyOf(`id-${i}`));
     table.setState(slot, states[i % 5] as 'new');
     table.setRequest(slot, keyToHex(keyOf(`request-${i}`)));
-    if (i % 2 === 0) table.markSeen(slot);
-    if (i % 3 === 0) table.setDue(slot, true);
+    if (i % 2 === 0) table.mark(slot, 'seen');
+    if (i % 3 === 0) table.mark(slot, 'due');
   }
   expect(table.size).toBe(20_000);
   for (let i = 0; i < 20_000; i++) {
@@ -19,8 +19,8 @@ test('keeps state, request and marks of each of many ids', () => {
     expect(table.add(keyOf(`id-${i}`))).toBe(slot);
     expect(table.stateOf(slot)).toBe(states[i % 5]);
     expect(table.requestOf(slot)).toBe(keyToHex(keyOf(`request-${i}`)));
-    expect(table.isSeen(slot)).toBe(i % 2 === 0);
-    expect(table.isDue(slot)).toBe(i % 3 === 0);
+    expect(table.has(slot, 'seen')).toBe(i % 2 === 0);
+    expect(table.has(slot, 'due')).toBe(i % 3 === 0);
     expect(table.keyAt(slot)).toEqual(keyOf(`id-${i}`));
   }
   expect([...table.slots()]).toHaveLength(20_000);
@@ -31,9 +31,9 @@ test('an unset request is all zero, and a mark can be taken back', () => {
   const table = new JobTable();
   const slot = table.add(keyOf('a'));
   expect(table.requestOf(slot)).toBe('0000000000000000');
-  table.setDue(slot, true);
-  table.setDue(slot, false);
-  expect(table.isDue(slot)).toBe(false);
+  table.mark(slot, 'due');
+  table.mark(slot, 'due', false);
+  expect(table.has(slot, 'due')).toBe(false);
 });
 
 test('a key is 16 hex digits there and back', () => {

@@ -55,6 +55,19 @@ test('what may have been billed is not sent again with retrySafeOnly', async () 
   expect(server.requests).toHaveLength(1);
 });
 
+test('the option proxy comes before the variables, and a proxy that is none is told by the call', async () => {
+  const server = await serve();
+  server.raw('HTTP/1.1 200 Connected\r\n\r\n');
+  server.reply({ body: textReply('hello') });
+  const call = (proxy: string): Promise<unknown> =>
+    clientFor('http://gateway.test', { proxy, env: { HTTP_PROXY: 'http://127.0.0.1:1' } }).generateContent(request);
+  expect(await call(server.url)).toMatchObject({ text: 'hello' });
+  await expect(call('socks5://p:1')).rejects.toMatchObject({
+    class: 'usage',
+    message: 'option proxy names a socks5:// proxy, which is not supported',
+  });
+});
+
 test('faults 2a: http:// with a key is refused, and without a key it is not', async () => {
   const baseUrl = 'http://gateway.test';
   const options = { env: { HTTP_PROXY: 'http://127.0.0.1:1' }, retries: 0 };

@@ -12,11 +12,32 @@ function failing(reply: Partial<FailedReply>): GatewayError {
 
 describe('the hint of a failure', () => {
   test.each<[string, Partial<FailedReply>, string]>([
-    ['401 after an api key', { status: 401, authForm: 'api-key' }, '--auth bearer'],
-    ['403 after a bearer token', { status: 403, authForm: 'bearer' }, '--auth api-key'],
-    ['401 after an unknown form', { status: 401 }, '--auth bearer or --auth api-key'],
+    ['401 without words', { status: 401 }, 'check the key (GATEWAY_API_KEY); gateway-cli doctor --live'],
     ['an invalid key', { body: error({ details: [{ reason: 'API_KEY_INVALID' }] }) }, 'GATEWAY_API_KEY'],
     ['404', { status: 404 }, 'check --model and --base-url'],
+    [
+      '404 for a model of the content format',
+      {
+        status: 404,
+        body: error({ code: 404, status: 'NOT_FOUND', message: 'models/x is not found for API version v1beta' }),
+      },
+      'check --model: the gateway does not offer it',
+    ],
+    [
+      '404 for a model of the messages format',
+      { status: 404, body: '{"type":"error","error":{"type":"not_found_error","message":"model: x"}}' },
+      'check --model: the gateway does not offer it',
+    ],
+    [
+      '404 in the shape of the messages format',
+      { status: 404, body: '{"type":"error","error":{"type":"not_found_error","message":"Not found"}}' },
+      'the messages format alone: gateway-cli chat',
+    ],
+    [
+      "404 with the page of Google's hosts",
+      { status: 404, format: 'messages', body: '<title>Error 404 (Not Found)!!1</title>' },
+      'the content format alone: gateway-cli text',
+    ],
     ['413', { status: 413 }, 'smaller or fewer images'],
     ['429', { status: 429 }, '--retries 5 --retry-max-time 5m'],
     ['a spent quota', { status: 429, body: error({ type: 'insufficient_quota' }) }, "the account's plan"],
@@ -78,10 +99,6 @@ describe('the hint of a failure', () => {
   ])('after %s says what to type next, and names no flag before the command line does', (_, reply, expected) => {
     expect(hintOf(failing(reply))).toContain(expected);
     expect(failing(reply).details.hint ?? '').not.toMatch(/(?:^|\s)--?[a-z]/);
-  });
-
-  test('names one form only where the other was tried', () => {
-    expect(hintOf(failing({ status: 401, authForm: 'api-key' }))).not.toContain('--auth api-key');
   });
 
   test('stays short however long the name of a field is', () => {

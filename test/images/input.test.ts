@@ -88,12 +88,13 @@ async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
 
 test('spools a stream, up to a cap', async () => {
   const folder = scratchFolder();
-  const spooled = await spool(chunks('abc', '', 'def'), { folder, cap: 6 });
-  expect([readFileSync(spooled.path, 'utf8'), spooled.bytes]).toEqual(['abcdef', 6]);
+  const [begin, end] = ['a'.repeat(1024 * 1024 - 3), 'def'];
+  const spooled = await spool(chunks(begin, '', end), { folder, capMebibytes: 1 });
+  expect([readFileSync(spooled.path, 'utf8') === begin + end, spooled.bytes]).toEqual([true, 1024 * 1024]);
   await spooled.cleanup();
-  await expect(spool(chunks('abc', 'defg'), { folder, cap: 6 })).rejects.toMatchObject({
+  await expect(spool(chunks(begin, 'defg'), { folder, capMebibytes: 1 })).rejects.toMatchObject({
     class: 'usage',
-    message: 'stdin holds more than 6 bytes',
+    message: 'stdin holds more than 1 MiB',
   });
   expect(namesIn(folder)).toEqual([]);
   await expect(spool(chunks('abc'), { folder: join(folder, 'no') })).rejects.toMatchObject({

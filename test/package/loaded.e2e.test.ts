@@ -16,6 +16,8 @@ const special = new Set([
   'dialog',
   'doctor',
   'jpeg-js',
+  'markdown',
+  'markdown-stream',
   'mime-types',
   'ora',
   'png-reader',

@@ -1,17 +1,22 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { faultFlags } from '../../src/commands/serve/serve.ts';
 import { faultRows } from '../../src/gateway/faults/table.ts';
 import { shellWord } from '../../src/shell-word.ts';
+import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { shell } from '../helpers/spawn.ts';
+import { textReply } from '../helpers/with-server.ts';
 import { type Installed, packAndInstall } from './installed.ts';
 import { isFull } from '../helpers/full.ts';
 
 /** Each other version comes from the npm package `node`, which ships the binary: a network, or npm's cache, is needed. */
 
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const certificates = join(import.meta.dirname, '../fixtures/tls');
+const pem = (name: string): string => readFileSync(join(certificates, name), 'utf8');
 
 const majors = ['20', '22', '24', '26'];
 
@@ -58,6 +63,26 @@ describe.skipIf(!isFull)('the installed package on other versions of Node', () =
       const ended = faultRuns.map(({ name, exitCode }) => `${name} ${exitCode}`);
       expect(ran.stdout.trimEnd().split('\n').toSorted()).toEqual(ended.toSorted());
     }, 600_000);
+
+    test('trusts what the store of the system holds with --system-ca, or says that it cannot', async () => {
+      const pair = { cert: pem('server.pem'), key: pem('server.key') };
+      const server = await startScriptedServer({ tls: pair });
+      if (major !== '20') server.reply({ body: textReply('hello') });
+      const ran = await shell('$GW text hi -m m --system-ca', {
+        cwd,
+        // OpenSSL takes a file from this variable for the store.
+        env: {
+          ...env,
+          SSL_CERT_FILE: join(certificates, 'ca.pem'),
+          SSL_CERT_DIR: certificates,
+          GATEWAY_BASE_URL: `https://localhost:${server.port}`,
+          GATEWAY_API_KEY: 'k-123456',
+        },
+      });
+      await server.close();
+      if (major === '20') expect(ran).toMatchObject({ code: 2, stdout: '' });
+      else expect(ran).toMatchObject({ code: 0, stdout: 'hello\n', stderr: '' });
+    }, 60_000);
 
     test('replays a stream that was cut to the piece where it was cut', async () => {
       const script = `

@@ -19,10 +19,10 @@ export async function startWork(options: AppOptions = {}): Promise<{ cwd: string
   return { cwd, config, url: upstream.url };
 }
 
-/** Writes a config with these profiles, and returns its path. */
-export function writeConfig(cwd: string, profiles: object): string {
+/** Writes a config with these profiles, one of which may be the usual one, and returns its path. */
+export function writeConfig(cwd: string, profiles: object, profile?: string): string {
   const config = join(cwd, 'config.json');
-  writeFileSync(config, JSON.stringify({ profiles }), { mode: 0o600 });
+  writeFileSync(config, JSON.stringify({ profiles, profile }), { mode: 0o600 });
   return config;
 }
 

@@ -109,3 +109,20 @@ deviation('an error in an event under the type of JSON is read by its content (d
   code: 4,
   stderr: '(invalid_request_error): no',
 });
+
+deviation('a 400 says in its words alone that the key is wrong (deviation 46)', {
+  argv: text,
+  reply: { status: 400, body: '{"error":{"message":"API key not valid. Please pass a valid API key."}}' },
+  code: 3,
+  stderr: 'check the key (environment GATEWAY_API_KEY)',
+});
+
+deviation('a 400 names the header that is missing (deviation 46)', {
+  argv: chat,
+  reply: {
+    status: 400,
+    body: '{"type":"error","error":{"type":"invalid_request_error","message":"anthropic-version: header is required"}}',
+  },
+  code: 4,
+  stderr: '--header-names vendors',
+});

@@ -1,5 +1,5 @@
 import { divertBase64 } from '../../src/scan/json-scan.ts';
-import type { ScannerOptions } from '../../src/scan/types.ts';
+import type { ScannerOptions } from '../../src/scan/scanner.ts';
 
 export interface Diverted {
   json: string;

@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
@@ -8,106 +8,155 @@ import { listen, type Listening } from '../../src/gateway/listen.ts';
 import { createUpstreamAnswerer } from '../../src/gateway/upstream.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { isFull } from '../helpers/full.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { shell } from '../helpers/spawn.ts';
 
 const folder = import.meta.dirname;
 const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const key = 'local-sdk-key';
 
 // `npm test` takes the clients where they are installed; the full run installs them.
-if (isFull && !existsSync(join(folder, 'node_modules'))) {
+const packages = join(folder, 'node_modules');
+const isInstalled = (): boolean => existsSync(join(packages, 'genai-1'));
+if (isFull && !isInstalled()) {
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: folder,
     stdio: 'ignore',
     shell: process.platform === 'win32',
   });
 }
-const installed = existsSync(join(folder, 'node_modules/anthropic-1'));
-
-describe.skipIf(!installed)("the vendors' clients (test/sdk, installed by the full run)", { timeout: 300_000 }, () => {
-  const transport = openTransport({ env: {} });
-  let direct: Listening;
-  let passing: Listening;
-  beforeAll(async () => {
-    direct = await listen(createApp({ key }));
-    const answer = createUpstreamAnswerer({
-      exchange: transport.exchange,
-      localHeaders: ['anthropic-version'],
-      address: ({ format, headers }, path) => ({
-        url: new URL(path, direct.url),
-        headers: {
-          authorization: `Bearer ${key}`,
-          ...(format === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
-        },
-      }),
-    });
-    passing = await listen(createApp({ key: 'another-key', answer, everyPath: true }));
-  });
-  afterAll(async () => {
-    await passing.close(0);
-    await direct.close(0);
-    await transport.close();
-  });
-
-  const places = [
-    ['serve', () => ({ url: direct.url, key })],
-    ['serve --upstream', () => ({ url: passing.url, key: 'another-key' })],
-  ] as const;
-
-  describe.each(places)('against %s', (_name, place) => {
-    test.each(['anthropic-0', 'anthropic-1'])('%s completes text, streams, tools, images and errors', async (name) => {
-      const got = await runScript('anthropic.js', [name], place());
-      expect(got).toMatchObject({
-        listed: ['local-text', 'local-chat'],
-        one: 'local-chat',
-        counted: 2,
-        foreign: 'local-chat',
-        text: { text: expect.stringContaining('“hello”'), stop: 'end_turn', usage: { input_tokens: 2 } },
-        stream: { text: expect.stringContaining('“a long tale”'), stop: 'end_turn' },
-        tool: { stop: 'tool_use', call: { name: 'get_weather', input: { city: expect.any(String) } } },
-        streamTool: { stop: 'tool_use', calls: [{ name: 'get_weather', input: { city: expect.any(String) } }] },
-        after: 'text',
-        image: expect.stringContaining('image/png'),
-        beta: expect.stringContaining('“hello”'),
-        retried: 'message',
-        errors: {
-          key: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
-          missing: { name: 'BadRequestError', status: 400, type: 'invalid_request_error' },
-          model: { name: 'NotFoundError', status: 404, type: 'not_found_error' },
-          limit: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
-          overloaded: { status: 529, type: 'overloaded_error' },
-          event: { type: 'overloaded_error' },
-        },
+describe.skipIf(!isInstalled())(
+  "the vendors' clients (test/sdk, installed by the full run)",
+  { timeout: 300_000 },
+  () => {
+    const transport = openTransport({ env: {} });
+    let direct: Listening;
+    let passing: Listening;
+    beforeAll(async () => {
+      direct = await listen(createApp({ key }));
+      const answer = createUpstreamAnswerer({
+        exchange: transport.exchange,
+        localHeaders: ['anthropic-version'],
+        address: ({ format, headers }, path) => ({
+          url: new URL(path, direct.url),
+          headers: {
+            authorization: `Bearer ${key}`,
+            ...(format === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
+          },
+        }),
       });
-      const { deltas, joined, text } = got['stream'] as { deltas: number; joined: string; text: string };
-      expect(joined).toBe(text);
-      expect(deltas).toBeGreaterThan(5);
+      passing = await listen(createApp({ key: 'another-key', answer, everyPath: true }));
+    });
+    afterAll(async () => {
+      await passing.close(0);
+      await direct.close(0);
+      await transport.close();
     });
 
-    test('@google/genai completes text, streams, tools, schemas, images and errors', async () => {
-      const got = await runScript('genai.js', [], place());
-      expect(got).toMatchObject({
-        listed: ['text', 'chat', 'image', 'edit'].map((use) => `models/local-${use}`),
-        one: 'models/local-image',
-        counted: 2,
-        foreign: 'local-text',
-        text: { text: expect.stringContaining('be brief'), finish: 'STOP', usage: { promptTokenCount: 4 } },
-        stream: { text: expect.stringContaining('“a long tale”'), finish: 'STOP', usage: { promptTokenCount: 3 } },
-        tool: [{ name: 'get_weather', args: { city: expect.any(String) } }],
-        schema: { city: expect.any(String) },
-        drawn: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
-        edited: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
-        errors: {
-          key: { name: 'ApiError', status: 401 },
-          model: { name: 'ApiError', status: 404 },
-          limit: { name: 'ApiError', status: 429 },
-          field: { name: 'ApiError', status: 400 },
-          server: { name: 'ApiError', status: 500 },
+    const places = [
+      ['serve', () => ({ url: direct.url, key })],
+      ['serve --upstream', () => ({ url: passing.url, key: 'another-key' })],
+    ] as const;
+
+    describe.each(places)('against %s', (_name, place) => {
+      test.each(['anthropic-0', 'anthropic-1'])(
+        '%s completes text, streams, tools, images and errors',
+        async (name) => {
+          const got = await runScript('anthropic.js', [name], place());
+          expect(got).toMatchObject({
+            listed: ['local-text', 'local-chat'],
+            one: 'local-chat',
+            counted: 2,
+            foreign: 'local-chat',
+            text: { text: expect.stringContaining('“hello”'), stop: 'end_turn', usage: { input_tokens: 2 } },
+            stream: { text: expect.stringContaining('“a long tale”'), stop: 'end_turn' },
+            tool: { stop: 'tool_use', call: { name: 'get_weather', input: { city: expect.any(String) } } },
+            streamTool: { stop: 'tool_use', calls: [{ name: 'get_weather', input: { city: expect.any(String) } }] },
+            after: 'text',
+            image: expect.stringContaining('image/png'),
+            beta: expect.stringContaining('“hello”'),
+            retried: 'message',
+            errors: {
+              key: { name: 'AuthenticationError', status: 401, type: 'authentication_error' },
+              missing: { name: 'BadRequestError', status: 400, type: 'invalid_request_error' },
+              model: { name: 'NotFoundError', status: 404, type: 'not_found_error' },
+              limit: { name: 'RateLimitError', status: 429, type: 'rate_limit_error' },
+              overloaded: { status: 529, type: 'overloaded_error' },
+              event: { type: 'overloaded_error' },
+            },
+          });
+          const { deltas, joined, text } = got['stream'] as { deltas: number; joined: string; text: string };
+          expect(joined).toBe(text);
+          expect(deltas).toBeGreaterThan(5);
         },
+      );
+
+      test('@google/genai completes text, streams, tools, schemas, images and errors', async () => {
+        const got = await runScript('genai.js', [], place());
+        expect(got).toMatchObject({
+          listed: ['text', 'chat', 'image', 'edit'].map((use) => `models/local-${use}`),
+          one: 'models/local-image',
+          counted: 2,
+          foreign: 'local-text',
+          text: { text: expect.stringContaining('be brief'), finish: 'STOP', usage: { promptTokenCount: 4 } },
+          stream: { text: expect.stringContaining('“a long tale”'), finish: 'STOP', usage: { promptTokenCount: 3 } },
+          tool: [{ name: 'get_weather', args: { city: expect.any(String) } }],
+          schema: { city: expect.any(String) },
+          drawn: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
+          edited: [{ mimeType: 'image/png', start: 'iVBORw0KGgoA' }],
+          errors: {
+            key: { name: 'ApiError', status: 401 },
+            model: { name: 'ApiError', status: 404 },
+            limit: { name: 'ApiError', status: 429 },
+            field: { name: 'ApiError', status: 400 },
+            server: { name: 'ApiError', status: 500 },
+          },
+        });
+        expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
       });
-      expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
     });
+  },
+);
+
+describe.skipIf(!isInstalled())('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
+  /** What would lead the script elsewhere. */
+  const env = { GOOGLE_API_KEY: 'real-key', GOOGLE_GENAI_USE_VERTEXAI: 'true', ANTHROPIC_AUTH_TOKEN: 'real-token' };
+
+  const gemini = { '@google/genai': 'genai-1' };
+  const anthropic = { '@anthropic-ai/sdk': 'anthropic-0' };
+  const vercel = { ai: 'ai', '@ai-sdk/anthropic': '@ai-sdk/anthropic', '@ai-sdk/google': '@ai-sdk/google' };
+  const rows: [script: string, installed: Record<string, string>, flags: string][] = [
+    ['gemini.mjs', gemini, ''],
+    ['gemini.mjs', { '@google/genai': '@google/genai' }, ''],
+    ['gemini.mjs', gemini, '--service gemini'],
+    ['anthropic.mjs', anthropic, ''],
+    ['anthropic.mjs', { '@anthropic-ai/sdk': 'anthropic-1' }, ''],
+    ['anthropic.mjs', anthropic, '--service anthropic'],
+    ['vercel.mjs', vercel, ''],
+  ];
+  test.each(rows)('%s with %j %s runs unchanged', async (script, installed, flags) => {
+    const cwd = folderWith(script, installed);
+    const ran = await shell(`$BIN serve --vendor-env ${flags} -q -- node ${script}`, { cwd, env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/^text: .*“Why is the sky blue\?”.*\nstream: .*“Tell me a story”/);
+    const last = script === 'vercel.mjs' ? 'picture: image/png' : /models: .*local-text .*local-chat/;
+    expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(last);
+    if (script === 'anthropic.mjs') expect(ran.stdout).toContain('image/png (70 bytes)');
+    else expect(readFileSync(join(cwd, 'picture.png')).toString('latin1', 1, 4)).toBe('PNG');
   });
 });
+
+/** A folder with a script, in which packages are installed under their own names. */
+function folderWith(script: string, installed: Record<string, string>): string {
+  const cwd = scratchFolder();
+  copyFileSync(join(folder, 'scripts', script), join(cwd, script));
+  for (const [name, place] of Object.entries(installed)) {
+    const link = join(cwd, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(packages, place), link, 'junction');
+  }
+  return cwd;
+}
 
 async function runScript(
   script: string,

@@ -29,7 +29,10 @@ const right: Record<string, unknown[]> = {
   maxTokens: [1, 4096],
   timeout: [1, 0.5, '90', '1.5m', '.5s', ' 2s '],
   allowHttp: [true, false],
+  proxy: ['http://proxy.example:3128', 'HTTPS://p'],
+  systemCa: [true, false],
   preview: [true],
+  markdown: [true, false],
 };
 
 const wrong: Record<string, unknown[]> = {
@@ -54,7 +57,10 @@ const wrong: Record<string, unknown[]> = {
   maxTokens: [0, -1, 1.5, '1', null],
   timeout: [0, -1, '', 'soon', '3d', true, 1e9],
   allowHttp: ['true', 1, null],
+  proxy: ['', 'proxy.example:3128', 'socks5://p', 'http://user:secret@p', 1],
+  systemCa: ['yes'],
   preview: [0],
+  markdown: ['no'],
 };
 
 describe.each([

@@ -5,8 +5,9 @@ import { configPath, userFolders } from '../../src/settings/folders.ts';
 const folders = async () => ({
   config: resolve('/home/u/.config/gateway-cli'),
   state: resolve('/home/u/.local/state/gateway-cli'),
+  cache: resolve('/home/u/.cache/gateway-cli'),
 });
-const relative = async () => ({ config: 'gateway-cli', state: 'gateway-cli' });
+const relative = async () => ({ config: 'gateway-cli', state: 'gateway-cli', cache: 'gateway-cli' });
 const none = () => Promise.reject(new Error('asked'));
 const cwd = resolve('/work');
 

@@ -40,6 +40,30 @@ describe('resolveSettings refuses', () => {
       'GATEWAY_IMAGE_MODEL',
     ],
     ['neither', {}, 'no base URL and no model is set', "gateway-cli text --offline 'Hello'"],
+    [
+      'no base URL beside the key of a vendor',
+      { env: { GATEWAY_MODEL: 'm', GOOGLE_API_KEY: 'k' } },
+      'no base URL is set',
+      'set --service gemini, whose key is in GOOGLE_API_KEY',
+    ],
+    [
+      'no base URL for chat beside two keys',
+      { env: { GATEWAY_MODEL: 'm', GOOGLE_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }, use: 'chat' },
+      'no base URL is set',
+      'set --service anthropic, whose key is in ANTHROPIC_API_KEY',
+    ],
+    [
+      'no base URL where no profile is in use',
+      { env: { GATEWAY_MODEL: 'm' }, config: twoProfiles },
+      'no base URL is set',
+      'or choose a profile (--profile): there are: work, home',
+    ],
+    [
+      'no base URL in the profile that is in use',
+      { env: { GATEWAY_MODEL: 'm', GATEWAY_PROFILE: 'work' }, config: twoProfiles },
+      'no base URL is set',
+      `a profile in ${path}`,
+    ],
     ['neither for images', { use: 'image' }, 'no base URL and no model is set', 'gateway-cli image gen --offline'],
     [
       'an unknown profile',

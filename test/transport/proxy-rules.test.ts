@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createServer as createTlsServer, rootCertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/transport/proxy.ts';
-import { authoritiesWith } from '../../src/transport/trust.ts';
+import { authoritiesOf } from '../../src/transport/trust.ts';
 import { openTunnel } from '../../src/transport/tunnel.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { authority, clientPair, serverPair } from './certificates.ts';
@@ -25,7 +25,7 @@ test.each([
   ['https://10.1.2.3/', '10.0.0.0/8x', 'p:1'],
   ['https://[fd00::1]/', 'fd00::/129', 'p:1'],
 ])('%s with NO_PROXY=%s goes through %s', (target, exempt, expected) => {
-  expect(proxyFor(new URL(target), { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt })?.url.host).toBe(expected);
+  expect(proxyFor(new URL(target), { env: { HTTPS_PROXY: 'http://p:1', NO_PROXY: exempt } })?.url.host).toBe(expected);
 });
 
 test.each([
@@ -43,7 +43,7 @@ test.each([
 
 test('a proxy may have an IPv6 address', async () => {
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: 'http://[::1]:1' } }));
-  expect(error.message).toContain('the proxy [::1]:1 does not work: the connection was ');
+  expect(error.message).toContain('the proxy [::1]:1 (HTTP_PROXY) does not work: the connection was ');
 });
 
 test("the way to a proxy does not lead through the process's own agent, which may have a proxy too", async () => {
@@ -70,6 +70,18 @@ test('a proxy may speak TLS itself', async () => {
   // The client spoke TLS, and did not like the certificate: an authority of the test's own.
   expect(error.message).toMatch(/certificate|UNABLE_TO_VERIFY/);
   await hello;
+});
+
+test("an authority of one's own counts for a proxy that speaks TLS too", async () => {
+  const proxy = createTlsServer(serverPair, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 403 No\r\n\r\n'));
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const env = { HTTP_PROXY: `https://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  const error = failureOf(await post('http://gateway.test/', { env, ca: authority }));
+  expect(error.message).toContain('refuses the way to gateway.test:80 (403)');
 });
 
 test.each([199, 204, 299])('a proxy that answers %i has joined the target where it is 2xx', async (status) => {
@@ -109,7 +121,7 @@ test('what the target says at once, behind the head of the proxy, is not lost', 
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const socket = await openTunnel({
-    proxy: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    proxy: { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), from: 'HTTP_PROXY' },
     target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
     timeoutMs: 60_000,
     signal: new AbortController().signal,
@@ -123,7 +135,7 @@ test('a tunnel that the proxy never opens ends by itself, with what it waited fo
   const server = await serve();
   server.always({ raw: [] });
   const opening = openTunnel({
-    proxy: new URL(server.url),
+    proxy: { url: new URL(server.url), from: 'HTTP_PROXY' },
     target: { hostname: 'gateway.test', protocol: 'http:', port: '80' },
     timeoutMs: 50,
     signal: new AbortController().signal,
@@ -133,7 +145,21 @@ test('a tunnel that the proxy never opens ends by itself, with what it waited fo
 });
 
 test("a certificate of one's own is an addition to Node's: neither takes the place of the other", async () => {
-  expect(await authoritiesWith(authority, { NODE_EXTRA_CA_CERTS: '' })).toEqual([...rootCertificates, authority]);
+  const env = { NODE_EXTRA_CA_CERTS: '' };
+  expect(await authoritiesOf({ ca: authority, env })).toEqual([...rootCertificates, authority]);
+});
+
+test("the system's certificates are an addition too, and are only looked up where they are asked for", async () => {
+  const asked: string[] = [];
+  const list = (place: string): string[] => {
+    asked.push(place);
+    return [`one of ${place}`];
+  };
+  expect(await authoritiesOf({ env: {} }, list)).toBeUndefined();
+  expect(await authoritiesOf({ ca: authority, env: {} }, list)).toEqual(['one of default', authority]);
+  expect(asked).toEqual(['default']);
+  const all = await authoritiesOf({ systemCa: true, ca: authority, env: {} }, list);
+  expect(all).toEqual(['one of default', 'one of system', authority]);
 });
 
 test('a client certificate that is none is refused', async () => {

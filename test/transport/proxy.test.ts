@@ -49,7 +49,18 @@ test.each<[string, Env, string | undefined]>([
   ['http://localhost/', { HTTP_PROXY: 'http://p:1' }, undefined],
   ['http://[::1]/', { HTTP_PROXY: 'http://p:1' }, undefined],
 ])('%s with %j goes through %s', (target, env, expected) => {
-  expect(proxyFor(new URL(target), env)?.url.host).toBe(expected);
+  expect(proxyFor(new URL(target), { env })?.url.host).toBe(expected);
+});
+
+test.each<[string, Env, string | undefined]>([
+  [https, {}, 'own:1'],
+  [http, {}, 'own:1'],
+  [https, { https_proxy: '', HTTPS_PROXY: 'http://p:1', ALL_PROXY: 'http://a:1' }, 'own:1'],
+  [https, { NO_PROXY: 'gateway.test' }, undefined],
+  ['http://127.0.0.1:8080/', {}, undefined],
+])('%s with a proxy of the settings and %j goes through %s', (target, env, expected) => {
+  const proxy = { value: 'own:1', from: 'flag --proxy' };
+  expect(proxyFor(new URL(target), { env, proxy })?.url.host).toBe(expected);
 });
 
 test.each(['socks://p:1', 'socks5://user:secret@p:1', 'socks5h://p:1'])(
@@ -133,7 +144,7 @@ test.each([
   expect(ending.sent).toBe(false);
   const error = failureOf(ending);
   expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable } });
-  expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} ${message}`);
+  expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} (HTTPS_PROXY) ${message}`);
   expect(error.details.hint).toContain(hint);
   expect(JSON.stringify(error)).not.toContain('secret');
   expect(server.connections).toBe(1);
@@ -143,7 +154,7 @@ test('a proxy that wants a password and was given none says where it goes', asyn
   const server = await serve();
   server.raw('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n');
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
-  expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} wants a user name and a password (407)`);
+  expect(error.message).toBe(`the proxy 127.0.0.1:${server.port} (HTTPS_PROXY) wants a user name and a password (407)`);
   expect(error.details.hint).toContain(`http://user:password@127.0.0.1:${server.port}`);
 });
 
@@ -156,14 +167,16 @@ test.each([
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: `http://127.0.0.1:${port}` } }));
-  expect(error.message).toBe(`the proxy 127.0.0.1:${port} does not work: ${words}`);
+  expect(error.message).toBe(`the proxy 127.0.0.1:${port} (HTTPS_PROXY) does not work: ${words}`);
   expect(error.details.hint).toContain("check the proxy's host and port");
 });
 
 test('proxy refused: a port where nothing listens', async () => {
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@127.0.0.1:1' } }));
   expect(error).toMatchObject({ class: 'not-sent', details: { sent: 'no', retryable: true } });
-  expect(error.message).toBe('the proxy 127.0.0.1:1 does not work: the connection was refused (ECONNREFUSED)');
+  expect(error.message).toBe(
+    'the proxy 127.0.0.1:1 (HTTPS_PROXY) does not work: the connection was refused (ECONNREFUSED)',
+  );
   expect(error.details.hint).toMatch(
     /^nothing listens there: .*HTTPS_PROXY.*\nto ask without it: NO_PROXY=gateway\.test$/,
   );
@@ -171,7 +184,9 @@ test('proxy refused: a port where nothing listens', async () => {
 
 test('DNS fails: a proxy whose name is not known', async () => {
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: 'http://me:secret@nope.invalid:1' } }));
-  expect(error.message).toMatch(/^the proxy nope\.invalid:1 does not work: [a-z ]+ \((?:ENOTFOUND|EAI_AGAIN)\)$/);
+  expect(error.message).toMatch(
+    /^the proxy nope\.invalid:1 \(HTTPS_PROXY\) does not work: [a-z ]+ \((?:ENOTFOUND|EAI_AGAIN)\)$/,
+  );
   expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
 });
 

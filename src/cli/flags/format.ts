@@ -39,12 +39,22 @@ export const fileFlags = {
 
 /** What goes in beside the prompt. */
 const inputFlags = {
-  image: { flags: '-i, --image <path|->', text: 'image that goes with the prompt', parse: notAFlag, repeat: true },
-  attach: { flags: '--attach <path|->', text: 'file that goes with the prompt', repeat: true },
+  image: {
+    flags: '-i, --image <path|url|->',
+    text: 'image to send; a URL is fetched',
+    parse: notAFlag,
+    repeat: true,
+  },
+  attach: {
+    flags: '--attach <path|url|->',
+    text: 'file to send; a URL is fetched',
+    repeat: true,
+  },
   schema: { flags: '--schema <path|->', text: 'JSON Schema that the answer must fit' },
 } satisfies FlagTable;
 
 const jsonl = { flags: '--jsonl', text: 'print stream events as JSON Lines' } as const;
+const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown' } as const;
 
 /** `text` alone. */
 export const textFlags = {
@@ -57,6 +67,7 @@ export const textFlags = {
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print text as it arrives, if the gateway can' },
   jsonl,
+  markdown,
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -93,7 +104,7 @@ export const chatFlags = {
   continue: { flags: '--continue', text: 'go on with the newest session' },
   toolExec: {
     flags: '--tool-exec <name=command>',
-    text: 'run this for calls of that tool; no shell',
+    text: 'run for calls of that tool; no shell',
     parse: parseToolCommand,
     repeat: true,
   },
@@ -102,6 +113,7 @@ export const chatFlags = {
   stream: { flags: '--no-stream', text: 'ask for one JSON reply' },
   thinking: { flags: '--thinking', text: 'show thinking on stderr' },
   jsonl,
+  markdown,
 } satisfies FlagTable;
 
 /** Reads `--tool-exec name=command`. Throws GatewayError usage. */

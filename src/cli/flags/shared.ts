@@ -2,7 +2,7 @@ import { serviceNames } from '../../services.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { decimal, duration, notEmpty, notNegative, oneOf, whole } from './values.ts';
+import { decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -32,6 +32,8 @@ export const connectionFlags = {
     flags: '--header-names <key,version>',
     text: 'real names of the key and version headers; vendors: those of Gemini and Anthropic',
   },
+  proxy: { flags: '--proxy <url>', text: 'HTTP proxy, before HTTPS_PROXY and its like', parse: passwordless },
+  systemCa: { flags: '--system-ca', text: "trust the system's certificate store too (Node 22.15 or later)" },
   cacert: { flags: '--cacert <file>', text: 'PEM of further certificate authorities' },
   clientCert: { flags: '--client-cert <file>', text: 'PEM of the client certificate' },
   clientKey: { flags: '--client-key <file>', text: 'PEM of its key' },
@@ -69,7 +71,7 @@ export const bodyFlags = {
 
 /** What is printed, and what is not sent. */
 export const outputFlags = {
-  dryRun: { flags: '--dry-run', text: 'print the request and send nothing' },
+  dryRun: { flags: '--dry-run', text: 'print the request and send nothing; input URLs are fetched' },
   curl: { flags: '--curl', text: 'print a bash command that sends the request' },
   raw: { flags: '--raw', text: 'print the reply body as it came' },
   requireComplete: {

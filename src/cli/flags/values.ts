@@ -49,6 +49,15 @@ export function notEmpty(word: string, name: string): string {
   throw usageError(`${name} is empty`, `for example: ${name} END; without one leave ${name} out`);
 }
 
+/** A proxy URL: what stands in argv is public, and so it is not repeated. */
+export function passwordless(word: string, name: string): string {
+  if (!word.includes('@')) return word;
+  throw usageError(
+    `${name} would show the proxy's user name and password to every user of this machine`,
+    `put that URL into HTTPS_PROXY (HTTP_PROXY for a gateway at http://), and leave ${name} out`,
+  );
+}
+
 /** One of a few words. */
 export function oneOf(words: readonly string[]): (word: string, name: string) => string {
   return (word, name) => {

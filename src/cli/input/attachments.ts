@@ -9,8 +9,9 @@ import { decodeText } from '../../terminal/decode-text.ts';
 import { createUpload, type Upload } from '../../upload.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/values.ts';
-import { isUrl, unreadable, urlForFile } from './input-files.ts';
+import { unreadable } from './input-files.ts';
 import { sizeOf } from './prompt.ts';
+import { type FetchUrl, type OpenedInput, openUrlInput } from './url-input.ts';
 
 /** A picture or file that goes into the request, read while it is sent. */
 export interface Attached {
@@ -26,41 +27,58 @@ export interface Attached {
 /** Above this many bytes a gateway may refuse the request. */
 const largeInput = 20_000_000;
 
+/** What inputs are read with. */
+export interface InputReading {
+  context: Context;
+  fetchUrl: FetchUrl;
+}
+
 /** The pictures of `-i`, or of the word that names them; `-` is stdin. Throws GatewayError usage for what is no picture. */
 export async function readImages(
-  paths: readonly string[],
-  context: Context,
+  words: readonly string[],
+  reading: InputReading,
   { hash = false, flag = '-i' } = {},
 ): Promise<Attached[]> {
+  const { context } = reading;
   const images: Attached[] = [];
-  for (const typed of paths) {
-    const { path, isTemporary } = await fileOf(flag, typed, context);
-    const image = await readInputImage(path, { label: `${flag} ${quote(typed)}`, hash });
+  for (const typed of words) {
+    const { path, name, declaredType, origin } = await openInput(flag, typed, reading);
+    if (path === undefined) {
+      images.push({ mimeType: 'image/*', data: createUpload(nothing, 0, origin) });
+      continue;
+    }
+    const image = await readInputImage(path, { label: `${flag} ${quote(name)}`, hash, declaredType });
     context.atEnd(image.cleanup);
-    await warnOfSize(typed, image.bytes, context);
-    const data = createUpload(path, image.bytes, { isTemporary });
-    images.push({ mimeType: image.mimeType, data, sha256: image.sha256 });
+    await warnOfSize(name, image.bytes, context);
+    images.push({
+      mimeType: image.mimeType,
+      data: createUpload(path, image.bytes, origin),
+      sha256: image.sha256,
+    });
   }
   return images;
 }
 
 /** The files of `--attach`, of any type. Throws GatewayError usage where the type cannot be told. */
-export async function readAttachments(paths: readonly string[], context: Context): Promise<Attached[]> {
+export async function readAttachments(words: readonly string[], reading: InputReading): Promise<Attached[]> {
   const files: Attached[] = [];
-  for (const typed of paths) {
-    const { path, isTemporary } = await fileOf('--attach', typed, context);
-    const { bytes, head } = await lookAt(path, typed);
-    await warnOfSize(typed, bytes, context);
-    const mimeType = sniffType(head) ?? (await typeOf(typed, head));
-    const data = createUpload(path, bytes, { isTemporary });
-    files.push({ mimeType, data, title: isTemporary ? undefined : basename(typed) });
+  for (const typed of words) {
+    const { path, name, title, declaredType, origin } = await openInput('--attach', typed, reading);
+    if (path === undefined) {
+      files.push({ mimeType: 'application/octet-stream', data: createUpload(nothing, 0, origin), title });
+      continue;
+    }
+    const { bytes, head } = await lookAt(path, name);
+    await warnOfSize(name, bytes, reading.context);
+    const mimeType = sniffType(head) ?? (await typeOf({ name, declaredType }, head));
+    files.push({ mimeType, data: createUpload(path, bytes, origin), title });
   }
   return files;
 }
 
 /** Text files as text, for the format that takes only PDF as Base64 documents. */
-export async function readDocuments(paths: readonly string[], context: Context): Promise<MessageInline[]> {
-  const files = await readAttachments(paths, context);
+export async function readDocuments(words: readonly string[], reading: InputReading): Promise<MessageInline[]> {
+  const files = await readAttachments(words, reading);
   return Promise.all(files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await textOf(file) } : file)));
 }
 
@@ -73,16 +91,21 @@ async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
   return decodeText(bytes, `--attach ${quote(title)}`);
 }
 
-/** What can be read once only, stdin or a pipe such as bash's `<(…)`, goes to a file first: its size must be known. */
-async function fileOf(flag: string, typed: string, context: Context): Promise<{ path: string; isTemporary: boolean }> {
+/** Stands for the bytes of what is fetched later. */
+const nothing = new Uint8Array();
+
+/** What can be read once only, stdin, a URL or a pipe such as bash's `<(…)`, goes to a file first: its size must be known. */
+async function openInput(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
+  const fetched = await openUrlInput(flag, typed, reading);
+  if (fetched !== undefined) return fetched;
+  const { context } = reading;
   const path = resolve(context.io.cwd, typed);
-  if (isUrl(typed)) throw urlForFile(flag, typed);
   const isStdin = typed === '-';
   const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
-  if (stream === undefined) return { path, isTemporary: false };
+  if (stream === undefined) return { path, name: typed, title: basename(typed), origin: {} };
   const spooled = await spool(stream, { label: isStdin ? undefined : `${flag} ${quote(typed)}` });
   context.atEnd(spooled.cleanup);
-  return { path: spooled.path, isTemporary: true };
+  return { path: spooled.path, name: typed, origin: { isTemporary: true } };
 }
 
 async function openPipe(path: string): Promise<AsyncIterable<Uint8Array> | undefined> {
@@ -105,14 +128,24 @@ async function lookAt(path: string, typed: string): Promise<{ bytes: number; hea
   }
 }
 
-async function typeOf(typed: string, head: Uint8Array): Promise<string> {
+/** What hosts say of anything. */
+const vague = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
+
+/** By the bytes, by what the host says, by the name. */
+async function typeOf(
+  { name, declaredType }: Pick<OpenedInput, 'name' | 'declaredType'>,
+  head: Uint8Array,
+): Promise<string> {
   if (Buffer.from(head.subarray(0, 5)).toString('latin1') === '%PDF-') return 'application/pdf';
   const { default: mimeTypes } = await import('mime-types');
-  const named = mimeTypes.lookup(typed);
+  const named = !name.endsWith('/') && mimeTypes.lookup(name);
+  if (declaredType === 'text/html' && named !== false && /pdf$|^(image|audio|video)\//.test(named))
+    throw usageError(`--attach ${quote(name)} is a web page (text/html), not ${named}`, 'look at it in a browser');
+  if (declaredType !== undefined && !vague.has(declaredType)) return declaredType;
   if (named !== false) return named;
   if (!head.includes(0)) return 'text/plain';
   throw usageError(
-    `--attach ${quote(typed)}: its type cannot be told`,
+    `--attach ${quote(name)}: its type cannot be told`,
     'give it a name with an extension, such as notes.pdf',
   );
 }

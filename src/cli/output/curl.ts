@@ -37,6 +37,7 @@ function textOf(segment: Segment | undefined): string {
 
 function printSegment(segment: Segment): string {
   if (!isUpload(segment)) return `printf %s ${textOf(segment)}`;
+  if (segment.url !== undefined) return `curl -fsSL --proto =https ${shellQuote(segment.url)} | base64 | tr -d '\\n'`;
   if (segment.isTemporary) {
     throw usageError(
       '--curl: what comes through stdin or a pipe has no file that the command could read',

@@ -1,4 +1,5 @@
 import type { GatewayError, Reason } from '../../errors.ts';
+import { vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { flagOfField } from '../flags/fields.ts';
 
@@ -7,24 +8,34 @@ type Value = GatewayError['details']['value'];
 /** What to type, for the reasons of layers that know no flags. */
 const hints: Record<Reason, (value: Value) => string> = {
   address: () => 'check --base-url and --model; --raw prints the reply as it came',
-  auth: (form) => `check the key (GATEWAY_API_KEY), or send it in the other form: ${authFlags(form)}`,
+  auth: (form) => `${form === 'bearer' ? wantsBearer : wantsOwnHeader}: --auth ${form}`,
+  'auth-unknown': (source) => `${keyHint(source)}; gateway-cli doctor --live tries every way to send it`,
   authorities: () => 'name a PEM file: --cacert <file>',
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
+  'header-names': (names) => `the gateway wants ${headersIn(names)}: --header-names ${names}`,
   images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
   insecure: () => 'use https://, or say --allow-http if the way there is safe',
+  key: keyHint,
+  'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
-  model: () => 'check --model: the gateway does not offer it',
+  model: (nearest) =>
+    nearest === undefined
+      ? 'check --model: the gateway does not offer it; gateway-cli models lists those that it does'
+      : `the nearest that the gateway offers: -m ${shellWord(String(nearest))}`,
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
   'no-recordings': () => 'record into it first: --record <dir>',
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-stream': () => 'this gateway does not stream the content format: leave --stream out',
-  'no-such-path': () => 'check --model and --base-url',
+  'no-such-path': () => 'check --model and --base-url; gateway-cli models lists the names',
+  'other-format': (format) =>
+    `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',
   'output-device': () => "write the image's bytes to it: -o - > file",
   'output-exists': () => '--force replaces it',
   'output-folder': () => 'name another folder with -o',
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
+  'proxy-password': (url) => `set HTTPS_PROXY=${url}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
@@ -36,13 +47,25 @@ const hints: Record<Reason, (value: Value) => string> = {
     'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m',
   'stdin-size': () => 'send less, or put it into files and use --attach',
   'stdin-unreadable': () => 'give the prompt as an argument, and --no-stdin',
+  'system-ca': () =>
+    'use Node 22.15 or later; or leave out --system-ca (systemCa in the profile), and name the file of the store with --cacert <file> or NODE_EXTRA_CA_CERTS',
   timeout: (minutes) => `give it more time: --timeout ${minutes}m`,
   unchecked: () => 'unset it; to trust a certificate, use --cacert <file>',
-  untrusted: () => 'if you trust the certificate, name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS',
+  untrusted: (store) =>
+    `if you trust the certificate, ${store === undefined ? '' : "take the system's certificate store with --system-ca, or "}name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS`,
 };
 
-function authFlags(form: Value): string {
-  return form === undefined ? '--auth bearer or --auth api-key' : `--auth ${form}`;
+const wantsBearer = 'the gateway wants the key as Authorization: Bearer';
+const wantsOwnHeader = 'the gateway wants the key in a header of its own';
+
+/** What a value of `--header-names` stands for. */
+function headersIn(names: Value): string {
+  const { apiKey, version } = vendorHeaderNames;
+  return names === 'vendors' ? `the headers ${apiKey} and ${version}` : `the header ${String(names).replace(',', '')}`;
+}
+
+function keyHint(source: Value = 'GATEWAY_API_KEY'): string {
+  return `check the key (${source})`;
 }
 
 function fieldAdvice(name: string): string {

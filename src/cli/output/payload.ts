@@ -1,17 +1,40 @@
 import { escapeForTerminal } from '../../terminal/escape.ts';
+import { isReadByCi } from '../../terminal/github.ts';
 import type { Io } from '../../terminal/io.ts';
+import { wantsColor } from '../../terminal/style.ts';
+import type { Context } from '../context.ts';
 
 /** Model text on its way to stdout: escaped on a terminal, its colours too; exact in a pipe. */
 export interface Payload {
+  /** Whether its Markdown is formatted. */
+  readonly isFormatted: boolean;
   write(text: string): Promise<void>;
   /** Ends with a newline where the text has none. Nothing written, nothing added. */
   end(): Promise<void>;
 }
 
-/** Starts the payload of one answer. */
-export function startPayload({ stdout }: Pick<Io, 'stdout'>): Payload {
+/** Starts the payload of one answer. Its Markdown is formatted where that is wanted and stdout is a terminal that can. */
+export async function startPayload(context: Context, { isMarkdown }: { isMarkdown: boolean }): Promise<Payload> {
+  return isMarkdown && canFormat(context) ? formattedPayload(context) : plainPayload(context.io);
+}
+
+/** GitHub's runner reads lines, also where it gives them a terminal. */
+function canFormat({ io: { stdout, env }, root }: Context): boolean {
+  return stdout.isTTY && env['TERM'] !== 'dumb' && !root.json && !isReadByCi(env, stdout);
+}
+
+async function formattedPayload({ io, root, ui }: Context): Promise<Payload> {
+  const { startMarkdown } = await import('../../terminal/markdown-stream.ts');
+  const { stdout, env } = io;
+  const stream = startMarkdown({ stdout, colored: wantsColor({ env, isTTY: true, color: root.color }) });
+  ui.beside(stream);
+  return { ...stream, isFormatted: true };
+}
+
+function plainPayload({ stdout }: Pick<Io, 'stdout'>): Payload {
   let last = '';
   return {
+    isFormatted: false,
     async write(text) {
       last = text.at(-1) ?? last;
       await stdout.write(stdout.isTTY ? escapeForTerminal(text) : text);

@@ -12,18 +12,25 @@ export interface PrintFlags {
   jsonl?: true;
 }
 
+/** How an answer is shown. */
+interface Shown extends PrintFlags {
+  /** Whether its Markdown is formatted, where stdout can. */
+  isMarkdown: boolean;
+}
+
 /** Prints deltas as they arrive: those of one chunk in one write. */
 export async function printStream(
   deltas: AsyncGenerator<StreamDelta[], Answer>,
-  flags: PrintFlags,
+  shown: Shown,
   context: Context,
 ): Promise<Answer> {
-  const payload = startPayload(context.io);
+  const payload = await startPayload(context, { isMarkdown: shown.isMarkdown && !shown.jsonl });
+  const printing: Printing = { payload, shown, context, isInThought: false };
   try {
     for (;;) {
       const next = await deltas.next();
       if (next.done) return next.value;
-      await printDeltas(next.value, { payload, flags, context });
+      await printDeltas(next.value, printing);
     }
   } finally {
     await payload.end();
@@ -31,21 +38,40 @@ export async function printStream(
   }
 }
 
-async function printDeltas(deltas: readonly StreamDelta[], { payload, flags, context }: Printing): Promise<void> {
-  if (flags.jsonl) {
+async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): Promise<void> {
+  const { shown, context } = printing;
+  if (shown.jsonl) {
     await context.io.stdout.write(deltas.map(jsonLine).join(''));
     return;
   }
   const thinking = deltas.map((delta) => (delta.type === 'thinking' ? delta.text : '')).join('');
-  if (flags.thinking && thinking !== '') await context.ui.think(thinking);
+  if (shown.thinking && thinking !== '') await think(thinking, printing);
   if (context.root.json) return;
-  await payload.write(deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join(''));
+  const text = deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
+  if (text !== '') await answer(text, printing);
 }
 
 interface Printing {
   payload: Payload;
-  flags: PrintFlags;
+  shown: Shown;
   context: Context;
+  /** The line on the terminal is one of `--thinking` that has not ended. */
+  isInThought: boolean;
+}
+
+/** What is formatted begins and ends with a line of its own, so that it can be redrawn. */
+async function think(text: string, printing: Printing): Promise<void> {
+  const { payload, context } = printing;
+  if (payload.isFormatted) await payload.end();
+  await context.ui.think(text);
+  printing.isInThought = payload.isFormatted && context.io.stderr.isTTY && !text.endsWith('\n');
+}
+
+async function answer(text: string, printing: Printing): Promise<void> {
+  const { payload, context, isInThought } = printing;
+  if (isInThought) await context.io.stderr.write('\n');
+  printing.isInThought = false;
+  await payload.write(text);
 }
 
 /** The last line of `--jsonl`: how the answer ended, and the error that this means. */

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
 export function tellRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
   if (!context.ui.isVerbose) return;
-  void context.ui.detail(`> POST ${request.url.href} (${request.body.bytes} bytes)`);
+  void context.ui.detail(`> ${request.method ?? 'POST'} ${request.url.href} (${request.body.bytes} bytes)`);
   tellHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
 }
 

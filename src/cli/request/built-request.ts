@@ -3,12 +3,14 @@ import type { Post } from '../../client/target.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Attached } from '../input/attachments.ts';
+import type { FetchUrl } from '../input/url-input.ts';
 import type { Context } from '../context.ts';
 import { compileSchema, type SchemaCheck } from '../input/schema.ts';
 
 /** What a request is built with beside its words and flags. */
 export interface Building {
   context: Context;
+  fetchUrl: FetchUrl;
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens'>;
   /** Replaced where many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;

@@ -28,8 +28,8 @@ export async function buildChatRequest(
     flags.messages === undefined
       ? earlier?.map(wireMessage)
       : await readListFlag('--messages', flags.messages, { key: 'messages', context });
-  const inputs = await readImages(flags.image ?? [], context);
-  const inline = [...inputs, ...(await readDocuments(flags.attach ?? [], context))];
+  const inputs = await readImages(flags.image ?? [], building);
+  const inline = [...inputs, ...(await readDocuments(flags.attach ?? [], building))];
   const optional = !earlier && (read.body !== undefined || flags.messages !== undefined);
   const rules = { command: 'chat', readsStdin: true, optional, noStdin: settings.noStdin.value };
   const prompt = await readPrompt(words, flags, context, rules);

@@ -10,12 +10,12 @@ export type ImageRequestFlags = ContentFlags & PromptFlags & { image?: string[];
 export async function buildImageRequest(
   words: readonly string[],
   flags: ImageRequestFlags,
-  { context, settings, command }: Building & { command: string },
+  { context, settings, fetchUrl, command }: Building & { command: string },
 ): Promise<BuiltRequest> {
   const files = await readBodyFiles(flags, context);
   const { contents, toolConfig } = await readContentFiles(flags, context);
   const read = { ...files, contents, toolConfig };
-  const inputs = await readImages(flags.image ?? [], context, { hash: flags.sidecar === true });
+  const inputs = await readImages(flags.image ?? [], { context, fetchUrl }, { hash: flags.sidecar === true });
   const optional = read.body !== undefined || read.contents !== undefined;
   const prompt = await readPrompt(words, flags, context, { command, readsStdin: false, optional, noStdin: true });
   return { ...contentRequest('image', flags, { ...read, prompt, inline: inputs }, settings), inputs };

@@ -21,7 +21,7 @@ export async function buildTextRequest(
   const { contents, toolConfig } = await readContentFiles(flags, context);
   const read = { ...files, contents, toolConfig };
   const check = await schemaCheck(read.schema, building);
-  const inline = await readAttachments(flags.attach ?? [], context);
+  const inline = await readAttachments(flags.attach ?? [], building);
   const optional = read.body !== undefined || read.contents !== undefined;
   const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value };
   const prompt = await readPrompt(words, flags, context, rules);

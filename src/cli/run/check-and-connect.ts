@@ -1,3 +1,4 @@
+import type { Deadline } from '../../client/deadline.ts';
 import type { Post } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -14,6 +15,8 @@ interface ConnectOptions {
   settings: Settings;
   /** A session keeps the answer, whoever reads stdout. */
   isKept?: boolean;
+  /** The command's time, which may have begun. */
+  deadline: () => Deadline;
 }
 
 /** What a command needs to send its request and to publish the pictures of the reply. */
@@ -29,14 +32,14 @@ interface Connected {
 export async function checkAndConnect(
   post: Post,
   plan: ImagePlan,
-  { flags, context, settings, isKept = false }: ConnectOptions,
+  { flags, context, settings, deadline, isKept = false }: ConnectOptions,
 ): Promise<Connected | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
   const images = await planImages(plan, context);
-  const connection = await openConnection(settings, flags, context);
+  const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };
   await sendRaw(connection, post, context);

@@ -2,16 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, openConnections } from '../../client/connection.ts';
-import type { Deadline } from '../../client/deadline.ts';
+import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
-import type { Post, Target } from '../../client/target.ts';
-import { usageError } from '../../errors.ts';
+import type { PostOrGet, Target } from '../../client/target.ts';
+import { defaultTimeoutMs } from '../../clock.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
+import { closest } from '../../settings/closest.ts';
+import { keptModels } from '../../settings/kept-models.ts';
 import { readKey } from '../../settings/key.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
-import type { TransportOptions } from '../../transport/types.ts';
+import type { Transport, TransportOptions } from '../../transport/types.ts';
 import { openRecording, openReplaying } from './recordings.ts';
 import type { Context } from '../context.ts';
 import { readTextFlag, readUserFile } from '../input/input-files.ts';
@@ -20,23 +23,29 @@ import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
-  /** Sends one post, with retries; the deadline runs from the first on. */
-  send(post: Post, own?: Partial<PostOptions>): Promise<Answered>;
+  /** Sends one post or GET, with retries; the deadline runs from the first on. */
+  send(post: PostOrGet, own?: Partial<PostOptions>): Promise<Answered>;
   close(): Promise<void>;
 }
 
 /** Forms of authentication where one connection serves several uses. */
 export type AuthForms = Partial<Target['auth']>;
 
+interface OpenOptions {
+  forms?: AuthForms | undefined;
+  /** The command's time, where it may have begun. */
+  deadline?: (() => Deadline) | undefined;
+}
+
 /** Who is asked, before the key is read: enough to show a request. Tells what is odd about the base URL. */
-export async function readTarget(settings: Settings, context: Context, forms?: AuthForms): Promise<Target> {
+export async function readTarget(settings: SettingsSurvey, context: Context, forms?: AuthForms): Promise<Target> {
   const { target, warnings } = targetOf(gatewayOf(settings, context, forms));
   for (const warning of warnings) await context.ui.warn(warning);
   return target;
 }
 
 /** What the settings say of the gateway, in the words of the library. */
-function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): ClientOptions {
+function gatewayOf(settings: SettingsSurvey, context: Context, forms?: AuthForms): ClientOptions {
   const { service, auth, headerNames, headers, allowHttp, timeoutMs } = settings;
   const form = auth.value;
   const plainHeaders = revealHeaders(headers.map(({ value }) => value));
@@ -57,18 +66,18 @@ function gatewayOf(settings: Settings, context: Context, forms?: AuthForms): Cli
  * the base URL was told before: by `readTarget`, or by doctor's own check.
  */
 export async function openConnection(
-  settings: Settings,
+  settings: SettingsSurvey,
   flags: ConnectionFlags,
   context: Context,
-  forms?: AuthForms,
+  { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
-  const { connections } = await openConnectionsTo([{ settings, forms }], flags, context);
+  const { connections } = await openConnectionsTo([{ settings, forms }], flags, context, deadline);
   return connections[0] as Connection;
 }
 
 /** One of the gateways that a command asks. */
 interface AskedGateway {
-  settings: Settings;
+  settings: SettingsSurvey;
   forms?: AuthForms | undefined;
 }
 
@@ -77,6 +86,7 @@ export async function openConnectionsTo(
   gateways: readonly AskedGateway[],
   flags: ConnectionFlags,
   context: Context,
+  deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Connection[]; close(): Promise<void> }> {
   const { exchanges, keyed } = await openExchanges(gateways, flags, context);
   const connections = gateways.map(({ settings, forms }, at) => {
@@ -88,7 +98,7 @@ export async function openConnectionsTo(
       onRetry: (notice) => tellRetry(notice, context),
       ...keyed[at],
     };
-    return createConnection(options, { exchanges, hidden: hiddenHeaderNames(settings), context });
+    return createConnection(options, { exchanges, settings, context, deadline });
   });
   return { connections, close: () => exchanges.close() };
 }
@@ -105,7 +115,11 @@ async function openExchanges(
   context: Context,
 ): Promise<OpenExchanges> {
   if (flags.replay !== undefined) return { exchanges: await openReplaying(flags.replay, flags, context), keyed: [] };
-  const transport = await openConnections(await transportOptions(flags, context));
+  const transport = await openTransports(
+    gateways.map(({ settings }) => settings),
+    flags,
+    context,
+  );
   const [first] = gateways;
   if (first?.settings.offline.value) {
     const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(first.settings) });
@@ -125,15 +139,51 @@ async function openExchanges(
   return { exchanges: await openRecording(transport, flags, { context, credentials }), keyed };
 }
 
+/** The way to each gateway, by its own proxy and its own certificates. */
+export async function openTransports(
+  gateways: readonly (Parameters<typeof transportOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
+  flags: Parameters<typeof transportOptions>[1],
+  context: Context,
+): Promise<Transport> {
+  const opened = new Map<string, Transport>();
+  for (const settings of gateways) {
+    const transport = await openConnections(await transportOptions(settings, flags, context));
+    if (gateways.length === 1) return transport;
+    opened.set(new URL(settings.baseUrl?.value ?? '').origin, transport);
+  }
+  return {
+    exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
+    close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),
+  };
+}
+
+/** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */
+async function withNearestModel(
+  error: unknown,
+  post: PostOrGet,
+  { settings, context }: { settings: SettingsSurvey; context: Context },
+): Promise<unknown> {
+  if (!(error instanceof GatewayError) || error.details.reason === 'other-format') return error;
+  if (error.details.status !== 404 && error.details.reason !== 'model') return error;
+  const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
+  if (typeof model !== 'string' || model === '') return error;
+  const kept = await keptModels(settings, context.io.now());
+  const nearest = kept.includes(model) ? undefined : closest(model, kept);
+  if (nearest === undefined) return error;
+  return error.but({ hint: `the gateway offers ${nearest}`, reason: 'model', value: nearest });
+}
+
 interface Parts {
   exchanges: Exchanges;
-  /** Names of headers whose values are not shown. */
-  hidden: ReturnType<typeof hiddenHeaderNames>;
+  settings: SettingsSurvey;
   context: Context;
+  deadline: () => Deadline;
 }
 
 /** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(options: ClientOptions, { exchanges, hidden, context }: Parts): Connection {
+function createConnection(options: ClientOptions, { exchanges, settings, context, deadline }: Parts): Connection {
+  const hidden = hiddenHeaderNames(settings);
+  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -142,15 +192,20 @@ function createConnection(options: ClientOptions, { exchanges, hidden, context }
     },
     onReply: (reply) => tellReply(reply, context),
   });
-  let deadline: Deadline | undefined;
   return {
     send: (post, own = {}) =>
-      sender.send(post, {
-        ...own,
-        deadline: own.deadline ?? (deadline ??= sender.startDeadline({ signal: context.signal })),
+      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch(async (error: unknown) => {
+        throw await withNearestModel(withKeySource(error, keyFrom), post, { settings, context });
       }),
     close: () => sender.close(),
   };
+}
+
+/** The hint of a key that is refused says which one it is. */
+function withKeySource(error: unknown, from: string | undefined): unknown {
+  if (!(error instanceof GatewayError)) return error;
+  const { reason } = error.details;
+  return reason === 'key' || reason === 'auth-unknown' ? error.but({ value: from }) : error;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */
@@ -178,7 +233,7 @@ export interface Credential {
 }
 
 /** The key and the credentials among the headers. Other values of a header file are not shown, but not searched for. */
-export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secret): Credential[] {
+export function credentialsOf({ headers }: Pick<SettingsSurvey, 'headers'>, key?: Secret): Credential[] {
   const fromHeaders = headers.flatMap(({ value: header }) => {
     const secret = credentialOf(header);
     return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
@@ -186,8 +241,12 @@ export function credentialsOf({ headers }: Pick<Settings, 'headers'>, key?: Secr
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
 }
 
-/** The connection's own flags; the files that they name are read. */
-export async function transportOptions(flags: ConnectionFlags, { io }: Context): Promise<TransportOptions> {
+/** How to connect; the files that flags name are read. */
+export async function transportOptions(
+  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
+  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { io }: Context,
+): Promise<TransportOptions> {
   if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   }
@@ -195,6 +254,8 @@ export async function transportOptions(flags: ConnectionFlags, { io }: Context):
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
     env: io.env,
+    proxy,
+    systemCa: systemCa.value && !offline.value,
     ca: await read('--cacert', flags.cacert),
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),

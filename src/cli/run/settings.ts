@@ -14,6 +14,14 @@ import { readUserFile } from '../input/input-files.ts';
 /** The flags of `connectionFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags>;
 
+type SettingFlags = ConnectionFlags & {
+  maxTokens?: number;
+  stdin?: boolean;
+  preview?: boolean | undefined;
+  markdown?: boolean;
+  jobProfile?: string;
+};
+
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
 export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
   if (apiKey !== undefined) throw keyInArgv();
@@ -27,32 +35,36 @@ export function keyInArgv(): GatewayError {
   );
 }
 
-/** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
-export async function readSettings(
-  flags: ConnectionFlags & { maxTokens?: number; stdin?: boolean; preview?: boolean | undefined; jobProfile?: string },
-  context: Context,
-  use: Use,
-): Promise<Settings> {
+/** What settings are decided from, but for the use. Throws GatewayError usage. */
+export async function readSettingsInput(
+  flags: SettingFlags,
+  { io, root }: Context,
+): Promise<Omit<SettingsInput, 'use'>> {
   refuseKeyInArgv(flags);
   checkRecordingFlags(flags);
-  const { io, root, ui } = context;
   const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
-  const input: SettingsInput = {
-    use,
+  return {
     env: io.env,
     config,
     flags: {
       ...flags,
       noStdin: flags.stdin === false,
+      noMarkdown: flags.markdown === false,
       replay: flags.replay !== undefined,
       profile: root.profile,
       headers: await readHeaderFlags(flags.header ?? [], readText),
     },
   };
+}
+
+/** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
+export async function readSettings(flags: SettingFlags, context: Context, use: Use): Promise<Settings> {
+  const input = { ...(await readSettingsInput(flags, context)), use };
   if (flags.replay !== undefined && !surveySettings(input).model)
     throw await noModelToReplay(flags.replay, context, use);
   const settings = resolveSettings(input);
+  const { ui } = context;
   const { key } = settings;
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && flags.replay === undefined) context.stdin.reserve('--api-key-file');

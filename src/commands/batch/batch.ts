@@ -69,13 +69,10 @@ export async function runBatch(
   const state = await readJournal(outdir.path);
   const { lostEnds, unread } = await readResults(outdir.path, state);
   await tellUnread({ unread, torn: state.torn }, context);
-  const resume = {
-    retryFailed: flags.retryFailed === true,
-    retryUnknown: flags.retryUnknown === true,
-    acceptChanges: flags.acceptChanges === true,
-  };
   const checking = context.ui.progress('checking the jobs');
-  const plan = await planBatch({ source, builder, state, shard, resume, context }).finally(() => checking.stop());
+  const plan = await planBatch({ source, builder, state, shard, resume: flags, context }).finally(() =>
+    checking.stop(),
+  );
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs leaves no empty folder behind.

@@ -1,14 +1,14 @@
 import type { FileHandle } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import type { Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
 import type { Card, CardPicture } from '../../batch/gallery-html.ts';
-import { type JournalState, openIfThere, parseRecord } from '../../batch/journal.ts';
-import { readLines } from '../../batch/read-lines.ts';
-import { parseResult, type ResultLine } from '../../batch/reconcile.ts';
+import { type JournalState, readJobRecords } from '../../batch/journal.ts';
+import { nameInside } from '../../batch/own-folder.ts';
+import { openIfThere } from '../../batch/read-lines.ts';
+import { parseResult, readResultLines, type ResultLine } from '../../batch/reconcile.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-import { linesOf } from './read.ts';
 
 /** A job that has a card: where its last result stands, or that there is none. */
 interface Entry {
@@ -34,9 +34,7 @@ export async function findCards(folder: string, state: JournalState): Promise<Ca
   const entries = new Map<number, Entry>();
   const { unread, pictures } = await findResults(folder, state, entries);
   let sent = 0;
-  for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord)) {
-    if (record.type === 'run') continue;
-    const { id, line } = record;
+  for await (const { id, line } of readJobRecords(folder)) {
     const slot = state.table.find(keyOf(id));
     if (!entries.has(slot) && slot >= 0 && state.table.stateOf(slot) === 'sent')
       entries.set(slot, { id, order: 0, result: undefined, isUnknown: true });
@@ -54,23 +52,16 @@ async function findResults(
   entries: Map<number, Entry>,
 ): Promise<{ unread: number; pictures: number }> {
   const found = { unread: 0, pictures: 0 };
-  const from = await openIfThere(join(folder, batchFiles.results));
-  if (from === undefined) return found;
-  try {
-    for await (const { text, whole, offset, bytes } of readLines(from)) {
-      const result = whole ? parseResult(text) : undefined;
-      // While a batch runs, the last line may not be whole yet.
-      if (!result && whole && bytes > 1) found.unread++;
-      const slot = result ? table.find(keyOf(result.id)) : -1;
-      if (!result || slot < 0 || table.requestOf(slot) !== result.request) continue;
-      const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
-      entries.set(slot, { id: result.id, order: 0, result: { offset, bytes }, isUnknown });
-      found.pictures += picturesOf(result).length;
-    }
-    return found;
-  } finally {
-    await from.close();
+  for await (const { result, whole, offset, bytes } of readResultLines(folder)) {
+    // While a batch runs, the last line may not be whole yet.
+    if (!result && whole) found.unread++;
+    const slot = result ? table.find(keyOf(result.id)) : -1;
+    if (!result || slot < 0 || table.requestOf(slot) !== result.request) continue;
+    const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
+    entries.set(slot, { id: result.id, order: 0, result: { offset, bytes }, isUnknown });
+    found.pictures += picturesOf(result).length;
   }
+  return found;
 }
 
 async function* readCards(folder: string, entries: readonly Entry[]): AsyncGenerator<Card, void> {
@@ -122,10 +113,10 @@ function pictureOf(image: JsonValue): CardPicture | undefined {
   if (!isObject(image)) return undefined;
   const { path, mimeType, width, height, bytes } = image;
   // The file lies where the batch puts its pictures, whatever the line says.
-  const name = typeof path === 'string' ? basename(path) : '';
-  if (name === '' || path !== `${batchFiles.images}/${name}`) return undefined;
+  const name = nameInside('images', path);
+  if (name === undefined) return undefined;
   return {
-    path,
+    path: `${batchFiles.images}/${name}`,
     mimeType: textOf(mimeType) ?? 'application/octet-stream',
     width: typeof width === 'number' ? width : undefined,
     height: typeof height === 'number' ? height : undefined,

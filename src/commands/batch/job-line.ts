@@ -70,8 +70,7 @@ export function readJobLine(text: string, line: number, rules: JobRules): Job | 
 /** The job of one line of `--prompts`; a byte order mark of the file is no part of its first prompt. */
 export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
   if (text.trim() === '') return undefined;
-  // A copy: the text is a part of its block, and would keep the whole of it in memory.
-  const prompt = Buffer.from(line === 1 ? text.replace(/^\uFEFF/, '') : text).toString();
+  const prompt = line === 1 ? text.replace(/^\uFEFF/, '') : text;
   return at(rules.file, line, () => readJob({ prompt }, line, rules));
 }
 

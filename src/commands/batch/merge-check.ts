@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { keyToHex } from '../../batch/digest.ts';
+import { addKey, keyToHex } from '../../batch/digest.ts';
 import type { JournalState } from '../../batch/journal.ts';
 import { JobTable } from '../../batch/job-table.ts';
 import { countJobs, countOf } from '../../batch/summary.ts';
@@ -80,13 +80,9 @@ function addJobs({ name, state }: ShardFolder, all: JobTable): void {
 
 /** The ids of all shards must be those of the job file: no more, no less. */
 function requireWhole(table: JobTable, { total, list }: RunRecord): void {
-  let [high, low] = [0, 0];
-  for (const slot of table.slots()) {
-    const key = table.keyAt(slot);
-    high = (high ^ key.high) >>> 0;
-    low = (low + key.low) >>> 0;
-  }
-  if (table.size === total && keyToHex({ high, low }) === list) return;
+  let sum = { high: 0, low: 0 };
+  for (const slot of table.slots()) sum = addKey(sum, table.keyAt(slot));
+  if (table.size === total && keyToHex(sum) === list) return;
   throw usageError(
     `the shards hold ${countOf(table.size, 'job')}, and the job file ${total}`,
     'run each shard again with the same job file',

@@ -4,17 +4,17 @@ import { basename, extname, join } from 'node:path';
 import { type Arranged, arrangeResults } from '../../batch/arrange-results.ts';
 import { quarantineFile, quarantine, type Range } from '../../files/quarantine.ts';
 import { keyOf } from '../../batch/digest.ts';
-import { openIfThere, parseRecord } from '../../batch/journal.ts';
+import { readJobRecords } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from './merge-check.ts';
-import { readLines } from '../../batch/read-lines.ts';
-import { parseResult } from '../../batch/reconcile.ts';
+import { nameInside } from '../../batch/own-folder.ts';
+import { openIfThere } from '../../batch/read-lines.ts';
+import { readResultLines } from '../../batch/reconcile.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
-import { batchFiles, type JobRecord, type JournalRecord } from '../../batch/types.ts';
+import { batchFiles, type JobRecord } from '../../batch/types.ts';
 import { codeOf } from '../../errors.ts';
 import { freeNumber } from '../../files/free-number.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { linesOf } from './read.ts';
 import type { Context } from '../../cli/context.ts';
 
 /** A shard's folder, read. */
@@ -68,10 +68,9 @@ async function copyResults(
   const path = join(folder, batchFiles.results);
   const unread: Range[] = [];
   await withFile(path, async (from) => {
-    for await (const { text, whole, offset, bytes } of readLines(from)) {
-      const result = whole ? parseResult(text) : undefined;
+    for await (const { result, ...range } of readResultLines(folder)) {
       if (result) await take(result.document);
-      else if (bytes > 1) unread.push({ offset, bytes });
+      else unread.push(range);
     }
     await quarantine(to, from, unread);
   });
@@ -89,9 +88,8 @@ async function withFile(path: string, act: (from: FileHandle) => Promise<void>):
 }
 
 /** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
-async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JournalRecord, void> {
-  for await (const record of linesOf(join(folder, batchFiles.journal), parseRecord)) {
-    if (record.type === 'run') continue;
+async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JobRecord, void> {
+  for await (const record of readJobRecords(folder)) {
     if (record.type !== 'ready') yield record;
     else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
   }
@@ -100,8 +98,8 @@ async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncG
 
 /** The file of a result that is too long for a line; its name is random, so it keeps it. */
 async function copyLarge(path: JsonValue | undefined, { folder, building }: { folder: string; building: string }) {
-  const name = typeof path === 'string' ? basename(path) : '';
-  if (name === '' || path !== `${batchFiles.large}/${name}`) return;
+  const name = nameInside('large', path);
+  if (name === undefined) return;
   await makeFolder(join(building, batchFiles.large));
   await copyNew(join(folder, batchFiles.large, name), join(building, batchFiles.large, name));
 }
@@ -121,10 +119,9 @@ async function copyImage(
   image: JsonValue,
   { folder, building }: { folder: string; building: string },
 ): Promise<JsonValue> {
-  const path = isObject(image) && typeof image['path'] === 'string' ? image['path'] : '';
-  const name = basename(path);
+  const name = isObject(image) ? nameInside('images', image['path']) : undefined;
   // Anything else is no picture of the batch's own folder: the line stays as it is.
-  if (name === '' || path !== `${batchFiles.images}/${name}`) return image;
+  if (name === undefined) return image;
   const from = join(folder, batchFiles.images, name);
   const stem = basename(name, extname(name));
   const pathOf = (n: number): string => `${batchFiles.images}/${n === 1 ? name : `${stem}-${n}${extname(name)}`}`;

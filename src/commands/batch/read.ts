@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { findLostEnds } from '../../batch/reconcile.ts';
-import { type JournalState, readJournal, openIfThere } from '../../batch/journal.ts';
+import { type JournalState, readJournal } from '../../batch/journal.ts';
 import type { JobRecord } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import type { Context } from '../../cli/context.ts';
-import { readLines } from '../../batch/read-lines.ts';
 
 /** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
 export async function readBatchFolder(
@@ -35,20 +34,3 @@ async function whyNone(outdir: string, folder: string): Promise<string> {
 }
 
 const hint = 'name the folder that -o of gateway-cli batch named';
-
-/** What the whole lines of a file hold; without the file nothing. A torn last line is ignored. */
-export async function* linesOf<Parsed>(
-  path: string,
-  parse: (text: string) => Parsed | undefined,
-): AsyncGenerator<Parsed, void> {
-  const handle = await openIfThere(path);
-  if (handle === undefined) return;
-  try {
-    for await (const { text, whole } of readLines(handle)) {
-      const parsed = whole ? parse(text) : undefined;
-      if (parsed !== undefined) yield parsed;
-    }
-  } finally {
-    await handle.close();
-  }
-}

@@ -1,6 +1,7 @@
 import { type Digest, digestRequest } from '../../batch/digest.ts';
 import { atLine } from './job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
+import type { Deadline } from '../../client/deadline.ts';
 import { codeOf, messageOf, usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -11,6 +12,8 @@ import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { buildImageRequest } from '../../cli/request/image-request.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
+import type { FetchUrl } from '../../cli/input/url-input.ts';
+import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { buildTextRequest } from '../../cli/request/text-request.ts';
 
@@ -19,6 +22,8 @@ export interface CheckedJob extends Digest {
   built: BuiltRequest;
   settings: Settings;
   own: JobContext;
+  /** The same request with what its URLs name, where it has any: it is fetched when the job's turn comes, not when it is checked. */
+  fetchInputs: ((deadline: Deadline) => Promise<BuiltRequest>) | undefined;
 }
 
 /** Builds requests of jobs; settings and schemas are read once each. */
@@ -52,6 +57,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
   const silent = createContext('batch').input.ui;
+  const openFetchUrl = openFetchUrls(flags, context);
 
   function settingsOf(job: Job): Promise<Settings> {
     const read = readOnce(job);
@@ -84,13 +90,15 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const origin = originOf(found);
       const own = createContext(job.command);
       try {
-        const built = await build(job, { context: own.input, settings: found, compile });
-        return {
-          built,
-          settings: found,
-          ...(await digestRequest({ ...built.post, origin: origin === batchOrigin ? undefined : origin })),
-          own,
+        const parts = { context: own.input, settings: found, compile };
+        const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
+        const digest = await digestRequest({ ...built.post, origin: origin === batchOrigin ? undefined : origin });
+        const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
+          // What the inputs warn of is told once.
+          own.input.report.warnings.length = 0;
+          return build(job, { ...parts, fetchUrl: openFetchUrl(found, () => deadline) });
         };
+        return { built, settings: found, ...digest, own, fetchInputs: digest.hasUrls ? fetchInputs : undefined };
       } catch (error) {
         await own.end();
         throw atLine(file, job.line, readable(error));
@@ -125,6 +133,7 @@ interface Parts {
   context: Context;
   settings: Settings;
   compile: (schema: JsonValue) => Promise<SchemaCheck>;
+  fetchUrl: FetchUrl;
 }
 
 async function build(job: Job, parts: Parts): Promise<BuiltRequest> {

@@ -3,9 +3,9 @@ import type { JobState, RunRecord } from '../../batch/types.ts';
 
 /** What the user wants of jobs that an earlier run has seen. */
 export interface ResumeFlags {
-  retryFailed: boolean;
-  retryUnknown: boolean;
-  acceptChanges: boolean;
+  retryFailed?: boolean;
+  retryUnknown?: boolean;
+  acceptChanges?: boolean;
 }
 
 /** What is known of a job when a run begins. */
@@ -52,19 +52,15 @@ export function otherJobs(file: string): GatewayError {
 /** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */
 export function requireMatch(before: RunRecord | undefined, now: Pick<RunRecord, 'origin' | 'shard'>): void {
   if (before === undefined) return;
-  const hint = 'name another folder with -o';
-  if (before.origin !== now.origin) {
-    throw new GatewayError('batch-locked', `the folder belongs to ${before.origin}, not to ${now.origin}`, {
-      hint,
-      sent: 'no',
-    });
-  }
-  if (nameOf(before) !== nameOf(now)) {
-    throw new GatewayError('batch-locked', `the folder belongs to ${nameOf(before)}, not to ${nameOf(now)}`, {
-      hint,
-      sent: 'no',
-    });
-  }
+  for (const [was, is] of [
+    [before.origin, now.origin],
+    [nameOf(before), nameOf(now)],
+  ])
+    if (was !== is)
+      throw new GatewayError('batch-locked', `the folder belongs to ${was}, not to ${is}`, {
+        hint: 'name another folder with -o',
+        sent: 'no',
+      });
 }
 
 function nameOf({ shard }: Pick<RunRecord, 'shard'>): string {

@@ -1,46 +1,42 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { keyOf, keyToHex } from '../../batch/digest.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
-import type { Lock } from '../../batch/lock.ts';
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
-import type { PostOptions } from '../../client/sender.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import { gatewayKey } from './plan.ts';
 import type { CheckedJob } from './request.ts';
+import type { Batch } from './types.ts';
+import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument } from '../../cli/output/document.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
-import { type ImageOutput, planImages } from '../../cli/output/pictures.ts';
+import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepReply } from '../../cli/run/keep-reply.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 
+/** Waiting of one job in all. */
+const longestWaitMs = 300_000;
+
 /** What all jobs of a run are performed with. */
 export interface Performing {
-  context: Context;
+  batch: Pick<Batch, 'context' | 'flags' | 'outdir' | 'lock'>;
   /** By `gatewayKey`. */
   connections: ReadonlyMap<string, Connection>;
-  /** Absolute path of the folder for pictures. */
-  images: string;
-  /** Takes pictures that find no room there. */
-  fallback: string;
-  policy: PostOptions['policy'];
   startDeadline: (ms: number) => Deadline;
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
-  lock: Lock;
-  maxImages: number;
-  strict: boolean;
-  requireComplete: boolean;
   flight: ActiveCalls;
   /** Waits where a turn of the event loop becomes long. */
   turn: () => Promise<void> | undefined;
@@ -52,18 +48,25 @@ export interface Performing {
  */
 export async function sendJob(
   job: Job,
-  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own'>,
+  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own' | 'fetchInputs'>,
   performing: Performing,
 ): Promise<Performed> {
-  const { context: batch, flight } = performing;
-  const context = prepared.own.output();
+  const {
+    batch: { context: batch },
+    flight,
+  } = performing;
+  const context = prepared.own.output;
   const { report } = context;
   const started = batch.io.elapsed();
   const deadline = performing.startDeadline(prepared.settings.timeoutMs.value);
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
   flight.begin(call);
   try {
-    const failure = await attempt(() => answerJob({ job, prepared, performing, context, call }));
+    const failure = await attempt(async () => {
+      const built = (await prepared.fetchInputs?.(deadline)) ?? prepared.built;
+      const connection = performing.connections.get(gatewayKey(prepared.settings)) as Connection;
+      await answerJob({ job, built, performing, connection, context, call });
+    });
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
     const error = await keptRest(failure as GatewayError | undefined, { context, batch });
@@ -134,27 +137,27 @@ function errorOf(error: GatewayError, { ui }: Context): JobError {
 
 interface Asking {
   job: Job;
-  prepared: Pick<CheckedJob, 'built' | 'settings'>;
+  built: BuiltRequest;
   performing: Performing;
+  connection: Connection;
   context: Context;
   call: Call;
 }
 
 async function answerJob(asking: Asking): Promise<void> {
-  const { job, prepared, performing, context, call } = asking;
-  const { built, settings } = prepared;
-  const { policy, gate, pace, lock } = performing;
-  const connection = performing.connections.get(gatewayKey(settings)) as Connection;
+  const { job, built, performing, connection, context, call } = asking;
+  const { batch, gate, pace } = performing;
+  const { retryMaxTime, maxImages = mostImages, requireComplete = false } = batch.flags;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(asking) : undefined;
-  const store = createFileStore({ folder: performing.images, fallback: performing.fallback });
+  const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
   context.atEnd(() => store.discard());
   let doubtful = false;
   const { reply } = await connection.send(built.post, {
     deadline: call.deadline,
-    policy,
-    gate: paceRetries(gate, pace, lock),
+    policy: { maxWaitMs: retryMaxTime ?? longestWaitMs },
+    gate: paceRetries(gate, pace, batch.lock),
     onSent() {
       call.out = true;
       call.flying = true;
@@ -171,7 +174,7 @@ async function answerJob(asking: Asking): Promise<void> {
   await performing.turn();
   const candidates = (job.values['candidates'] as number | undefined) ?? 1;
   const end = () => timeOf(call.deadline);
-  const reading = { store, model: built.model, endOf: end, candidates, mostImages: performing.maxImages };
+  const reading = { store, model: built.model, endOf: end, candidates, mostImages: maxImages };
   const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
   const { images } = answer.result;
@@ -180,7 +183,7 @@ async function answerJob(asking: Asking): Promise<void> {
   await output?.save(images, answer.result, end);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
-  await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete: performing.requireComplete }, context);
+  await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
   if (built.check) checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
@@ -195,14 +198,8 @@ async function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): 
 }
 
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */
-async function planOutput({
-  job,
-  prepared: {
-    built: { prompt, model },
-  },
-  performing: { strict, maxImages },
-  context,
-}: Asking): Promise<ImageOutput> {
+async function planOutput({ job, built: { prompt, model }, performing, context }: Asking): Promise<ImageOutput> {
+  const { strict = false, maxImages = mostImages } = performing.batch.flags;
   const { aspect, size } = job.values as { aspect?: string; size?: string };
   const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
   try {

@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGate, type Sleep, createPacer } from '../../batch/throttle.ts';
 import { withLock, openRecorder } from '../../batch/recorder.ts';
@@ -7,9 +5,8 @@ import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
 import { createYield, sendJob, type Performing, trackActiveCalls } from './send-job.ts';
 import { countOf } from '../../batch/summary.ts';
-import { batchFiles, type RunRecord } from '../../batch/types.ts';
+import type { RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
-import { mostImages } from '../../cli/output/pictures.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
@@ -24,8 +21,6 @@ import { longestTimerMs } from '../../clock.ts';
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;
 const defaultConcurrency = 4;
-/** Waiting of one job in all. */
-const longestWaitMs = 300_000;
 
 /** Sends the jobs that are due. Resolves with the reason why it ended early, if any. */
 export async function sendJobs(
@@ -53,7 +48,7 @@ export async function sendJobs(
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
   const progress = trackProgress(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
-  const performing = performingOf(batch, { connections, gate, pace });
+  const performing = { batch, connections, gate, pace, ...performingOf(context) };
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
@@ -95,32 +90,17 @@ async function limitToFiles(wanted: number, { ui }: Context): Promise<number> {
 }
 
 /** Whoever pressed Ctrl-C sees why the program is still there, and how to end it at once. */
-async function tellDraining({ flight, context }: Performing, graceMs: number): Promise<void> {
+async function tellDraining({ flight, batch: { context } }: Performing, graceMs: number): Promise<void> {
   if (flight.flying === 0) return;
   const what = countOf(flight.flying, 'request');
   await context.ui.note(`waiting for ${what}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
 }
 
-/** What all jobs are performed with. */
-function performingOf(
-  { flags, context, outdir, lock }: Batch,
-  { connections, gate, pace }: Pick<Performing, 'connections' | 'gate' | 'pace'>,
-): Performing {
+function performingOf({ signal, io }: Context): Pick<Performing, 'startDeadline' | 'flight' | 'turn'> {
   return {
-    context,
-    connections,
-    images: join(outdir, batchFiles.images),
-    fallback: tmpdir(),
-    policy: { maxWaitMs: flags.retryMaxTime ?? longestWaitMs },
     startDeadline: createDeadlines(),
-    gate,
-    pace,
-    lock,
-    maxImages: flags.maxImages ?? mostImages,
-    strict: flags.strict === true,
-    requireComplete: flags.requireComplete === true,
-    flight: trackActiveCalls(context.signal),
-    turn: createYield(() => context.io.elapsed()),
+    flight: trackActiveCalls(signal),
+    turn: createYield(() => io.elapsed()),
   };
 }
 

@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine, jobKeys } from './job-line.ts';
-import { type Line, readLineBlocks } from '../../batch/read-lines.ts';
+import { readLines } from '../../batch/read-lines.ts';
 import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { spool } from '../../images/input.ts';
@@ -20,11 +20,9 @@ export interface JobSource {
   /** The folder against which the jobs' files are read. */
   folder: string;
   /**
-   * The jobs in their order, as many at a time as one read of the file brings. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
+   * The jobs in their order. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
    * passed over; without `onFault` it is thrown.
    */
-  blocks(onFault?: (error: unknown) => void): AsyncGenerator<Iterable<Job>, void>;
-  /** The same, one by one. */
   jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
@@ -42,28 +40,22 @@ export async function openJobs(
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
-  function* jobsOf(lines: readonly Line[], onFault: (error: unknown) => void): Generator<Job, void> {
-    for (const { text, number, isUtf8 } of lines) {
-      let job: Job | undefined;
-      try {
-        if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
-        job = read(text, number, rules);
-      } catch (error) {
-        onFault(error);
-      }
-      if (job) yield job;
-    }
-  }
-  async function* blocks(onFault: (error: unknown) => void = rethrow): AsyncGenerator<Iterable<Job>, void> {
-    for await (const lines of readLineBlocks(handle)) yield jobsOf(lines, onFault);
-  }
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'one JSON object a line' : 'one prompt a line',
     folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
-    blocks,
-    async *jobs(onFault) {
-      for await (const jobs of blocks(onFault)) for (const job of jobs) yield job;
+    async *jobs(onFault = rethrow) {
+      for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
+        if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
+        let job: Job | undefined;
+        try {
+          if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+          job = read(text, number, rules);
+        } catch (error) {
+          onFault(error);
+        }
+        if (job) yield job;
+      }
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
+import { deadlineOnce } from '../../client/deadline.ts';
 import type { Body } from '../../upload.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { AllChatFlags } from './flags.ts';
@@ -16,6 +17,7 @@ import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { endLine } from '../../cli/output/print-stream.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
+import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
@@ -49,18 +51,21 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
     return runInteractive(flags, { context, settings, resumed });
   }
   const earlier = resumed?.earlier;
-  const { post, model, prompt, check } = await buildChatRequest(words, flags, { context, settings, earlier });
+  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
+  const building = { context, settings, fetchUrl, earlier };
+  const { post, model, prompt, check } = await buildChatRequest(words, flags, building);
   const tools = await openTools(flags, post.body, { context });
   const { output, force, dryRun, maxImages } = flags;
   const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
   const isKept = resumed?.file !== undefined;
-  const begun = await checkAndConnect(post, plan, { flags, context, settings, isKept });
+  const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline, isKept });
   if (!begun) return;
 
   const { images, connection } = begun;
-  const timeoutMs = settings.timeoutMs.value;
-  const { signal } = context;
-  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, timeoutMs, signal });
+  const isMarkdown = settings.markdown.value && check === undefined;
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, deadline: deadline() };
+  const turned = await askTurn(post.body, asking);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
   await checkAnswer(turned.answer, wanted, context);

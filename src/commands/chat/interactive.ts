@@ -10,6 +10,7 @@ import type { Resumed } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
+import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
 interface Opening {
@@ -31,6 +32,7 @@ export async function runInteractive(flags: AllChatFlags, { context, settings, r
     settings,
     flags,
     connection,
+    openFetchUrl: openFetchUrls(flags, context),
     editor,
     model: settings.model.value,
     system: undefined,

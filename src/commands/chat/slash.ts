@@ -8,6 +8,8 @@ import { writeReason } from '../../files/file-reason.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { twoColumns, wrapText } from '../../cli/help/help-layout.ts';
 import { readImages } from '../../cli/input/attachments.ts';
+import { isUrl } from '../../cli/input/input-files.ts';
+import { shownUrl } from '../../cli/input/url-input.ts';
 import { lockedSession, pathOf } from './session.ts';
 import { askAgain, type Talk } from './talk.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -30,7 +32,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
     text: '<text>: the system instruction from now on; - takes it away, nothing shows it',
     run: changeSystem,
   },
-  image: { text: '<path>: send a picture along with the next prompt', run: addImage },
+  image: { text: '<path|url>: send a picture along with the next prompt', run: addImage },
   save: { text: '<name|file.jsonl|file.md>: keep it as a session of that name, or write Markdown', run: save },
   retry: {
     text: 'ask the last prompt again; the new answer takes the place of the old one',
@@ -87,16 +89,18 @@ async function changeSystem(text: string, talk: Talk): Promise<void> {
   await talk.context.ui.note(`system: ${inForce ?? 'none'}`);
 }
 
-/** The picture is looked at now, so that a wrong path is told before the prompt is typed. */
+/** A file is looked at now, so that a wrong path is told before the prompt is typed; a URL is fetched with the prompt. */
 async function addImage(typed: string, talk: Talk): Promise<void> {
-  const { context, images } = talk;
+  const { context, images, settings } = talk;
   if (typed !== '') {
-    const path = expandPath(unquoted(typed), context.io.cwd);
-    await readImages([path], context, { flag: '/image' });
-    images.push(path);
+    const word = unquoted(typed);
+    const image = isUrl(word) ? word : expandPath(word, context.io.cwd);
+    await readImages([image], { context, fetchUrl: talk.openFetchUrl(settings) }, { flag: '/image' });
+    images.push(image);
   }
+  const names = images.map((image) => (isUrl(image) ? shownUrl(new URL(image)) : image));
   await context.ui.note(
-    images.length === 0 ? 'no image yet: /image photo.jpg' : `with the next prompt: ${images.join(', ')}`,
+    names.length === 0 ? 'no image yet: /image photo.jpg' : `with the next prompt: ${names.join(', ')}`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
+import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { formatError } from '../../terminal/error-text.ts';
@@ -13,6 +14,7 @@ import type { Context } from '../../cli/context.ts';
 import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
+import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 
@@ -22,6 +24,7 @@ export interface Talk {
   settings: Settings;
   flags: AllChatFlags;
   connection: Connection;
+  openFetchUrl: OpenFetchUrl;
   editor: LineEditor;
   model: string;
   /** Undefined: as the flags or the session have it; null: none. */
@@ -82,15 +85,23 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const { context, settings, flags, connection, model } = talk;
   const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
   const earlier = talk.system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
-  const building = { context, settings: { ...settings, model: { ...settings.model, value: model } }, earlier };
+  const deadline = deadlineOnce(settings.timeoutMs.value, signal);
+  const fetchUrl = talk.openFetchUrl(settings, deadline);
+  const building = {
+    context,
+    settings: { ...settings, model: { ...settings.model, value: model } },
+    fetchUrl,
+    earlier,
+  };
   const { post, check } = await buildChatRequest([], flagsOf(prompt, talk), building);
   const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
   const { output, force, maxImages } = flags;
   const plan = { output, force, maxImages, prompt: prompt.text, model, besideText: true };
   const images = await planImages(plan, context);
-  const timeoutMs = settings.timeoutMs.value;
   context.report.images = [];
-  const turned = await askTurn(post.body, { context, connection, flags, images, model, tools, timeoutMs, signal });
+  const isMarkdown = settings.markdown.value && check === undefined;
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, deadline: deadline() };
+  const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();

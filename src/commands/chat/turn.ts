@@ -1,7 +1,7 @@
 import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import type { Answer } from '../../client/content.ts';
-import { endOf, startDeadline } from '../../client/deadline.ts';
+import { type Deadline, endOf } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
 import { GatewayError } from '../../errors.ts';
@@ -21,12 +21,12 @@ export interface Asking {
   connection: Connection;
   flags: ToolFlags;
   images: ImageOutput;
+  /** Whether the Markdown of the answer is formatted, where stdout can. */
+  isMarkdown: boolean;
   model: string;
   tools: ToolBelt | undefined;
-  /** ms for the turn, tools included. */
-  timeoutMs: number;
-  /** Ends the turn. */
-  signal: AbortSignal;
+  /** The time of the turn, tools included. */
+  deadline: Deadline;
 }
 
 /** How a turn ended: the last answer with everything added up, and the conversation as it was sent and answered. */
@@ -37,12 +37,11 @@ export interface Turned {
 
 /** One request and its answer, printed. With tools: as many as their calls take. What came is in the report all along. */
 export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
-  const { context, tools, timeoutMs, signal } = asking;
-  const deadline = startDeadline(timeoutMs, signal);
+  const { context, tools, deadline } = asking;
   const answers: Answer[] = [];
   let body = first;
   for (;;) {
-    const answer = await askOnce(body, { ...asking, deadline });
+    const answer = await askOnce(body, asking);
     answers.push(answer);
     context.report.result = addUp(answers);
     const messages = [...listOf(body), assistantMessage(answer.result, context)];
@@ -66,7 +65,7 @@ function isUnwritten({ io, report }: Context): boolean {
 
 async function askOnce(
   body: Body,
-  { context, connection, images, model, flags, deadline }: Asking & { deadline: ReturnType<typeof startDeadline> },
+  { context, connection, images, isMarkdown, model, flags, deadline }: Asking,
 ): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
@@ -74,7 +73,7 @@ async function askOnce(
   const { reply } = await connection.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
     readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),
-    flags,
+    { ...flags, isMarkdown },
     context,
   );
   context.report.result ??= answer.result;

@@ -6,8 +6,9 @@ import { splitShellLine } from '../../shell-word.ts';
 import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
 import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
-import { useDefaults } from '../../settings/resolve.ts';
-import type { Config } from '../../settings/types.ts';
+import { keptModels } from '../../settings/kept-models.ts';
+import { surveySettings, useDefaults } from '../../settings/resolve.ts';
+import type { Config, LoadedConfig, Use } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/values.ts';
@@ -65,14 +66,37 @@ function orNone(read: () => Promise<string[]>): Promise<string[]> {
 }
 
 function sourcesOf({ io }: Context): Sources {
-  const config = async (): Promise<Config> => (await readConfig(await configPath({ env: io.env, cwd: io.cwd }))).config;
+  const load = async (): Promise<LoadedConfig> => readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  const config = async (): Promise<Config> => (await load()).config;
   return {
-    models: (words) => orNone(async () => modelsOf(await config().catch(() => undefined), words, io.env)),
+    models: async (words) => [
+      ...new Set([
+        ...(await orNone(async () => modelsOf(await config().catch(() => undefined), words, io.env))),
+        ...(await orNone(async () => listedModels(await load(), words, io))),
+      ]),
+    ],
     profiles: () => orNone(async () => Object.keys((await config()).profiles)),
     sessions: () => orNone(async () => (await listSessions(await sessionsFolder())).map(({ name }) => name)),
     keys: () => configKeys,
     valuesOf: valuesOfKey,
   };
+}
+
+/** What `models` kept of the gateway that the line names. A TAB asks nobody: it sends no key, and it does not wait. */
+async function listedModels(config: LoadedConfig, words: readonly string[], io: Context['io']): Promise<string[]> {
+  const use = (Object.keys(useDefaults) as Use[]).find((name) => words.includes(name)) ?? 'text';
+  const flags = {
+    offline: words.includes('--offline'),
+    profile: flagValue(words, '--profile'),
+    service: flagValue(words, '--service'),
+    baseUrl: flagValue(words, '--base-url'),
+  };
+  return keptModels(surveySettings({ flags, env: io.env, config, use }), io.now());
+}
+
+function flagValue(words: readonly string[], flag: string): string | undefined {
+  const at = words.indexOf(flag);
+  return at < 0 ? words.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : words[at + 1];
 }
 
 /** Models of the profile and the environment; offline the local ones. */

@@ -36,10 +36,13 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('headerNames.version', chat.headerNames.version),
     merged(surveys, headerRows),
     row('maxTokens', chat.maxTokens),
-    merged(surveys, ({ timeoutMs, allowHttp, preview }) => [
+    merged(surveys, ({ timeoutMs, allowHttp, proxy, systemCa, preview, markdown }) => [
       ...row('timeout', { value: formatDuration(timeoutMs.value), from: timeoutMs.from }),
       ...row('allowHttp', allowHttp),
+      ...row('proxy', proxy),
+      ...row('systemCa', systemCa.value ? systemCa : undefined),
       ...row('preview', preview),
+      ...row('markdown', markdown),
     ]),
   ].flat();
 }

@@ -5,8 +5,16 @@ const dayMs = 86_400_000;
 /** A certificate that ends sooner is worth a word. */
 const soonDays = 14;
 
-/** What a server's certificate chain says, and whether it is trusted. `now` in ms since 1970. */
-export function checkCertificate(socket: TLSSocket, { host, now }: { host: string; now: number }): Check {
+interface CertificateOptions {
+  host: string;
+  /** ms since 1970 */
+  now: number;
+  /** What to type where nobody that is trusted signed it. */
+  untrustedFix: string | undefined;
+}
+
+/** What a server's certificate chain says, and whether it is trusted. */
+export function checkCertificate(socket: TLSSocket, { host, now, untrustedFix }: CertificateOptions): Check {
   const name = 'tls';
   const chain = chainOf(socket.getPeerCertificate(true));
   const [own] = chain;
@@ -27,7 +35,7 @@ export function checkCertificate(socket: TLSSocket, { host, now }: { host: strin
       state: 'failed',
       class: 'not-sent',
       text: `${text}: not trusted (${problem})`,
-      fix: fixFor(problem),
+      fix: fixFor(problem) ?? untrustedFix,
     };
   if (days < soonDays)
     return { name, state: 'warning', text: `${text}: in ${days} days`, fix: `tell the people who run ${host}` };
@@ -53,9 +61,9 @@ function commonName({ subject }: { subject: DetailedPeerCertificate['subject'] }
   return String(CN ?? O ?? 'no name');
 }
 
-function fixFor(code: string): string {
+function fixFor(code: string): string | undefined {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another host; ${wrongHost}`;
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return 'check the clock of this machine: date -u; if it is right, the gateway needs a new certificate';
-  return 'if you trust it, name its authority: --cacert <file>, or export NODE_EXTRA_CA_CERTS=<file>';
+  return undefined;
 }

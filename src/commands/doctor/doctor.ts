@@ -131,7 +131,7 @@ async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   const found = await readKeyCheck(settings, context);
   yield found.check;
   yield models;
-  if (url === undefined || !(yield* examineWay(url, flags, context))) return;
+  if (url === undefined || !(yield* examineWay(url, settings, { flags, context }))) return;
   if (flags.live && found.key) yield* examineLive({ ...examined, key: found.key });
 }
 
@@ -160,10 +160,14 @@ function addressOf({ baseUrl, allowHttp }: SettingsSurvey): { url: URL | undefin
 }
 
 /** The network up to the gateway. Whether a request could go out. */
-async function* examineWay(baseUrl: URL, flags: Flags, context: Context): AsyncGenerator<Check, boolean> {
+async function* examineWay(
+  baseUrl: URL,
+  settings: SettingsSurvey,
+  { flags, context }: { flags: Flags; context: Context },
+): AsyncGenerator<Check, boolean> {
   const { examineNetwork } = await import('./network.ts');
   const { signal, io } = context;
-  const transport = await transportOptions(flags, context);
+  const transport = await transportOptions(settings, flags, context);
   let reached = true;
   const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
   for await (const check of examineNetwork(way)) {

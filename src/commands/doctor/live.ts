@@ -8,7 +8,7 @@ import { services, vendorHeaderNames } from '../../services.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import type { Use } from '../../settings/types.ts';
+import type { AuthUse, KeySource, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { failedCheck, profileFlag, type Surveyed } from './settings.ts';
 import { openConnection } from '../../cli/run/connection.ts';
@@ -37,7 +37,7 @@ interface Tried {
   way: Way;
   check: Check;
   /** What would use this way, as a profile's `auth` names it. */
-  users: string[];
+  users: AuthUse[];
 }
 
 /** How a format is asked: with the settings of a use, in a way. */
@@ -95,7 +95,7 @@ async function* examineMessages(live: Live): AsyncGenerator<Check> {
       }
     });
   const way = wayOf(chat, 'api-key');
-  const tried = [{ way, users: ['messages'], check: await ask(way) }];
+  const tried: Tried[] = [{ way, users: ['messages'], check: await ask(way) }];
   yield* verdicts(tried, await findWay(tried, ask, messagesWays(chat)), live);
 }
 
@@ -155,23 +155,38 @@ function isRefusal({ state, class: errorClass }: Check): boolean {
   return state === 'failed' && (errorClass === 'auth' || errorClass === 'rejected');
 }
 
-function* verdicts(tried: readonly Tried[], works: Way | undefined, { context }: Live): Generator<Check> {
+function* verdicts(tried: readonly Tried[], works: Way | undefined, { context, surveyed }: Live): Generator<Check> {
   for (const { way, users, check } of tried) {
     if (!isRefusal(check) || works === undefined) yield check;
     else {
       const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
-      yield { ...check, text, fix: fixOf({ from: way, to: works, users }, context) };
+      const lines = fixOf({ from: way, to: works, users }, context);
+      const [first = 'text'] = users;
+      const stronger = strongerThanProfile(surveyed.of(first === 'messages' ? 'chat' : first), way, works);
+      if (stronger.length > 0) lines.push(`then leave out ${stronger.join(' and ')}`);
+      yield { ...check, text, fix: lines.join('\n') };
     }
   }
 }
 
 /** The lines that turn one way into another. */
-function fixOf({ from, to, users }: { from: Way; to: Way; users: string[] }, context: Context): string {
+function fixOf({ from, to, users }: { from: Way; to: Way; users: Tried['users'] }, context: Context): string[] {
   const profile = profileFlag(context);
   const lines = from.form === to.form ? [] : users.map((user) => `auth.${user} ${to.form}`);
   if (to.form === 'api-key' && from.apiKey !== to.apiKey) lines.push(`headerNames.apiKey ${to.apiKey}`);
   if (from.version !== to.version) lines.push(`headerNames.version ${to.version}`);
-  return lines.map((line) => `gateway-cli config set ${line}${profile}`).join('\n');
+  return lines.map((line) => `gateway-cli config set ${line}${profile}`);
+}
+
+/** Flags and variables that would undo the lines. */
+function strongerThanProfile({ auth, headerNames }: SettingsSurvey, from: Way, to: Way): string[] {
+  const places = [
+    from.form === to.form ? undefined : auth.from,
+    from.apiKey === to.apiKey ? undefined : headerNames.apiKey?.from,
+    from.version === to.version ? undefined : headerNames.version?.from,
+  ];
+  const names = places.map((place) => /^(?:flag|environment) (.+)$/.exec(place ?? '')?.[1]);
+  return [...new Set(names.filter((name) => name !== undefined))];
 }
 
 /** Opens a connection that shows the key in one way, and asks. Throws what ends the program: a signal, a closed output. */
@@ -183,7 +198,7 @@ async function askIn(
   const survey = surveyed.of(use);
   const settings = {
     ...survey,
-    key: key === undefined ? survey.key : ({ kind: 'value', secret: key, from: 'doctor' } as const),
+    key: key === undefined ? survey.key : { kind: 'value' as const, secret: key, from: sourceOf(survey.key) },
     model: survey.model ?? { value: '', from: 'default' },
     auth: { value: way.form, from: 'doctor' },
     headerNames: { apiKey: { value: way.apiKey, from: 'doctor' }, version: { value: way.version, from: 'doctor' } },
@@ -198,6 +213,10 @@ async function askIn(
   } finally {
     await connection.close();
   }
+}
+
+function sourceOf(key: KeySource): string {
+  return 'from' in key ? key.from : 'doctor';
 }
 
 const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);

@@ -4,8 +4,8 @@ import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { codeOf, GatewayError } from '../../errors.ts';
 import { describeCause, networkError } from '../../transport/network-error.ts';
-import { proxyFor } from '../../transport/proxy.ts';
-import { openTrust } from '../../transport/trust.ts';
+import { type Proxy, proxyFor } from '../../transport/proxy.ts';
+import { hasMoreAuthorities, openTrust, type Trust } from '../../transport/trust.ts';
 import { openTunnel } from '../../transport/tunnel.ts';
 import type { TransportOptions } from '../../transport/types.ts';
 import { isLoopback } from '../../transport/url.ts';
@@ -30,22 +30,25 @@ export interface NetworkOptions {
 
 const defaultTimeoutMs = 10_000;
 
-/** Goes the way of a request step by step, without a key: proxy, DNS, TCP, TLS, HTTP. The first failure ends it. */
+/** Goes the way of a request step by step, without a key: proxy, trust, DNS, TCP, TLS, HTTP. The first failure ends it. */
 export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check> {
   const { baseUrl, transport, fixOf } = options;
   const proxy = attemptProxy(options);
   yield proxy.check;
   if (proxy.check.state === 'failed') return;
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  const way: Way = { options, timeoutMs, proxy: proxy.url, next: proxy.url ?? baseUrl, socket: undefined };
-  const trust = await openTrust(transport).catch((error: unknown) => error);
-  if (trust instanceof Error) return yield failure('tls', trust, { host: baseUrl.host, fixOf });
+  const next = proxy.found?.url ?? baseUrl;
+  const isSecure = baseUrl.protocol === 'https:';
+  const trust = await openTrust(transport).catch((error: unknown) =>
+    failure('trust', error, { host: baseUrl.host, fixOf }),
+  );
+  if (trust !== undefined && 'state' in trust) return yield trust;
+  if (isSecure || next.protocol === 'https:') yield { name: 'trust', state: 'ok', text: trustWords(transport) };
+  const way: Way = { options, timeoutMs, proxy: proxy.found, trust, next, socket: undefined };
   const steps: [string, () => Promise<Check>][] = [
     ['dns', () => resolveName(way)],
     ['tcp', () => connectTo(way)],
-    ...(baseUrl.protocol === 'https:'
-      ? [['tls', () => shakeHands(way, trust as Trust)] as [string, () => Promise<Check>]]
-      : []),
+    ...(isSecure ? [['tls', () => shakeHands(way)] as [string, () => Promise<Check>]] : []),
   ];
   try {
     for (const [name, step] of steps) {
@@ -65,26 +68,48 @@ export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<C
   }
 }
 
-type Trust = Awaited<ReturnType<typeof openTrust>>;
-
 /** How far the examination got. */
 interface Way {
   options: NetworkOptions;
   timeoutMs: number;
-  proxy: URL | undefined;
+  proxy: Proxy | undefined;
+  trust: Trust | undefined;
   /** Who is connected to: the proxy, or the gateway itself. */
   next: URL;
   socket: Socket | TLSSocket | undefined;
 }
 
-function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { url: URL | undefined; check: Check } {
+function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { found: Proxy | undefined; check: Check } {
   try {
-    const proxy = proxyFor(baseUrl, transport.env);
-    const text = proxy === undefined ? 'none' : `${proxy.url.protocol}//${proxy.url.host} (${proxy.variable})`;
-    return { url: proxy?.url, check: { name: 'proxy', state: 'ok', text } };
+    const found = proxyFor(baseUrl, transport);
+    const text =
+      found === undefined
+        ? withoutProxy(baseUrl, transport)
+        : `${found.url.protocol}//${found.url.host} (${found.from})`;
+    return { found, check: { name: 'proxy', state: 'ok', text } };
   } catch (error) {
-    return { url: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
+    return { found: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
   }
+}
+
+/** Why a proxy that a setting names is not asked. */
+function withoutProxy(baseUrl: URL, { proxy }: TransportOptions): string {
+  if (proxy === undefined) return 'none';
+  const why = isLoopback(baseUrl) ? 'the gateway is on this machine' : 'NO_PROXY names the gateway';
+  return `none: ${why}, so the proxy of ${proxy.from} is not used`;
+}
+
+/** Whose certificates are trusted. */
+function trustWords({ env, systemCa, ca }: TransportOptions): string {
+  const extra = env['NODE_EXTRA_CA_CERTS'];
+  return [
+    "Node's own authorities",
+    systemCa && "the system's certificate store",
+    extra && `NODE_EXTRA_CA_CERTS ${extra}`,
+    ca !== undefined && '--cacert',
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
 async function resolveName({ next, options }: Way): Promise<Check> {
@@ -97,7 +122,7 @@ async function resolveName({ next, options }: Way): Promise<Check> {
 }
 
 async function connectTo(way: Way): Promise<Check> {
-  const { next, proxy, options, timeoutMs } = way;
+  const { next, proxy, trust, options, timeoutMs } = way;
   const started = options.elapsed();
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   const port = portOf(next);
@@ -114,7 +139,13 @@ async function connectTo(way: Way): Promise<Check> {
   } else {
     const { hostname, protocol, host } = options.baseUrl;
     const target = { hostname: bare(hostname), host, protocol, port: String(portOf(options.baseUrl)) };
-    way.socket = await openTunnel({ proxy, target, timeoutMs, signal: options.signal });
+    way.socket = await openTunnel({
+      proxy,
+      target,
+      authorities: trust?.authorities,
+      timeoutMs,
+      signal: options.signal,
+    });
   }
   way.socket.on('error', () => undefined);
   const through = proxy === undefined ? '' : `, and through it to ${options.baseUrl.host}`;
@@ -126,14 +157,14 @@ async function connectTo(way: Way): Promise<Check> {
 }
 
 /** Shakes hands with whoever it is: a certificate that is not trusted shall be shown too. Nothing is sent then. */
-async function shakeHands(way: Way, secureContext: Trust): Promise<Check> {
-  const { options, socket, timeoutMs } = way;
+async function shakeHands(way: Way): Promise<Check> {
+  const { options, trust, socket, timeoutMs } = way;
   const host = bare(options.baseUrl.hostname);
   if (options.transport.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' && !isLoopback(options.baseUrl)) return unchecked;
   way.next = options.baseUrl;
   const secure = connectTls({
     ...(socket && { socket }),
-    ...(secureContext && { secureContext }),
+    ...(trust && { secureContext: trust.secureContext }),
     ...(isIP(host) === 0 && { servername: host }),
     host,
     ALPNProtocols: ['http/1.1'],
@@ -142,7 +173,9 @@ async function shakeHands(way: Way, secureContext: Trust): Promise<Check> {
   secure.on('error', () => undefined);
   way.socket = secure;
   await once(secure, 'secureConnect', { signal: AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]) });
-  return checkCertificate(secure, { host, now: options.now() });
+  const value = hasMoreAuthorities(options.transport) ? 'system' : undefined;
+  const untrusted = new GatewayError('not-sent', 'not trusted', { reason: 'untrusted', value });
+  return checkCertificate(secure, { host, now: options.now(), untrustedFix: options.fixOf(untrusted) });
 }
 
 const unchecked: Check = {

@@ -128,5 +128,7 @@ export function checkModels({ of }: Surveyed, uses: readonly Use[], context: Pic
 /** What an error says, as a check. */
 export function failedCheck(name: string, error: unknown): Check {
   if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: messageOf(error) };
-  return { name, state: 'failed', class: error.class, text: error.message, fix: hintOf(error) };
+  // The hint for others is this very examination.
+  const fix = error.details.reason === 'auth-unknown' ? error.details.hint : hintOf(error);
+  return { name, state: 'failed', class: error.class, text: error.message, fix };
 }

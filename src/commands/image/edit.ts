@@ -13,7 +13,7 @@ export function imageEditCommand(command: Command): Action {
   setExamples(command, [
     'gateway-cli image edit -i photo.jpg "remove the sign" -o clean.jpg',
     'gateway-cli image edit -i room.png -i sofa.png "put the sofa into the room"',
-    'curl -s https://example.org/cat.png | gateway-cli image edit -i - "make it gray" -o - > gray.png',
+    'gateway-cli image edit -i https://example.org/cat.png "make it gray" -o - > gray.png',
   ]);
   addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
   addFlags(command, 'Request', bodyFlags);

@@ -1,3 +1,4 @@
+import { deadlineOnce } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
 import { version } from '../../version.ts';
@@ -5,6 +6,7 @@ import { sendAll } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context } from '../../cli/context.ts';
+import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
 import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
@@ -38,10 +40,13 @@ export async function runImage(
   checkRaw(flags);
   const count = flags.count ?? 1;
   const settings = await readSettings(flags, context, use);
-  const { post, model, prompt, inputs } = await buildImageRequest(words, flags, { context, settings, command });
+  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
+  const building = { context, settings, fetchUrl, command };
+  const { post, model, prompt, inputs } = await buildImageRequest(words, flags, building);
   const preview = settings.preview.value;
   const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
-  const begun = await checkAndConnect(post, plan, { flags, context, settings });
+  const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });
   if (!begun) {
     if (count > 1)
       await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);

@@ -15,13 +15,33 @@ const misleading = [
   'GATEWAY_AUTH',
 ];
 
+/** What the SDKs of Gemini, Anthropic and Vercel read, so that they call this gateway. */
+export function vendorVariables(url: string, key: string): Record<string, string> {
+  return {
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: key,
+    GOOGLE_GEMINI_BASE_URL: url,
+    GEMINI_API_KEY: key,
+    // Vercel's client of Gemini reads no base URL: it shall at least not show the real key.
+    GOOGLE_GENERATIVE_AI_API_KEY: key,
+  };
+}
+
+/** What these SDKs prefer to the variables above: another key, or another service of the vendor. */
+export const vendorRivals: readonly string[] = [
+  'GOOGLE_API_KEY',
+  'GOOGLE_GENAI_USE_VERTEXAI',
+  'GOOGLE_GENAI_USE_ENTERPRISE',
+  'ANTHROPIC_AUTH_TOKEN',
+];
+
 /** Runs a command against the gateway; its exit code becomes ours (128 + n where a signal ended it). */
 export async function runServed(
   words: readonly string[],
-  { variables, context }: { variables: Record<string, string>; context: Context },
+  { variables, unset, context }: { variables: Record<string, string>; unset: readonly string[]; context: Context },
 ): Promise<void> {
   const env = servedEnvironment(context.io.env, variables);
-  for (const name of misleading) if (!Object.hasOwn(variables, name)) delete env[name];
+  for (const name of [...misleading, ...unset]) if (!Object.hasOwn(variables, name)) delete env[name];
   const [program = '', ...args] = words;
   const child = spawn(program, args, {
     cwd: context.io.cwd,

@@ -4,8 +4,9 @@ import { createApp } from '../../gateway/app.ts';
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
+import { type PlayedService, serviceRules } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
-import { services, vendorHeaderNames } from '../../services.ts';
+import { type ServiceName, services, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
@@ -14,7 +15,7 @@ import { addFlags } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
-import { runServed } from './run.ts';
+import { runServed, vendorRivals, vendorVariables } from './run.ts';
 import { openSource, type SourceFlags } from './source.ts';
 
 /** Flags of `serve`, as they were typed. */
@@ -25,6 +26,8 @@ interface ServeFlags extends SourceFlags {
   apiKeyFile?: string;
   headerNames?: string;
   specOnly?: true;
+  service?: ServiceName;
+  vendorEnv?: true;
   pace?: number;
   faultDelay?: number;
 }
@@ -38,6 +41,7 @@ export function serveCommand(command: Command): Action {
   command.argument('[command...]', 'a command that is run against the gateway').usage('[flags] [-- command…]');
   setExamples(command, [
     'gateway-cli serve -- npm test',
+    'gateway-cli serve --vendor-env -- node sdk-script.mjs              # with an official SDK in it',
     'gateway-cli serve --port 0                  # prints an export line to paste into another shell',
     'gateway-cli serve --upstream work --record cassettes -- npm test   # the real gateway, kept',
     'gateway-cli serve --upstream gemini,claude         # a service for each format',
@@ -72,6 +76,7 @@ function faultTable(): [string, string][] {
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
+  const service = playedService(flags);
   const served = parseServedNames(flags.headerNames);
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
@@ -84,6 +89,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     key,
     headerNames,
     specOnly: flags.specOnly,
+    rules: service && serviceRules[service],
     optionNames: { specOnly: '--spec-only', headerNames: '--header-names', hosts: '--allow-host' },
     everyPath: source !== undefined,
     pace: flags.pace,
@@ -102,11 +108,15 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const variables = {
     GATEWAY_BASE_URL: gateway.localUrl,
     GATEWAY_API_KEY: key,
-    ...nameVariable(headerNames, flags),
+    // Also where it is a gateway: a profile may be for another service.
+    GATEWAY_SERVICE: service ?? 'gateway',
+    ...(service === undefined && nameVariable(headerNames, flags)),
     ...models,
+    ...(flags.vendorEnv && vendorVariables(gateway.localUrl, key)),
   };
-  if (words.length > 0) return runServed(words, { variables, context });
-  await announce(gateway, variables, { context, name: source?.name });
+  const unset = flags.vendorEnv ? vendorRivals : [];
+  if (words.length > 0) return runServed(words, { variables, unset, context });
+  await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });
   await untilAborted(context.signal);
 }
 
@@ -138,11 +148,23 @@ function nameVariable({ apiKey, version }: ServedHeaderNames, { specOnly }: Serv
 }
 
 /** The flags of the offline models say nothing where somebody else answers. Throws GatewayError usage. */
-function checkOfflineFlags({ upstream, replay, pace, faultDelay }: ServeFlags): void {
+function checkOfflineFlags({ upstream, replay, pace, faultDelay, service }: ServeFlags): void {
   const other = upstream === undefined ? replay && '--replay' : '--upstream';
-  const flag = pace === undefined ? faultDelay !== undefined && '--fault-delay' : '--pace';
-  if (!other || !flag) return;
+  const given = { '--pace': pace, '--fault-delay': faultDelay, '--service': service };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  if (!other || flag === undefined) return;
   throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);
+}
+
+/** The service to play, whose headers are its own. Throws GatewayError usage. */
+function playedService({ service, specOnly, headerNames }: ServeFlags): PlayedService | undefined {
+  if (service === undefined || service === 'gateway') return undefined;
+  const flag = specOnly ? '--spec-only' : headerNames !== undefined && '--header-names';
+  if (!flag) return service;
+  throw usageError(
+    `--service ${service} cannot be combined with ${flag}: the headers are those of ${services[service].title}`,
+    `leave ${flag} out; without --service every form of both vendors is taken`,
+  );
 }
 
 async function untilAborted(signal: AbortSignal): Promise<never> {
@@ -175,7 +197,7 @@ function parseServedNames(text: string | undefined): ServedHeaderNames {
 /** The URL and what to paste; with `--json` one document for scripts. */
 async function announce(
   { url, port }: Listening,
-  variables: Record<string, string>,
+  { variables, unset }: { variables: Record<string, string>; unset: readonly string[] },
   { context, name }: { context: Context; name: string | undefined },
 ): Promise<void> {
   const { io, root, report, ui } = context;
@@ -187,6 +209,7 @@ async function announce(
       port,
       apiKey: variables['GATEWAY_API_KEY'],
       env: variables,
+      ...(unset.length > 0 && { unset }),
     };
     report.printed = true;
     await io.stdout.write(jsonLine(document));
@@ -194,6 +217,7 @@ async function announce(
   }
   const words = Object.entries(variables).map(([name, value]) => `${name}=${shellWord(value)}`);
   await io.stdout.write(`export ${words.join(' ')}\n`);
+  if (unset.length > 0) await io.stdout.write(`unset ${unset.join(' ')}\n`);
   const who = name === undefined ? 'the local gateway' : `the local gateway (${name})`;
   await ui.note(`${who} listens on ${url}; Ctrl-C ends it`);
 }

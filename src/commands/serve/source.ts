@@ -1,5 +1,4 @@
 import { addressPost, createTarget, keyHeaders, type Target } from '../../client/target.ts';
-import { openConnections } from '../../client/connection.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Answerer, Call, Format, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
@@ -17,7 +16,7 @@ import type { Exchanges } from '../../client/sender.ts';
 import { type RecordingFlags, checkRecordingFlags, openRecording, openReplaying } from '../../cli/run/recordings.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
-import { type Credential, readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
+import { type Credential, readConfiguredKey, credentialsOf, openTransports } from '../../cli/run/connection.ts';
 
 /** The names of the specification, for headers whose real names nobody gave. */
 const placeholders = services.gateway.headerNames;
@@ -26,6 +25,8 @@ const placeholders = services.gateway.headerNames;
 export interface SourceFlags extends RecordingFlags {
   /** Profiles, also with commas. */
   upstream?: string[];
+  proxy?: string;
+  systemCa?: true;
   cacert?: string;
   clientCert?: string;
   clientKey?: string;
@@ -106,14 +107,18 @@ interface Upstream extends SurveyedProfile {
 async function openUpstreams(names: readonly string[], flags: SourceFlags, place: SourcePlace): Promise<Source> {
   const { context, localKey, served } = place;
   const profiles: SurveyedProfile[] = [];
-  for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, context) });
+  for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
   const chosen = byFormat(profiles);
   const content = await prepareUpstream(chosen.content, context);
   const messages = chosen.messages === chosen.content ? content : await prepareUpstream(chosen.messages, context);
   const upstreams = [...new Set([content, messages])];
   const credentials = upstreams.flatMap((upstream) => upstream.credentials);
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const transport = await openConnections(await transportOptions(flags, context));
+  const transport = await openTransports(
+    upstreams.map(({ survey }) => survey.text),
+    flags,
+    context,
+  );
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const exchanges = await openRecording(transport, flags, { context, credentials: [...credentials, local] });
   const models = modelVariables(modelsOf({ ...content.survey, chat: messages.survey.chat }));
@@ -189,15 +194,15 @@ const countedVariables = [
 ];
 
 /**
- * The settings of the named profile and of nothing else: the environment may already point here. Throws GatewayError usage
- * where it has no base URL.
+ * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
+ * GatewayError usage where it has no base URL.
  */
-async function surveyProfile(profile: string, { io, ui }: Context): Promise<Survey> {
+async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, { io, ui }: Context): Promise<Survey> {
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   if (!Object.hasOwn(config.config.profiles, profile))
     throw unknownProfile({ value: profile, from: 'flag --upstream' }, config);
-  const survey = (use: Use) => surveySettings({ flags: { profile }, env, config, use });
+  const survey = (use: Use) => surveySettings({ flags: { profile, proxy, systemCa }, env, config, use });
   const [text, chat, image, edit] = [survey('text'), survey('chat'), survey('image'), survey('edit')];
   if (text.baseUrl === undefined) {
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);

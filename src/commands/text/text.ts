@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Answer, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
-import { endOf } from '../../client/deadline.ts';
+import { deadlineOnce, endOf } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { HttpReply } from '../../transport/types.ts';
@@ -14,6 +14,7 @@ import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
 import { endLine, printStream } from '../../cli/output/print-stream.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
+import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
@@ -52,24 +53,28 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   checkRaw(flags);
   if (flags.jsonl && !flags.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const settings = await readSettings(flags, context, 'text');
-  const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings });
+  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
+  const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings, fetchUrl });
   const { output, force, dryRun, maxImages, candidates } = flags;
   const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
-  const begun = await checkAndConnect(post, plan, { flags, context, settings });
+  const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });
   if (!begun) return;
 
   const { images, connection } = begun;
   const store = await images.openStore();
   const progress = context.ui.progress('waiting');
   context.atEnd(async () => progress.stop());
-  const { reply, deadline } = await connection.send(post);
-  const end = () => endOf(deadline);
+  const { reply } = await connection.send(post);
+  const end = () => endOf(deadline());
   const reading = { store, model, endOf: end, candidates, mostImages: images.most };
   if (flags.stream) progress.stop();
-  const answer = await (flags.stream ? printDeltas(reply, reading, { flags, context }) : readContent(reply, reading));
+  const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
+  const printing = { flags, isMarkdown, context };
+  const answer = await (flags.stream ? printDeltas(reply, reading, printing) : readContent(reply, reading));
   progress.stop();
   context.report.result = answer.result;
-  if (!flags.stream) await printText(answer, context);
+  if (!flags.stream) await printText(answer, printing);
   await images.save(answer.result.images, answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context.ui)));
@@ -78,27 +83,35 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   if (check) checkSchema(check, answer.result.text);
 }
 
+/** JSON and the like is printed as it is. */
+function isData(mimeType: string | undefined): boolean {
+  return mimeType !== undefined && !mimeType.startsWith('text/');
+}
+
 /** Prints the first candidate while it comes. */
 async function printDeltas(
   reply: HttpReply,
   reading: ContentReading,
-  { flags, context }: { flags: Flags; context: Context },
+  { flags, isMarkdown, context }: { flags: Flags; isMarkdown: boolean; context: Context },
 ): Promise<Answer> {
-  const answer = await printStream(readStreamedContent(reply, reading), flags, context);
+  const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
   return answer;
 }
 
 /** Candidate 0's text; several candidates are separated by a line `---`. */
-export async function printText({ result }: Pick<Answer, 'result'>, { io, root }: Context): Promise<void> {
-  if (root.json) return;
-  const payload = startPayload(io);
+export async function printText(
+  { result }: Pick<Answer, 'result'>,
+  { isMarkdown, context }: { isMarkdown: boolean; context: Context },
+): Promise<void> {
+  if (context.root.json) return;
+  const payload = await startPayload(context, { isMarkdown });
   const texts = result.candidates.map((candidate) => candidate.text).filter((text) => text !== '');
   for (const [index, text] of texts.entries()) {
     if (index > 0) {
       await payload.end();
-      await io.stdout.write('---\n');
+      await context.io.stdout.write('---\n');
     }
     await payload.write(text);
   }

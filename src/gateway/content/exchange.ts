@@ -44,11 +44,11 @@ interface ReadRequest {
   fault: Fault | undefined;
 }
 
-function readRequest(call: Call, body: JsonObject, { reading, fallback, note }: RequestContext): ReadRequest {
+function readRequest(call: Call, body: JsonObject, { reading, fallback, rules, note }: RequestContext): ReadRequest {
   const asked = (call.model ?? '').replace(/^models\//, '');
   const fault = findFault(asked);
   const isKnown = fault !== undefined || findLocalModel(asked) !== undefined;
-  if (!isKnown && !(fallback && isVendorModel(asked))) throw unknownModel(asked);
+  if (!isKnown && !(fallback && isVendorModel(asked, rules))) throw unknownModel(asked, call, rules);
   const checked = checkContentBody(body, reading);
   const model = isKnown ? asked : fallbackFor(asked, checked);
   if (!isKnown) note(`${asked.slice(0, 100)} is answered by ${model}`);
@@ -98,8 +98,9 @@ function* encode(answer: JsonObject, sse: boolean): Generator<Piece> {
   if (!sse) yield { text: ']', waits: false };
 }
 
-function unknownModel(model: string): Problem {
+function unknownModel(model: string, { target }: Call, rules: RequestContext['rules']): Problem {
   const shown = model.slice(0, 100);
+  if (rules) return new Problem(404, rules.unknownModel(shown, target));
   const why = `is not found, or is not supported for generateContent. This gateway has ${listModels('content')}.`;
   return new Problem(404, `models/${shown} ${why}`);
 }

@@ -97,16 +97,19 @@ function formsFor(format: Format, { headerNames }: KeyRules): string {
   return `${headerNames.apiKey ?? vendorKeyHeader} or Authorization: Bearer`;
 }
 
-function headerText(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
+/** The value of a header, the first where it came often. */
+export function headerText(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : headers[name.toLowerCase()];
   return Array.isArray(value) ? value[0] : value;
 }
 
-function bearerToken(value: string | undefined): string | undefined {
+/** What stands behind `Bearer` in an Authorization header. */
+export function bearerToken(value: string | undefined): string | undefined {
   return value !== undefined && /^bearer /i.test(value) ? value.slice('bearer '.length).trim() : undefined;
 }
 
-function sameSecret(one: string, other: string): boolean {
+/** Compares in a time that tells nothing of either. */
+export function sameSecret(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }
 

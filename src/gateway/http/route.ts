@@ -1,4 +1,5 @@
 import { Problem } from '../problem.ts';
+import type { ServiceRules } from '../service.ts';
 import type { Format, Operation } from '../types.ts';
 
 /** Where a request leads. */
@@ -12,6 +13,8 @@ export interface Routes {
   specOnly: boolean;
   /** Paths that nobody knows here lead on to who answers. */
   everyPath: boolean;
+  /** The service that is played: it has no other paths. */
+  rules?: ServiceRules | undefined;
 }
 
 interface Shape {
@@ -42,15 +45,21 @@ export function formatOf(path: string): Format {
   return /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path) ? 'messages' : 'content';
 }
 
+/** Vercel's client takes ANTHROPIC_BASE_URL for what stands before `/messages`, the vendor's own for what stands before `/v1`. */
+export function withVersion(target: string): string {
+  return target.replace(/^\/messages(?=[/?]|$)/, '/v1/messages');
+}
+
 /** Finds what a request asks for. Throws Problem 404 or 405. */
-export function findRoute(method: string, path: string, { specOnly, everyPath }: Routes): Route {
+export function findRoute(method: string, path: string, { specOnly, everyPath, rules }: Routes): Route {
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);
     return { kind: 'health' };
   }
-  const format = formatOf(path);
+  const format = rules?.format ?? formatOf(path);
   const shape = shapes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
   const fits = shape?.methods.includes(method) === true;
+  if (rules && (!shape || !rules.paths.test(path) || (rules.methodsArePaths && !fits))) throw rules.notFound(path);
   if (everyPath && !specOnly && !fits) return { kind: 'call', format, operation: 'other', model: undefined };
   if (!shape) throw notFound(path);
   allow(method, shape.methods, path);

@@ -39,11 +39,11 @@ interface FoundModel {
   named: JsonObject;
 }
 
-function findModel(body: JsonObject, { fallback, note }: RequestContext): FoundModel {
+function findModel(body: JsonObject, { fallback, rules, note }: RequestContext): FoundModel {
   const asked = textAt(body, 'model');
   const fault = findFault(asked ?? '');
   if (asked === undefined || fault || findLocalModel(asked)?.draws === false) return { fault, named: body };
-  if (!fallback || !isVendorModel(asked)) throw unknownModel(asked);
+  if (!fallback || !isVendorModel(asked, rules)) throw unknownModel(asked, rules);
   note(`${asked.slice(0, 100)} is answered by ${fallbackModel}`);
   return { fault, named: { ...body, model: fallbackModel } };
 }
@@ -66,7 +66,8 @@ function* encode(events: Iterable<StreamEvent>): Generator<Piece> {
   for (const event of events) yield { text: encodeEvent(event), waits: event.name === 'content_block_delta' };
 }
 
-function unknownModel(model: string): Problem {
+function unknownModel(model: string, rules: RequestContext['rules']): Problem {
+  if (rules) return new Problem(404, rules.unknownModel(model.slice(0, 100), ''));
   const hint = findLocalModel(model)
     ? 'it is served in the content format only'
     : `this gateway has ${listModels('messages')}`;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../json.ts';
 import { Problem } from '../problem.ts';
+import type { ServiceRules } from '../service.ts';
 import type { Call, Format, Reply } from '../types.ts';
 
 interface LocalModel {
@@ -33,9 +34,9 @@ function modelsOf(format: Format): readonly LocalModel[] {
   return format === 'content' ? models : models.filter(({ draws }) => !draws);
 }
 
-/** Whether a model is one that only a vendor has: the rest of its name is the vendor's to choose. */
-export function isVendorModel(model: string): boolean {
-  return /^(?:claude|gemini|gemma|imagen)-./.test(model);
+/** Whether a model is one that only a vendor has: the rest of its name is the vendor's to choose. A service has its own alone. */
+export function isVendorModel(model: string, rules: ServiceRules | undefined): boolean {
+  return (rules?.models ?? /^(?:claude|gemini|gemma|imagen)-./).test(model);
 }
 
 /** Whether a vendor's model draws: its name says so. */
@@ -49,18 +50,44 @@ const tokenLimit = 1_048_576;
 const created = '2025-01-01T00:00:00Z';
 
 /** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */
-export function answerModels({ format: pathFormat, keyForm, model: asked }: Call): Reply {
+export function answerModels(
+  { format: pathFormat, keyForm, model: asked, query, target }: Call,
+  rules?: ServiceRules,
+): Reply {
   // `/v1/models` is a path of both formats: the caller's key says which it speaks.
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? 'content' : pathFormat;
-  const describe = format === 'content' ? contentModel : messagesModel;
   const served = modelsOf(format);
-  if (asked === undefined) {
-    const list = served.map(describe);
-    return json(format === 'content' ? { models: list } : messagesList(list));
-  }
+  if (asked === undefined) return json(format === 'content' ? contentList(served, query) : messagesList(served, query));
   const found = served.find(({ id }) => id === asked);
-  if (!found) throw new Problem(404, `model: ${asked.slice(0, 100)} (this gateway has ${listModels(format)})`);
-  return json(describe(found));
+  if (found) return json(format === 'content' ? contentModel(found) : messagesModel(found));
+  const shown = asked.slice(0, 100);
+  throw new Problem(
+    404,
+    rules?.unknownModel(shown, target) ?? `model: ${shown} (this gateway has ${listModels(format)})`,
+  );
+}
+
+/** A page of 50 unless `pageSize` says so; its token is where the next one begins. */
+function contentList(served: readonly LocalModel[], query: URLSearchParams): JsonObject {
+  const start = numberIn(query, 'pageToken', 0);
+  const end = start + numberIn(query, 'pageSize', 50);
+  const models = served.slice(start, end).map(contentModel);
+  return { models, ...(end < served.length && { nextPageToken: String(end) }) };
+}
+
+/** A page of 20 unless `limit` says so, behind the model that `after_id` names. */
+function messagesList(served: readonly LocalModel[], query: URLSearchParams): JsonObject {
+  const start = served.findIndex(({ id }) => id === query.get('after_id')) + 1;
+  const end = start + numberIn(query, 'limit', 20);
+  const page = served.slice(start, end);
+  const [first, last] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
+  return { data: page.map(messagesModel), has_more: end < served.length, first_id: first, last_id: last };
+}
+
+/** A whole number of a query, or what counts without one. */
+function numberIn(query: URLSearchParams, name: string, otherwise: number): number {
+  const text = query.get(name) ?? '';
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : otherwise;
 }
 
 function contentModel({ id, title, draws }: LocalModel): JsonObject {
@@ -76,10 +103,6 @@ function contentModel({ id, title, draws }: LocalModel): JsonObject {
 
 function messagesModel({ id, title }: LocalModel): JsonObject {
   return { type: 'model', id, display_name: title, created_at: created };
-}
-
-function messagesList(data: JsonObject[]): JsonObject {
-  return { data, has_more: false, first_id: data[0]?.['id'] ?? null, last_id: data.at(-1)?.['id'] ?? null };
 }
 
 function json(body: JsonObject): Reply {

@@ -4,6 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { canaryKey, test, textReply } from '../../helpers/with-server.ts';
+import { startScriptedServer } from '../../helpers/scripted-server.ts';
+import { authority, serverPair } from '../../transport/certificates.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { png } from '../../replies/deviation.ts';
@@ -52,6 +54,23 @@ test
       expect([name, byCurl?.headers[name]]).toEqual([name, byUs?.headers[name]]);
   },
 );
+
+test.skipIf(!hasCurl)('what a URL names is fetched by the command, too', async ({ server, cli }) => {
+  const host = await startScriptedServer({ tls: serverPair });
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'ca.pem'), authority);
+  const words = ['image', 'edit', '-i', `${host.url}/it's.png?size=2`, 'gray', '--cacert', 'ca.pem'];
+  for (let n = 0; n < 2; n++) host.reply({ body: Buffer.from(png, 'base64') });
+  server.reply({ body: textReply('ok') });
+  const { stdout } = await cli([...words, '--curl'], { cwd });
+  expect(stdout).not.toContain(png);
+  const env = { GATEWAY_API_KEY: canaryKey, CURL_CA_BUNDLE: join(cwd, 'ca.pem') };
+  expect((await shell(stdout, { cwd, env })).code).toBe(0);
+  expect(server.requests[0]?.json()).toEqual({
+    contents: [{ role: 'user', parts: [{ text: 'gray' }, { inlineData: { mimeType: 'image/png', data: png } }] }],
+  });
+  await host.close();
+});
 
 test.for([
   ['image edit -i', ['image', 'edit', '-i', '-', 'gray']],

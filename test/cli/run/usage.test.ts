@@ -92,6 +92,13 @@ test.each([
     'write 90 (sec',
   ],
   ['none for it', ['text', 'x', '--stdin-timeout', '0'], '--stdin-timeout must be more than 0', 'write 90 (seconds)'],
+  ['a proxy password in argv', ['text', 'x', '--proxy', `http://u:${canaryKey}@p:1`], 'would show the', 'HTTPS_PROXY'],
+  [
+    'a SOCKS proxy',
+    ['text', 'x', '--proxy', 'socks5://p:1'],
+    'flag --proxy names a socks5:// proxy',
+    'http://host:port',
+  ],
   ['a key in argv', ['text', 'x', '--api-key', canaryKey], '--api-key would show the key', 'GATEWAY_API_KEY'],
   ['a credential header', ['text', 'x', '--header', `Authorization: ${canaryKey}`], '--header authorization', '@file'],
   ['two owners of stdout', ['text', 'x', '--raw', '--curl'], '--curl and --raw both want stdout', 'keep one'],

@@ -63,6 +63,11 @@ test('names the proxy and the variable that it comes from', async () => {
   const transport = { env: { all_proxy: 'http://u:hidden@127.0.0.1:1' } };
   const first = await examineNetwork({ ...options, transport }).next();
   expect(first.value).toMatchObject({ name: 'proxy', state: 'ok', text: 'http://127.0.0.1:1 (ALL_PROXY)' });
+  const own = { env: { NO_PROXY: 'gateway.test' }, proxy: { value: 'http://127.0.0.1:1', from: 'flag --proxy' } };
+  const exempt = await examineNetwork({ ...options, transport: own }).next();
+  expect(exempt.value).toMatchObject({
+    text: 'none: NO_PROXY names the gateway, so the proxy of flag --proxy is not used',
+  });
 });
 
 test('goes through a proxy to TLS and HTTP', async () => {
@@ -74,13 +79,15 @@ test('goes through a proxy to TLS and HTTP', async () => {
   expect(proxy.asked).toEqual(['gateway.test:443']);
   expect(checks.map(({ name, state }) => `${name} ${state}`)).toEqual([
     'proxy ok',
+    'trust ok',
     'dns ok',
     'tcp ok',
     'tls ok',
     'http ok',
     'clock ok',
   ]);
-  expect(checks[2]?.text).toContain('and through it to gateway.test');
+  expect(checks[1]?.text).toBe("Node's own authorities, --cacert");
+  expect(checks[3]?.text).toContain('and through it to gateway.test');
   expect(JSON.stringify(checks)).not.toContain('hidden');
   const other = await examine('https://nobody.example', { transport });
   expect(other.at(-1)?.text).toContain('ERR_TLS_CERT_ALTNAME_INVALID');
@@ -104,10 +111,10 @@ test('warns of a certificate that ends soon, and tells its chain', async () => {
   server.always(replied);
   const url = `https://localhost:${server.port}`;
   const transport = { env: {}, ca: authority };
-  const [, , , tls] = await examine(url, { transport });
+  const [, , , , tls] = await examine(url, { transport });
   expect(tls).toMatchObject({ name: 'tls', state: 'ok' });
   const ends = Date.parse(/valid until (\S+)/.exec(tls?.text ?? '')?.[1] ?? '');
-  const [, , , soon] = await examine(url, { transport, now: () => ends - 3 * dayMs });
+  const [, , , , soon] = await examine(url, { transport, now: () => ends - 3 * dayMs });
   expect(soon).toMatchObject({ state: 'warning', fix: 'tell the people who run localhost' });
   expect(soon?.text).toMatch(/: in [23] days$/);
 });

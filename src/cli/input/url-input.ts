@@ -1,0 +1,64 @@
+import { basename } from 'node:path/posix';
+import { usageError } from '../../errors.ts';
+import { spool } from '../../images/input.ts';
+import type { FetchedInput } from '../../transport/types.ts';
+import type { Upload } from '../../upload.ts';
+import { quote } from '../flags/values.ts';
+import type { Context } from '../context.ts';
+import { isUrl, urlForFile } from './input-files.ts';
+
+/** Fetches what a URL names, which messages call `label`; undefined where it is not fetched now, but later. Throws GatewayError. */
+export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
+
+/** What is fetched for one input at most. */
+const mostMebibytes = 64;
+
+/** An input that was opened: its bytes are in a file, or behind a URL that is fetched later. */
+export interface OpenedInput {
+  /** Undefined where it is fetched later. */
+  path: string | undefined;
+  /** As people are told of it: a URL without its query, which may hold a secret. */
+  name: string;
+  /** The last part of its name, for formats that show one. */
+  title?: string | undefined;
+  /** As its host calls it. */
+  declaredType?: string | undefined;
+  origin: Pick<Upload, 'isTemporary' | 'url'>;
+}
+
+/** Fetches what a word names that is a URL; undefined for a path. Throws GatewayError usage where it is not https. */
+export async function openUrlInput(
+  flag: string,
+  typed: string,
+  { context, fetchUrl }: { context: Context; fetchUrl: FetchUrl },
+): Promise<OpenedInput | undefined> {
+  if (!isUrl(typed)) return undefined;
+  const url = parseInputUrl(flag, typed);
+  const name = shownUrl(url);
+  const origin = { isTemporary: true, url: url.href };
+  const input = { name, title: basename(url.pathname) || url.host, origin };
+  const label = `${flag} ${quote(name)}`;
+  const fetched = await fetchUrl(url, label);
+  if (fetched === undefined) return { ...input, path: undefined };
+  const spooled = await spool(fetched.body, { label, capMebibytes: mostMebibytes });
+  context.atEnd(spooled.cleanup);
+  return { ...input, path: spooled.path, declaredType: fetched.mimeType };
+}
+
+/** A URL in messages: its query may hold a secret. */
+export function shownUrl({ origin, pathname }: URL): string {
+  return origin + pathname;
+}
+
+function parseInputUrl(flag: string, typed: string): URL {
+  if (!/^https?:/i.test(typed)) throw urlForFile(flag, typed);
+  if (!URL.canParse(typed)) throw usageError(`${flag}: the URL is not valid`, 'it looks like https://host/photo.jpg');
+  const url = new URL(typed);
+  const label = `${flag} ${quote(shownUrl(url))}`;
+  const instead = 'save the file, and name that';
+  if (url.protocol !== 'https:') throw usageError(`${label}: only https:// is fetched`, `use https://, or ${instead}`);
+  if (url.username !== '' || url.password !== '')
+    throw usageError(`${label}: the URL holds a user name or password`, instead);
+  url.hash = '';
+  return url;
+}

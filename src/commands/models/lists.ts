@@ -1,0 +1,104 @@
+import type { Context } from '../../cli/context.ts';
+import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
+import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
+import { readModelList } from '../../client/model-list.ts';
+import { GatewayError } from '../../errors.ts';
+import type { ListedModel } from '../../formats/model-list.ts';
+import { services } from '../../services.ts';
+import type { ListOwner } from '../../settings/kept-models.ts';
+import { missingError, surveySettings } from '../../settings/resolve.ts';
+import type { SettingsSurvey } from '../../settings/settings.ts';
+
+type Format = 'content' | 'messages';
+
+/** A model, and which of the service's lists name it. */
+export interface Offered extends ListedModel {
+  formats: Format[];
+}
+
+/** One list of a service. Two of one gateway have one owner. */
+export interface FoundList {
+  format: Format;
+  owner: ListOwner;
+  models: ListedModel[];
+}
+
+/** Whose settings a list is asked with. */
+const useOf = { content: 'text', messages: 'chat' } as const;
+const useOfAuth = { content: 'text', messages: 'messages' } as const;
+const listFormats = ['content', 'messages'] as const;
+
+/** A gateway, and the lists that it may have. */
+interface Source {
+  formats: Format[];
+  forms: AuthForms;
+  settings: SettingsSurvey;
+}
+
+/** Asks for every list that there can be. Throws GatewayError where none comes: a list that is missing beside another is none. */
+export async function askLists(flags: ConnectionFlags, context: Context): Promise<FoundList[]> {
+  const found: FoundList[] = [];
+  const failures: GatewayError[] = [];
+  for (const { formats, forms, settings } of await sourcesOf(flags, context)) {
+    const connection = await openConnection(settings, flags, context, { forms });
+    context.atEnd(() => connection.close());
+    for (const format of formats) {
+      const list = await askList(format, connection);
+      if (list instanceof GatewayError) failures.push(list);
+      else found.push({ format, owner: settings, models: list });
+    }
+  }
+  const told = failures.filter((failure) => !isNoList(failure));
+  if (found.length === 0) throw told[0] ?? noList(failures[0]);
+  for (const { message } of told) await context.ui.warn(`one of two lists: ${message}`);
+  return found;
+}
+
+/** One for each gateway: what text and chat share is opened once, with the form of authentication of each. */
+async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Source[]> {
+  const input = await readSettingsInput(flags, context);
+  for (const warning of input.config.warnings) await context.ui.warn(warning);
+  const known = listFormats
+    .map((format) => ({ format, settings: surveySettings({ ...input, use: useOf[format] }) }))
+    .filter(({ format, settings }) => services[settings.service.value].uses.includes(useOf[format]));
+  const set = known.filter(({ settings }) => settings.baseUrl !== undefined || settings.offline.value);
+  if (set.length === 0) throw missingError({ ...input, use: useOf[known[0]?.format ?? 'content'] }, ['base URL']);
+  const sources: Source[] = [];
+  for (const { format, settings } of set) {
+    const shared = sources.find((source) => isSameGateway(source.settings, settings));
+    const forms = { [useOfAuth[format]]: settings.auth.value };
+    if (shared) {
+      Object.assign(shared.forms, forms);
+      shared.formats.push(format);
+    } else sources.push({ formats: [format], forms, settings });
+  }
+  return sources;
+}
+
+function isSameGateway(one: SettingsSurvey, other: SettingsSurvey): boolean {
+  return one.baseUrl?.value === other.baseUrl?.value && one.profile?.value === other.profile?.value;
+}
+
+async function askList(format: Format, connection: Connection): Promise<ListedModel[] | GatewayError> {
+  try {
+    return await readModelList((get) => connection.send(get), format);
+  } catch (error) {
+    if (error instanceof GatewayError && error.details.status !== undefined) return error;
+    throw error;
+  }
+}
+
+/** A gateway need not have lists; one may answer any path with a page. */
+function isNoList({ class: errorClass, details }: GatewayError): boolean {
+  return [404, 405, 501].includes(details.status ?? 0) || errorClass === 'bad-reply';
+}
+
+function noList(failure: GatewayError | undefined): GatewayError {
+  return new GatewayError('rejected', 'this gateway has no list of models', {
+    hint: 'ask whoever runs it for the names, then give one: -m <model>; gateway-cli doctor --live tries it',
+    status: failure?.details.status,
+    sent: 'yes',
+    retryable: false,
+    cause: failure,
+  });
+}

@@ -1,0 +1,128 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ServiceName } from '../services.ts';
+import { bearerToken, headerText, sameSecret } from './http/keys.ts';
+import { Problem } from './problem.ts';
+import type { Format, KeyForm } from './types.ts';
+
+/** A vendor's service that the gateway can play. */
+export type PlayedService = Exclude<ServiceName, 'gateway'>;
+
+/** How a service treats its callers, in its own words. */
+export interface ServiceRules {
+  format: Format;
+  /** Everything else is not found. */
+  paths: RegExp;
+  /** A known path with another method is not found either. */
+  methodsArePaths: boolean;
+  /** The names that models of its vendor have. */
+  models: RegExp;
+  key: { header: string; form: KeyForm; inQuery: boolean };
+  /** Whether a bearer token counts before the key. */
+  bearerFirst: boolean;
+  versionHeader: string | undefined;
+  noKey: () => Problem;
+  wrongKey: () => Problem;
+  bearer: () => Problem;
+  notFound: (path: string) => Problem;
+  unknownModel: (model: string, target: string) => string;
+}
+
+const invalidKey = 'API key not valid. Please pass a valid API key.';
+const googleError = 'type.googleapis.com/google.rpc';
+const googleService = 'generativelanguage.googleapis.com';
+
+/** What public reports say that the services answer; test/stand-ins has the sources. */
+export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
+  gemini: {
+    format: 'content',
+    paths: /^\/v1(?:beta)?\/models(?:\/|$)/,
+    methodsArePaths: true,
+    models: /^(?:gemini|gemma|imagen)-./,
+    key: { header: 'x-goog-api-key', form: 'vendor-key', inQuery: true },
+    bearerFirst: true,
+    versionHeader: undefined,
+    noKey: () =>
+      new Problem(
+        403,
+        "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+      ),
+    wrongKey: () =>
+      new Problem(400, invalidKey, {
+        details: [
+          {
+            '@type': `${googleError}.ErrorInfo`,
+            reason: 'API_KEY_INVALID',
+            domain: 'googleapis.com',
+            metadata: { service: googleService },
+          },
+          { '@type': `${googleError}.LocalizedMessage`, locale: 'en-US', message: invalidKey },
+        ],
+      }),
+    bearer: () =>
+      new Problem(
+        401,
+        'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.',
+        {
+          details: [
+            {
+              '@type': `${googleError}.ErrorInfo`,
+              reason: 'ACCESS_TOKEN_TYPE_UNSUPPORTED',
+              metadata: { service: googleService },
+            },
+          ],
+        },
+      ),
+    notFound: (path) => new Problem(404, `nothing is served at ${path.slice(0, 200)}`, { page: googlePage }),
+    unknownModel(model, target) {
+      const [, version = 'v1beta', method = 'generateContent'] = /^\/(v1(?:beta)?)\/[^:?]*:?(\w+)?/.exec(target) ?? [];
+      return `models/${model} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`;
+    },
+  },
+  anthropic: {
+    format: 'messages',
+    paths: /^\/v1\/(?:messages|models)(?:\/[^:]*)?$/,
+    methodsArePaths: false,
+    models: /^claude-./,
+    key: { header: 'x-api-key', form: 'x-api-key', inQuery: false },
+    bearerFirst: false,
+    versionHeader: 'anthropic-version',
+    noKey: () => new Problem(401, 'x-api-key header is required'),
+    wrongKey: () => new Problem(401, 'invalid x-api-key'),
+    bearer: () => new Problem(401, 'Invalid bearer token'),
+    notFound: () => new Problem(404, 'Not found'),
+    unknownModel: (model) => `model: ${model}`,
+  },
+};
+
+const googlePage = `<!DOCTYPE html>
+<html lang=en>
+  <meta charset=utf-8>
+  <title>Error 404 (Not Found)!!1</title>
+  <p><b>404.</b> <ins>That’s an error.</ins>
+  <p>The requested URL was not found on this server.  <ins>That’s all we know.</ins>
+`;
+
+/** Checks key and version as the service does. Returns the form of the key. Throws Problem 400, 401 or 403. */
+export function checkCaller(
+  { headers, query }: { headers: IncomingHttpHeaders; query: URLSearchParams },
+  key: string | undefined,
+  rules: ServiceRules,
+): KeyForm {
+  const { header, form, inQuery } = rules.key;
+  const shown = headerText(headers, header) || (inQuery && query.get('key')) || undefined;
+  const hasToken = bearerToken(headers.authorization) !== undefined;
+  if (hasToken && (rules.bearerFirst || shown === undefined)) throw rules.bearer();
+  if (shown === undefined) throw rules.noKey();
+  checkVersion(headers, rules.versionHeader);
+  if (key !== undefined && !sameSecret(shown, key)) throw rules.wrongKey();
+  return form;
+}
+
+const versions = new Set(['2023-06-01', '2023-01-01']);
+
+function checkVersion(headers: IncomingHttpHeaders, name: string | undefined): void {
+  if (name === undefined) return;
+  const version = headerText(headers, name);
+  if (version === undefined) throw new Problem(400, `${name}: header is required`);
+  if (!versions.has(version)) throw new Problem(400, `${name}: ${JSON.stringify(version)} is not a valid version`);
+}

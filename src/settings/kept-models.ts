@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { makeFolder } from '../files/make-folder.ts';
+import { writeAnew } from '../files/temp-file.ts';
+import { isObject } from '../json.ts';
+import { userFolders } from './folders.ts';
+import type { SettingsSurvey } from './settings.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Whose list it is. */
+export type ListOwner = Pick<SettingsSurvey, 'baseUrl' | 'profile'>;
+
+/** Keeps the names that a service offers: what completion and the hint of an unknown model read. Throws what the system says. */
+export async function keepModels(owner: ListOwner, models: readonly string[], now: number): Promise<void> {
+  const path = await pathOf(owner);
+  if (path === undefined) return;
+  await makeFolder(dirname(path), 0o700);
+  await writeAnew(path, (handle) => handle.writeFile(`${JSON.stringify({ at: now, models })}\n`));
+}
+
+/** The names that were kept within the last day; none where there is no such list, or it cannot be read. */
+export async function keptModels(owner: ListOwner, now: number): Promise<string[]> {
+  try {
+    const path = await pathOf(owner);
+    const kept: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'));
+    if (!isObject(kept) || !Array.isArray(kept['models']) || !isFresh(now - Number(kept['at']))) return [];
+    return kept['models'].filter((model) => typeof model === 'string');
+  } catch {
+    return [];
+  }
+}
+
+/** A list from the future is as good as none. */
+function isFresh(ageMs: number): boolean {
+  return ageMs >= 0 && ageMs < dayMs;
+}
+
+/** One file for each gateway and profile; their names are not in its own. No list is kept of the local gateway. */
+async function pathOf({ baseUrl, profile }: ListOwner): Promise<string | undefined> {
+  if (baseUrl === undefined) return undefined;
+  const { origin, pathname } = new URL(baseUrl.value);
+  const { cache } = await userFolders();
+  const owner = JSON.stringify([origin, pathname, profile?.value]);
+  const name = createHash('sha256').update(owner).digest('hex').slice(0, 32);
+  return isAbsolute(cache) ? join(cache, 'models', `${name}.json`) : undefined;
+}

@@ -1,0 +1,231 @@
+import { Chalk, type ChalkInstance } from 'chalk';
+import { lexer, type Token, type Tokens } from 'marked';
+import stringWidth from 'string-width';
+import wrapAnsi from 'wrap-ansi';
+import { escapeForTerminal } from './escape.ts';
+
+/** Where Markdown is shown. */
+export interface MarkdownPlace {
+  /** Columns. */
+  width: number;
+  colored: boolean;
+  /** Whether a line break in a paragraph stays one, as in a chat; else it is a blank, as in a document. */
+  breaks?: boolean;
+}
+
+interface Page extends Required<MarkdownPlace> {
+  chalk: ChalkInstance;
+}
+
+/** The blocks of a Markdown text, as they follow each other; `raw` is what each was made of. Line breaks must be `\n`. */
+export function blocksOf(text: string): Token[] {
+  try {
+    return lexer(text);
+  } catch {
+    // Nested deeper than the stack: text as it is.
+    return [{ type: 'text', raw: text, text }];
+  }
+}
+
+/** Markdown as a person reads it on a terminal: wrapped at the width, headings bold, tables in columns. Ends with a line break. */
+export function renderMarkdown(blocks: readonly Token[], place: MarkdownPlace): string {
+  const lines = markdownLines(blocks, place);
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/**
+ * The same as lines. Controls are escaped, but for our colours. Only a line of code can be wider than the width: the terminal
+ * wraps it, so that it is copied as one line. What is added to the text changes the last lines alone, where it can.
+ */
+export function markdownLines(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string[] {
+  return apart(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
+}
+
+/** Blocks with an empty line between them. */
+function apart(blocks: readonly Token[], page: Page): string[] {
+  const parts = blocks.map((block) => blockLines(block, page)).filter((lines) => lines.length > 0);
+  return parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
+}
+
+function blockLines(block: Token, page: Page): string[] {
+  const { chalk } = page;
+  switch (block.type) {
+    case 'heading':
+      return headingLines(block as Tokens.Heading, page);
+    case 'paragraph':
+    case 'text':
+      return wrapped(inline(('tokens' in block ? block.tokens : undefined) ?? [block], page), page);
+    case 'code':
+      return codeLines(block as Tokens.Code, page);
+    case 'blockquote':
+      return apart(block.tokens ?? [], narrower(page, 2)).map((line) => `${chalk.dim('│')} ${line}`.trimEnd());
+    case 'list':
+      return listLines(block as Tokens.List, page);
+    case 'table':
+      return tableLines(block as Tokens.Table, page);
+    case 'hr':
+      return [chalk.dim('─'.repeat(Math.min(page.width, 40)))];
+    case 'space':
+      return [];
+    default:
+      return wrapped(plain(block.raw.trimEnd()), page);
+  }
+}
+
+/** Without bold type the marks stay. */
+function headingLines({ depth, tokens }: Tokens.Heading, page: Page): string[] {
+  const mark = page.colored ? '' : `${'#'.repeat(depth)} `;
+  return wrapped(mark + page.chalk.bold(inline(tokens, page)), page);
+}
+
+function codeLines({ text }: Tokens.Code, { chalk }: Page): string[] {
+  const lines = text.replaceAll('\t', '    ').split('\n');
+  return lines.map((line) => (line.trim() === '' ? '' : `  ${chalk.cyan(escapeForTerminal(line))}`));
+}
+
+/** Empty lines stand where the text has them: a loose list would move lines that were printed long ago. */
+function listLines({ items, ordered, start }: Tokens.List, page: Page): string[] {
+  const first = ordered ? Number(start) : 0;
+  return items.flatMap((item, index) => {
+    const mark = ordered ? `${first + index}. ` : '• ';
+    const box = item.task ? (item.checked ? '[x] ' : '[ ] ') : '';
+    const [head = '', ...rest] = itemLines(item, narrower(page, mark.length + box.length));
+    const hanging = ' '.repeat(mark.length + box.length);
+    const isApart = index > 0 && /\n[ \t]*\n$/.test(items[index - 1]?.raw ?? '');
+    return [
+      ...(isApart ? [''] : []),
+      `${mark}${box}${head}`,
+      ...rest.map((line) => (line === '' ? '' : hanging + line)),
+    ];
+  });
+}
+
+function itemLines({ tokens }: Tokens.ListItem, page: Page): string[] {
+  const blocks = tokens.filter(({ type }) => type !== 'checkbox');
+  return blocks.flatMap((block, index) => (block.type === 'space' && index > 0 ? [''] : blockLines(block, page)));
+}
+
+/** What a column must have; else each row is a list of its cells. */
+const narrowestColumn = 10;
+/** The widths are those of the first rows, so that a table of a thousand rows need not be printed again for its last. */
+const measuredRows = 12;
+
+type Aligned = Pick<Tokens.Table, 'align'> & { widths: readonly number[] };
+
+function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[] {
+  const { chalk } = page;
+  const names = header.map((cell) => chalk.bold(inline(cell.tokens, page)));
+  const cells = rows.map((row) => row.map((cell) => inline(cell.tokens, page)));
+  const widths = columnWidths([names, ...cells.slice(0, measuredRows)], page.width);
+  if (widths === undefined) return cells.flatMap((row, index) => rowAsList(row, { names, index, page }));
+  const rule = widths.map((width) => chalk.dim('─'.repeat(width))).join('  ');
+  const [head = [], ...body] = [names, ...cells].map((row) => rowLines(row, { widths, align }));
+  return [...head, rule, ...body.flat()];
+}
+
+/** As wide as the cells, or, where they have no room beside each other, as wide as is fair; undefined below the narrowest. */
+function columnWidths(rows: readonly (readonly string[])[], width: number): number[] | undefined {
+  const columns = rows[0]?.length ?? 0;
+  const wanted = Array.from({ length: columns }, (_, column) => Math.max(1, ...rows.map((row) => widest(row[column]))));
+  let room = width - 2 * (columns - 1);
+  const given = new Map<number, number>();
+  const narrowFirst = wanted.map((_, column) => column).toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0));
+  for (const [index, column] of narrowFirst.entries()) {
+    const want = wanted[column] ?? 0;
+    const share = Math.min(want, Math.floor(room / (columns - index)));
+    if (share < want && share < narrowestColumn) return undefined;
+    given.set(column, share);
+    room -= share;
+  }
+  return wanted.map((_, column) => given.get(column) ?? 0);
+}
+
+function widest(cell = ''): number {
+  return Math.max(...cell.split('\n').map((line) => stringWidth(line)));
+}
+
+/** A row of a table; cells that are wider than their column go on in further lines. */
+function rowLines(row: readonly string[], { widths, align }: Aligned): string[] {
+  const columns = widths.map((width, column) => wrapAnsi(row[column] ?? '', width, { hard: true }).split('\n'));
+  const height = Math.max(...columns.map((lines) => lines.length));
+  return Array.from({ length: height }, (_, at) => {
+    const pieces = columns.map((lines, column) => padded(lines[at] ?? '', widths[column] ?? 0, align[column]));
+    return pieces.join('  ').trimEnd();
+  });
+}
+
+function padded(text: string, width: number, align: 'center' | 'left' | 'right' | null | undefined): string {
+  const free = Math.max(0, width - stringWidth(text));
+  const before = align === 'right' ? free : align === 'center' ? Math.floor(free / 2) : 0;
+  return ' '.repeat(before) + text + ' '.repeat(free - before);
+}
+
+function rowAsList(
+  row: readonly string[],
+  { names, index, page }: { names: readonly string[]; index: number; page: Page },
+): string[] {
+  const lines = row.flatMap((cell, column) => (cell === '' ? [] : wrapped(`${names[column]}: ${cell}`, page)));
+  return index === 0 ? lines : ['', ...lines];
+}
+
+/** A nesting that leaves no room goes on in what there is. */
+function narrower(page: Page, columns: number): Page {
+  return { ...page, width: Math.max(page.width - columns, 8) };
+}
+
+function wrapped(text: string, { width }: Page): string[] {
+  return wrapAnsi(text, width, { hard: true }).split('\n');
+}
+
+/** Text with its marks as colours and weights. */
+function inline(tokens: readonly Token[], page: Page): string {
+  return tokens.map((token) => inlineOf(token, page)).join('');
+}
+
+function inlineOf(token: Token, page: Page): string {
+  const { chalk, colored, breaks } = page;
+  const inner = (): string => inline(('tokens' in token ? token.tokens : undefined) ?? [], page);
+  switch (token.type) {
+    case 'strong':
+      return chalk.bold(inner());
+    case 'em':
+      return chalk.italic(inner());
+    case 'del':
+      return colored ? chalk.strikethrough(inner()) : `~~${inner()}~~`;
+    case 'codespan':
+      return colored ? chalk.cyan(escapeForTerminal((token as Tokens.Codespan).text)) : escapeForTerminal(token.raw);
+    case 'link':
+      return linkText(token as Tokens.Link, inner());
+    case 'image':
+      return linkText(token as Tokens.Image, plain((token as Tokens.Image).text));
+    case 'br':
+      return '\n';
+    case 'checkbox':
+      return '';
+    case 'escape':
+      return plain((token as Tokens.Escape).text);
+    case 'html':
+      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : plain(token.raw);
+    case 'text': {
+      if ('tokens' in token && token.tokens) return inner();
+      const text = plain((token as Tokens.Text).text);
+      return breaks ? text : text.replaceAll('\n', ' ');
+    }
+    default:
+      return plain(token.raw);
+  }
+}
+
+/** A link with its address, which a terminal does not show by itself. */
+function linkText({ href }: Tokens.Link | Tokens.Image, text: string): string {
+  const address = plain(href);
+  return text === address || `mailto:${text}` === address || text === '' ? text || address : `${text} (${address})`;
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+
+/** Text outside code: entities are read, then nothing is left that a terminal obeys. */
+function plain(text: string): string {
+  const read = text.replaceAll(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => entities[name] ?? '');
+  return escapeForTerminal(read.replaceAll('\t', ' '));
+}

@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, vi } from 'vitest';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { canaryKey, test } from '../../helpers/with-server.ts';
+
+let cache: string;
+beforeEach(() => {
+  cache = scratchFolder();
+  vi.stubEnv('XDG_CACHE_HOME', cache);
+});
+
+const flash =
+  '{"name":"models/gemini-2.5-flash","displayName":"Gemini 2.5 Flash","inputTokenLimit":1048576,"supportedGenerationMethods":["generateContent","countTokens"]}';
+const pro = '{"name":"models/gemini-2.5-pro","supportedGenerationMethods":["generateContent"]}';
+const claude =
+  '{"type":"model","id":"claude-sonnet-4-5","display_name":"Claude Sonnet 4.5","created_at":"2025-09-29T00:00:00Z"}';
+const notFound = { status: 404, body: 'no such page' };
+const gemini = { env: { GEMINI_API_KEY: canaryKey, GATEWAY_API_KEY: '' } };
+
+test('--service gemini follows the pages of its own list alone, with its own header', async ({ server, cli }) => {
+  server.reply({ body: `{"models":[${flash}],"nextPageToken":"p&2"}` });
+  server.reply({ body: `{"models":[${pro}],"nextPageToken":""}` });
+  const ran = await cli(['models', '--service', 'gemini'], gemini);
+  expect(ran).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\ngemini-2.5-pro\n', stderr: '' });
+  expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'GET /v1beta/models?pageSize=1000',
+    'GET /v1beta/models?pageSize=1000&pageToken=p%262',
+  ]);
+  const { headers, body } = server.requests[0] ?? { headers: {}, body: undefined };
+  expect(headers).toMatchObject({ 'x-goog-api-key': canaryKey });
+  expect(headers).not.toHaveProperty('content-type');
+  expect(body).toHaveLength(0);
+});
+
+test('--service anthropic asks its own list alone, with key and version', async ({ server, cli }) => {
+  server.reply({ body: `{"data":[${claude}],"has_more":true,"first_id":"a","last_id":"claude-sonnet-4-5"}` });
+  server.reply({ body: '{"data":[],"has_more":false,"first_id":null,"last_id":null}' });
+  const env = { ANTHROPIC_API_KEY: canaryKey, GATEWAY_API_KEY: '' };
+  expect(await cli(['models', '--service', 'anthropic'], { env })).toMatchObject({
+    code: 0,
+    stdout: 'claude-sonnet-4-5\n',
+  });
+  expect(server.requests.map(({ path }) => path)).toEqual([
+    '/v1/models?limit=1000',
+    '/v1/models?limit=1000&after_id=claude-sonnet-4-5',
+  ]);
+  expect(server.requests[0]?.headers).toMatchObject({ 'x-api-key': canaryKey, 'anthropic-version': '2023-06-01' });
+});
+
+test('a gateway is asked for both lists; --json tells which of them name a model', async ({ server, cli }) => {
+  server.reply({ body: `{"models":[${flash}]}` });
+  server.reply({
+    body: `{"object":"list","data":[{"id":"gemini-2.5-flash","object":"model","owned_by":"x"},${claude}]}`,
+  });
+  const ran = await cli(['models', '--json']);
+  expect(JSON.parse(ran.stdout)).toEqual({
+    schema: 'gateway-cli/models@1',
+    ok: true,
+    models: [
+      {
+        id: 'gemini-2.5-flash',
+        title: 'Gemini 2.5 Flash',
+        formats: ['content', 'messages'],
+        operations: ['generateContent', 'countTokens'],
+      },
+      { id: 'claude-sonnet-4-5', title: 'Claude Sonnet 4.5', formats: ['messages'] },
+    ],
+  });
+});
+
+test('a terminal gets a table, and a filter looks at names and titles', async ({ server, cli }) => {
+  server.reply({ body: `{"models":[${flash},${pro},{"name":"models/\\u001b[31mflash"}]}` });
+  server.reply(notFound);
+  const ran = await cli(['models', 'FLASH'], { tty: { stdout: true } });
+  expect(ran.stdout).toBe(
+    'gemini-2.5-flash  content  Gemini 2.5 Flash  generateContent, countTokens\n^[[31mflash       content\n',
+  );
+});
+
+test('one list is enough, and what is wrong with the other is told', async ({ server, cli }) => {
+  server.reply({ status: 401, body: '{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}' });
+  server.reply({ body: `{"data":[${claude}],"has_more":false}` });
+  const ran = await cli(['models']);
+  expect(ran).toMatchObject({ code: 0, stdout: 'claude-sonnet-4-5\n' });
+  expect(ran.stderr).toContain('one of two lists: the gateway answered 401');
+});
+
+test('a gateway without lists says so', async ({ server, cli }) => {
+  server.reply(notFound);
+  server.reply({ body: '<!doctype html><title>Welcome</title>' });
+  const ran = await cli(['models']);
+  expect(ran.code).toBe(4);
+  expect(ran.stderr).toContain('this gateway has no list of models');
+  expect(ran.stderr).toContain('-m <model>');
+});
+
+test('a refused key is the error of the key', async ({ server, cli }) => {
+  server.always({ status: 401, body: '{"error":{"message":"bad key"}}' });
+  expect((await cli(['models'])).code).toBe(3);
+});
+
+test('a list that leads back to a page of its own ends there', async ({ server, cli }) => {
+  server.always({ body: `{"models":[${flash}],"nextPageToken":"again"}` });
+  expect(await cli(['models', '--service', 'gemini'], gemini)).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\n' });
+  expect(server.requests).toHaveLength(2);
+});
+
+test('a list that never ends is left after 100 pages', async ({ server, cli }) => {
+  let page = 0;
+  server.always(() => ({ body: `{"models":[],"nextPageToken":"${page++}"}` }));
+  expect((await cli(['models', '--service', 'gemini'], gemini)).code).toBe(0);
+  expect(server.requests).toHaveLength(100);
+});
+
+test('without a base URL it says how to set one, and asks for no model', async () => {
+  const ran = await run(['models']);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('no base URL is set');
+});
+
+/** Has `models` keep the names of the server. */
+async function keep(server: { reply(answer: object): void }, cli: (argv: string[]) => Promise<unknown>) {
+  server.reply({ body: `{"models":[${flash},${pro}]}` });
+  server.reply(notFound);
+  await cli(['models']);
+}
+
+test('the names are kept for their owner, without the key', async ({ server, cli }) => {
+  await keep(server, cli);
+  const folder = join(cache, 'gateway-cli', 'models');
+  const [name = ''] = readdirSync(folder);
+  expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+  expect(name + readFileSync(join(folder, name), 'utf8')).not.toContain(canaryKey);
+});
+
+test('-m completes from the kept names, for a day, and asks nobody', async ({ server, cli }) => {
+  await keep(server, cli);
+  const complete = async (more: string[] = []) =>
+    (await cli(['__complete', 'fish', '--', 'text', ...more, '-m', 'gemini'])).stdout;
+  expect(await complete()).toBe('gemini-2.5-flash\ngemini-2.5-pro\n:none\n');
+  expect(await complete(['--base-url', 'http://127.0.0.1:9'])).toBe(':none\n');
+  expect(server.requests).toHaveLength(2);
+  const folder = join(cache, 'gateway-cli', 'models');
+  const path = join(folder, readdirSync(folder)[0] ?? '');
+  const kept = JSON.parse(readFileSync(path, 'utf8')) as { at: number };
+  writeFileSync(path, JSON.stringify({ ...kept, at: kept.at - 24 * 60 * 60 * 1000 }));
+  expect(await complete()).toBe(':none\n');
+});
+
+const unknownModel =
+  '{"error":{"code":404,"message":"models/gemini-2.5-flsh is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.","status":"NOT_FOUND"}}';
+
+test('a 404 for a model that the kept list lacks names the nearest', async ({ server, cli }) => {
+  await keep(server, cli);
+  server.always({ status: 404, body: unknownModel });
+  expect((await cli(['text', '-m', 'gemini-2.5-flsh', 'hi'])).stderr).toContain('-m gemini-2.5-flash');
+  expect((await cli(['chat', '-m', 'gemini-2.5-prp', 'hi'])).stderr).toContain('-m gemini-2.5-pro');
+  expect((await cli(['text', '-m', 'gemini-2.5-flash', 'hi'])).stderr).toContain('gateway-cli models');
+});
+
+test('a 404 for a model without a kept list names the command that lists them', async ({ server, cli }) => {
+  server.reply({ status: 404, body: unknownModel });
+  expect((await cli(['text', '-m', 'gemini-2.5-flsh', 'hi'])).stderr).toContain('gateway-cli models');
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { shell } from '../../helpers/spawn.ts';
+import { startServe, writeConfig } from '../../recordings/served.ts';
+
+describe('serve --service', () => {
+  test.each([
+    ['gemini', 'text hi', 'image gen hi -o a.png', 'chat hi'],
+    ['anthropic', 'chat hi', 'chat again', 'text hi'],
+  ])('%s runs commands that use it, and has nothing for others', async (service, first, second, foreign) => {
+    const script = ['set -e', ...[first, second].map((words) => `node $BIN ${words} -q`), `node $BIN ${foreign}`];
+    const ran = await shell(`$BIN serve --service ${service} -q -- bash -c '${script.join('\n')}'`, {
+      env: { GATEWAY_CHAT_MODEL: 'local-chat', GATEWAY_SERVICE: 'gateway' },
+    });
+    expect(ran.code, ran.stderr).toBe(2);
+    expect(ran.stderr).toContain(`(service ${service}, environment GATEWAY_SERVICE) does not have`);
+    expect(ran.stderr).not.toContain('404');
+  });
+
+  test.each([
+    [['--service', 'gemini', '--spec-only'], '--service gemini cannot be combined with --spec-only'],
+    [['--service', 'anthropic', '--header-names', 'a,b'], '--service anthropic cannot be combined with --header-names'],
+    [['--service', 'gemini', '--upstream', 'work'], '--service is for the offline models'],
+    [['--service', 'gemini', '--replay', 'folder'], '--service is for the offline models'],
+    [['--service', 'gemni'], '--service takes gateway, gemini, anthropic'],
+  ])('%j is refused', async (flags, words) => {
+    const ran = await run(['serve', ...flags]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(words);
+  });
+});
+
+test('serve answers commands whose usual profile is for another service', async () => {
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, { claude: { service: 'anthropic', apiKey: 'k-123456789' } }, 'claude');
+  const ran = await shell('$BIN serve -q -- node $BIN text hi', { cwd, env: { GATEWAY_CONFIG: config } });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+});
+
+describe('serve --vendor-env', () => {
+  const rivals = { GOOGLE_API_KEY: 'real', GOOGLE_GENAI_USE_VERTEXAI: 'true', ANTHROPIC_AUTH_TOKEN: 'real' };
+
+  test('leads what the SDKs read to this gateway, and takes away what they would prefer', async () => {
+    const script = 'env | grep -E "^(ANTHROPIC|GEMINI|GOOGLE|GATEWAY_(BASE|API))"';
+    const ran = await shell(`$BIN serve --vendor-env -q -- bash -c '${script}'`, { env: rivals });
+    const told = Object.fromEntries(ran.stdout.split('\n').map((line) => line.split('=')));
+    const { GATEWAY_BASE_URL: url, GATEWAY_API_KEY: key } = told;
+    expect(told).toEqual({
+      '': undefined,
+      GATEWAY_BASE_URL: expect.stringContaining('http://127.0.0.1:'),
+      GATEWAY_API_KEY: expect.stringContaining('local-'),
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: key,
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: key,
+      GOOGLE_GENERATIVE_AI_API_KEY: key,
+    });
+  });
+
+  test('prints lines to paste that do the same', async () => {
+    const stop = new AbortController();
+    const ran = await run(['serve', '--port', '0', '--vendor-env'], {
+      signal: stop.signal,
+      onStdout: (text) => text.startsWith('unset') && stop.abort(new Error('enough')),
+    });
+    const pasted = await shell(`${ran.stdout}echo "$GEMINI_API_KEY" "$ANTHROPIC_BASE_URL" "$GOOGLE_API_KEY"`, {
+      env: rivals,
+    });
+    expect(pasted.stdout).toMatch(/^local-\S+ http:\/\/127\.0\.0\.1:\d+ \n$/);
+  });
+
+  test('tells scripts both in the document', async () => {
+    const cwd = scratchFolder();
+    const served = await startServe(['--vendor-env'], { cwd, config: writeConfig(cwd, {}) });
+    expect(served.env).toMatchObject({ ANTHROPIC_BASE_URL: served.url, GEMINI_API_KEY: served.key });
+    expect(JSON.parse((await served.stop()).stdout)).toMatchObject({
+      unset: expect.arrayContaining(['GOOGLE_API_KEY']),
+    });
+  });
+});

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type PlayedService, serviceRules } from '../../src/gateway/service.ts';
+import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
+import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
+import type { StandIn } from '../stand-ins/start.ts';
+import { message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+
+const names = ['gemini', 'anthropic'] as const;
+const real = new Map<PlayedService, StandIn>();
+const played = new Map<PlayedService, GatewayUnderTest>();
+beforeAll(async () => {
+  real.set('gemini', await startGemini({ models: ['local-text', 'local-chat', 'local-image', 'local-edit'] }));
+  real.set('anthropic', await startAnthropic({ models: ['local-text', 'local-chat'] }));
+  played.set('gemini', await startGateway({ key: geminiKey, rules: serviceRules.gemini }));
+  played.set('anthropic', await startGateway({ key: anthropicKey, rules: serviceRules.anthropic }));
+});
+afterAll(async () => {
+  await Promise.all([...real.values(), ...played.values()].map((server) => server.close()));
+});
+
+interface Asked {
+  method?: 'GET' | 'POST';
+  path: string;
+  headers?: Record<string, string>;
+  model?: string;
+}
+
+interface Told {
+  status: number;
+  type: string | null;
+  json: unknown;
+}
+
+async function ask(server: { url: string } | undefined, { method = 'POST', path, headers, model }: Asked) {
+  const body = path.startsWith('/v1/messages') ? message('hi', { model: model ?? 'local-chat' }) : turn('hi');
+  const response = await fetch(`${server?.url}${path}`, {
+    method,
+    headers: { ...(method === 'POST' && { 'content-type': 'application/json' }), ...headers },
+    ...(method === 'POST' && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const type = response.headers.get('content-type');
+  return {
+    status: response.status,
+    type: type?.split(';')[0] ?? null,
+    json: text.startsWith('{') ? JSON.parse(text) : undefined,
+  };
+}
+
+/** An error without the id of the request and the name of Google's procedure. */
+function comparable(told: Told): unknown {
+  return JSON.parse(
+    JSON.stringify(told, (key, value: unknown) => (/^(request_id|method)$/.test(key) ? undefined : value)),
+  );
+}
+
+const text = '/v1beta/models/local-text:generateContent';
+const google = { 'x-goog-api-key': geminiKey };
+const version = { 'anthropic-version': '2023-06-01' };
+const rows: [name: PlayedService, what: string, asked: Asked, status: number][] = [
+  ['gemini', 'no key', { path: text }, 403],
+  ['gemini', "another service's header", { path: text, headers: { 'x-api-key': geminiKey } }, 403],
+  ['gemini', 'a wrong key', { path: text, headers: { 'x-goog-api-key': 'wrong' } }, 400],
+  ['gemini', 'a wrong key in the query', { path: `${text}?key=wrong` }, 400],
+  ['gemini', 'a bearer token', { path: text, headers: { authorization: `Bearer ${geminiKey}` } }, 401],
+  ['gemini', 'a bearer token beside the key', { path: text, headers: { ...google, authorization: 'Bearer x' } }, 401],
+  ['gemini', 'an unknown model', { path: '/v1beta/models/x:generateContent', headers: google }, 404],
+  ['gemini', 'an unknown model to count for', { path: '/v1/models/x:countTokens', headers: google }, 404],
+  ['gemini', "another service's model", { path: text.replace('local-text', 'claude-x'), headers: google }, 404],
+  ['gemini', "another service's path", { path: '/v1/messages', headers: google }, 404],
+  ['gemini', 'a method that is not served', { method: 'GET', path: text, headers: google }, 404],
+  ['anthropic', 'no key', { path: '/v1/messages', headers: version }, 401],
+  ['anthropic', "another service's header", { path: '/v1/messages', headers: { ...version, ...google } }, 401],
+  ['anthropic', 'a bearer token', { path: '/v1/messages', headers: { ...version, authorization: 'Bearer x' } }, 401],
+  ['anthropic', 'no version', { path: '/v1/messages', headers: { 'x-api-key': anthropicKey } }, 400],
+  [
+    'anthropic',
+    'a version that never was',
+    { path: '/v1/messages', headers: { 'x-api-key': anthropicKey, 'anthropic-version': '2024-10-22' } },
+    400,
+  ],
+  [
+    'anthropic',
+    'a list without a version',
+    { method: 'GET', path: '/v1/models', headers: { 'x-api-key': anthropicKey } },
+    400,
+  ],
+  ['anthropic', 'a wrong key', { path: '/v1/messages', headers: { ...version, 'x-api-key': 'wrong' } }, 401],
+  [
+    'anthropic',
+    'an unknown model',
+    { path: '/v1/messages', model: 'x', headers: { ...version, 'x-api-key': anthropicKey } },
+    404,
+  ],
+  ['anthropic', "another service's path", { path: text, headers: { ...version, 'x-api-key': anthropicKey } }, 404],
+];
+
+test.each(rows)('as %s it refuses %s in the words of the service', async (name, _what, asked, status) => {
+  const told = await ask(played.get(name), asked);
+  expect(told.status).toBe(status);
+  expect(comparable(told)).toEqual(comparable(await ask(real.get(name), asked)));
+});
+
+describe('as one service', () => {
+  test("it answers that service's own requests, and its vendor's models", async () => {
+    const headers = { ...version, 'x-api-key': anthropicKey };
+    const statuses = await Promise.all([
+      ask(played.get('gemini'), { path: text, headers: google }),
+      ask(played.get('gemini'), { path: `${text}?key=${geminiKey}` }),
+      ask(played.get('gemini'), { path: text.replace('local-text', 'gemini-2.5-flash'), headers: google }),
+      ask(played.get('anthropic'), { path: '/v1/messages', headers }),
+      ask(played.get('anthropic'), { path: '/v1/messages', model: 'claude-sonnet-4-5', headers }),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  const lists: [PlayedService, string, Record<string, string>][] = [
+    ['gemini', '/v1beta/models', google],
+    ['gemini', '/v1/models?pageSize=3', google],
+    ['gemini', '/v1beta/models?pageSize=3&pageToken=3', google],
+    ['anthropic', '/v1/models', { ...version, 'x-api-key': anthropicKey }],
+    ['anthropic', '/v1/models?limit=1', { ...version, 'x-api-key': anthropicKey }],
+    ['anthropic', '/v1/models?limit=1&after_id=local-text', { ...version, 'x-api-key': anthropicKey }],
+  ];
+  test.each(lists)('as %s it lists the local models at %s in pages', async (name, path, headers) => {
+    const asked: Asked = { method: 'GET', path, headers };
+    const [ours, theirs] = [await ask(played.get(name), asked), await ask(real.get(name), asked)];
+    expect(ours.status).toBe(200);
+    expect(listed(ours.json)).toEqual(listed(theirs.json));
+  });
+
+  test.each(names)('as %s it still tells that it is there', async (name) => {
+    expect((await fetch(`${played.get(name)?.url}/healthz`)).status).toBe(200);
+  });
+});
+
+interface List {
+  models?: { name: string }[];
+  data?: { id: string }[];
+}
+
+/** Names and marks of a page, without what tells the models apart. */
+function listed(json: unknown): object {
+  const { models, data, ...marks } = json as List;
+  return { ...marks, names: models?.map(({ name }) => name) ?? data?.map(({ id }) => id) };
+}
+
+test("Vercel's client finds the messages without the version in the path", async () => {
+  const gateway = await startGateway();
+  expect((await gateway.post('/messages', message('hi'))).status).toBe(200);
+  const strict = await startGateway({ specOnly: true });
+  expect((await strict.post('/messages', message('hi'))).status).toBe(404);
+  await gateway.close();
+  await strict.close();
+});

@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { GatewayError } from '../../src/errors.ts';
+import { openInputFetcher } from '../../src/transport/fetch-input.ts';
+import type { ScriptedServer } from '../helpers/scripted-server.ts';
+import { authority, clientPair, serverPair } from './certificates.ts';
+import { serve } from './post.ts';
+
+/** What came, or why nothing did. */
+async function fetchText(url: string, env: Record<string, string> = {}): Promise<unknown> {
+  const fetcher = openInputFetcher({ env, ca: authority, clientCert: clientPair.cert, clientKey: clientPair.key });
+  try {
+    const { mimeType, body } = await fetcher.fetch(new URL(url), new AbortController().signal);
+    let text = '';
+    for await (const chunk of body) text += new TextDecoder().decode(chunk);
+    return { mimeType, text };
+  } catch (error) {
+    return error;
+  } finally {
+    await fetcher.close();
+  }
+}
+
+/** A proxy that joins every name to one server, and the names that it was asked for. */
+async function proxyTo({ port }: ScriptedServer): Promise<{ env: Record<string, string>; asked: string[] }> {
+  const asked: string[] = [];
+  const proxy = createServer((client) => {
+    client.on('error', () => {});
+    client.once('data', (head) => {
+      asked.push(/^CONNECT (\S+)/.exec(head.toString())?.[1] ?? '');
+      const onward = connect(port, '127.0.0.1', () => {
+        client.write('HTTP/1.1 200 OK\r\n\r\n');
+        client.pipe(onward).pipe(client);
+      });
+      onward.on('error', () => {});
+    });
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  return { env: { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }, asked };
+}
+
+const to = (location: string) => ({ status: 302, headers: { location }, body: 'see there' });
+
+test('asks for what a URL names with accept and user-agent alone', async () => {
+  const server = await serve({ tls: serverPair });
+  server.reply({ headers: { 'content-type': 'Text/Plain; charset=utf-8' }, body: 'hello' });
+  expect(await fetchText(`${server.url}/a/b.txt?c=d`)).toEqual({ mimeType: 'text/plain', text: 'hello' });
+  expect(server.requests).toHaveLength(1);
+  expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/a/b.txt?c=d' });
+  expect(server.requests[0]?.headers).toEqual({
+    host: `127.0.0.1:${server.port}`,
+    connection: 'keep-alive',
+    accept: '*/*',
+    'user-agent': expect.stringMatching(/^gateway-cli\/[\d.]+$/) as string,
+    'accept-encoding': 'identity',
+  });
+});
+
+test.each([
+  ['https://127.0.0.1:PORT/next', '127.0.0.1'],
+  ['/next', '127.0.0.1'],
+  ['https://localhost:PORT/next', 'localhost'],
+  ['https://[::ffff:127.0.0.1]:PORT/', '::ffff:7f00:1'],
+  ['https://2130706433:PORT/', '127.0.0.1'],
+  ['https://10.0.0.1/', '10.0.0.1'],
+  ['https://[fd00::1]/', 'fd00::1'],
+  ['https://169.254.169.254/latest/meta-data', '169.254.169.254'],
+])('does not follow a redirect to %s', async (location, host) => {
+  const server = await serve({ tls: serverPair });
+  server.reply(to(location.replace('PORT', String(server.port))));
+  expect(await fetchText(`${server.url}/`)).toMatchObject({
+    class: 'usage',
+    message: `the redirect leads to a private address: ${host}`,
+    details: { sent: 'no' },
+  });
+  expect(server.connections).toBe(1);
+});
+
+test.each([
+  ['http://example.org/a?token', 'it redirects to a http: URL, and only https:// is followed'],
+  ['file:///etc/passwd', 'it redirects to a file: URL, and only https:// is followed'],
+  ['https://', 'it redirects, and does not say where to'],
+])('does not follow a redirect to %s', async (location, message) => {
+  const server = await serve({ tls: serverPair });
+  server.reply(to(location));
+  expect(await fetchText(`${server.url}/`)).toMatchObject({ class: 'usage', message });
+});
+
+test('follows five redirects, and no sixth', async () => {
+  const server = await serve({ tls: serverPair });
+  const { env } = await proxyTo(server);
+  for (const status of [301, 302, 303, 307, 308]) server.reply({ status, headers: { location: `/${status}` } });
+  server.reply({ body: 'there' });
+  expect(await fetchText('https://gateway.test/', env)).toMatchObject({ text: 'there' });
+  expect(server.requests.map(({ path }) => path)).toEqual(['/', '/301', '/302', '/303', '/307', '/308']);
+  for (let hop = 0; hop < 6; hop++) server.reply(to('/again'));
+  expect(await fetchText('https://gateway.test/', env)).toMatchObject({ message: 'it redirects more than 5 times' });
+});
+
+test('takes no password along from a redirect', async () => {
+  const server = await serve({ tls: serverPair });
+  const { env } = await proxyTo(server);
+  server.reply(to('https://me:secret@gateway.test/next'));
+  server.reply({ body: 'there' });
+  expect(await fetchText('https://gateway.test/', env)).toMatchObject({ text: 'there' });
+  expect(server.requests[1]?.headers['authorization']).toBeUndefined();
+});
+
+test.each(['https://metadata.google.internal/', 'https://metadata/', 'https://10.0.0.1/'])(
+  'asks no proxy for %s behind a redirect',
+  async (location) => {
+    const server = await serve({ tls: serverPair });
+    const { env, asked } = await proxyTo(server);
+    server.reply(to(location));
+    expect(await fetchText('https://gateway.test/', env)).toMatchObject({
+      message: `the redirect leads to a private address: ${new URL(location).hostname}`,
+    });
+    expect(asked).toEqual(['gateway.test:443']);
+  },
+);
+
+test.each([
+  [404, false, 'check the URL'],
+  [403, false, 'no key or password goes along'],
+  [304, false, 'check the URL'],
+  [503, true, 'check the URL'],
+])('a status %i is told, with nothing sent', async (status, retryable, hint) => {
+  const server = await serve({ tls: serverPair });
+  server.reply({ status, body: 'no' });
+  expect(await fetchText(`${server.url}/`)).toMatchObject({
+    class: 'usage',
+    message: `the host answered ${status}`,
+    details: { sent: 'no', status, retryable, hint: expect.stringContaining(hint) as string },
+  });
+});
+
+test('a coding that was not asked for is told', async () => {
+  const server = await serve({ tls: serverPair });
+  server.reply({ headers: { 'content-encoding': 'gzip' }, body: 'x' });
+  expect(await fetchText(`${server.url}/`)).toMatchObject({
+    class: 'usage',
+    message: 'it comes encoded as gzip, which was not asked for',
+  });
+});
+
+test('a host that asks for a client certificate gets none', async () => {
+  const server = await serve({ tls: { ...serverPair, ca: authority, requestCert: true } });
+  expect(await fetchText(`${server.url}/`)).toBeInstanceOf(GatewayError);
+  expect(server.requests).toEqual([]);
+});

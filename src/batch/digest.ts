@@ -44,15 +44,23 @@ export interface Digest {
 
 /**
  * The hash of the canonical request: path and body with sorted keys, files by their content, what is still to be fetched by its
- * URL. Two requests that would send the same bytes have the same one, as long as a URL names the same bytes. Throws what the
- * system says of an unreadable file.
+ * URL, and where it goes if that is not where the batch goes. Two requests that would send the same bytes have the same one, as
+ * long as a URL names the same bytes. Throws what the system says of an unreadable file.
  */
-export async function digestRequest({ path, body }: { path: string; body: Body }): Promise<Digest> {
+export async function digestRequest({
+  path,
+  body,
+  origin,
+}: {
+  path: string;
+  body: Body;
+  origin?: string | undefined;
+}): Promise<Digest> {
   const hashes = new Map<Upload, string>();
   const uploads = uploadsIn(body);
   const files = uploads.filter(({ url }) => url === undefined);
   for (const upload of files) hashes.set(upload, await hashUpload(upload));
-  const text = `${path}\n${canonical(body, hashes)}`;
+  const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
   const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
   return { request: hash('sha256', text, 'hex').slice(0, 16), hasUrls: files.length < uploads.length, characters };
 }

@@ -190,12 +190,19 @@ const profile = v.pipe(
 
 const profileName = v.pipe(v.string(), v.regex(profileNameForm, `cannot name a profile: ${profileNameRule}`));
 
+const profileInUse = v.union(
+  [text, object({ text: optional(text), image: optional(text), edit: optional(text), chat: optional(text) })],
+  'must be the name of a profile, or a map such as {"text": "gemini", "chat": "claude"}',
+);
+
 /** The config file: `{"profile": "<name>", "profiles": {"<name>": {…}}}`. */
 export const configDefinition = v.pipe(
   object({
     $schema: optional(text),
-    profile: optional(text, {
-      description: 'The profile in use where neither --profile nor GATEWAY_PROFILE names one.',
+    profile: optional(profileInUse, {
+      description:
+        'The profile in use where neither --profile nor GATEWAY_PROFILE names one: a name, or a map with one for each use. Edits take that of images where they have none of their own.',
+      examples: ['work', { text: 'gemini', image: 'gemini', chat: 'claude' }],
     }),
     profiles: optional(v.pipe(plainObject, v.record(profileName, profile))),
   }),

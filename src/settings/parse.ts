@@ -32,8 +32,12 @@ export function checkConfig(value: unknown, path: string): Config {
   }
   const config = isObject(value) && !('profiles' in value) ? { ...value, profiles: {} } : (value as Config);
   const { profile, profiles }: Config = config;
-  if (profile !== undefined && !Object.hasOwn(profiles, profile))
-    throw wrong([{ key: 'profile' }], `names a profile that is not there; ${namesIn(config)}`, path);
+  const named = typeof profile === 'object' ? Object.entries(profile) : [['', profile] as const];
+  for (const [use, name] of named) {
+    if (name === undefined || Object.hasOwn(profiles, name)) continue;
+    const at = use === '' ? [] : [{ key: use }];
+    throw wrong([{ key: 'profile' }, ...at], `names a profile that is not there; ${namesIn(config)}`, path);
+  }
   return config;
 }
 

@@ -2,8 +2,8 @@ import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
 import { fromEnvironment, fromFlag, sourced } from './sources.ts';
-import type { Environment } from './sources.ts';
-import type { Config, LoadedConfig, Profile, Sourced } from './types.ts';
+import type { SettingsInput } from './settings.ts';
+import { type Config, type LoadedConfig, type Profile, type Sourced, type Use, useNames } from './types.ts';
 
 /** The profile in use. */
 export interface PickedProfile {
@@ -13,20 +13,38 @@ export interface PickedProfile {
   label: string;
 }
 
+/** Where the profile of a batch job comes from. */
+const fromJob = '"profile" of the job';
+
+/** The name that a config's `profile` has for a use; edits take that of images where they have none of their own. */
+export function nameFor(profile: Config['profile'], use: Use): string | undefined {
+  if (typeof profile !== 'object') return profile;
+  return profile[use] ?? (use === 'edit' ? profile.image : undefined);
+}
+
+/** What a config's `profile` becomes where some uses take another one: a map, or a name where all have the same. */
+export function withNameFor(
+  before: Config['profile'],
+  name: string,
+  uses: readonly Use[],
+): NonNullable<Config['profile']> {
+  const others = typeof before === 'string' ? { text: before, image: before, chat: before } : before;
+  const { edit, ...map } = { ...others, ...Object.fromEntries(uses.map((use) => [use, name])) };
+  const own = edit === undefined || edit === map.image ? map : { ...map, edit };
+  return useNames.every((use) => nameFor(own, use) === name) ? name : own;
+}
+
 /**
- * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names, else the one called `default`.
+ * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names for a use, else the one called `default`.
  * Throws usage for a name that is not there, naming those that are.
  */
-export function pickProfile(
-  flag: string | undefined,
-  env: Environment,
-  loaded: LoadedConfig,
-): PickedProfile | undefined {
+export function pickProfile({ flags, env, config: loaded, use }: SettingsInput): PickedProfile | undefined {
   const { path, config } = loaded;
   const name =
-    fromFlag('--profile', flag) ??
+    sourced(flags.jobProfile, fromJob) ??
+    fromFlag('--profile', flags.profile) ??
     fromEnvironment(env, 'GATEWAY_PROFILE') ??
-    sourced(config.profile, `config ${path}`) ??
+    sourced(nameFor(config.profile, use), `config ${path}`) ??
     sourced(config.profiles['default'] && 'default', 'default');
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(config.profiles, name.value) ? config.profiles[name.value] : undefined;
@@ -40,10 +58,9 @@ export function unknownProfile({ value, from }: Sourced<string>, { path, config,
   const wanted = JSON.stringify(value.slice(0, 64));
   if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, 'gateway-cli config init');
   const near = closest(value, Object.keys(config.profiles));
-  const hint =
-    near === undefined
-      ? `gateway-cli config list`
-      : `did you mean ${from.startsWith('flag ') ? from.slice('flag '.length) : '--profile'} ${near}?`;
+  const flag = from.startsWith('flag ') ? from.slice('flag '.length) : '--profile';
+  const meant = from === fromJob ? `"profile":"${near}"` : `${flag} ${near}`;
+  const hint = near === undefined ? `gateway-cli config list` : `did you mean ${meant}?`;
   return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
 }
 

@@ -71,7 +71,7 @@ export const useDefaults: { [use in Use]: UseDefaults } = {
 export function resolveSettings(input: SettingsInput): Settings {
   const survey = surveySettings(input);
   const { model, baseUrl, offline } = survey;
-  requireUse(survey.service, input.use);
+  requireUse(survey, input.config.config);
   const noGateway = offline.value || input.flags.replay === true;
   const missing = [baseUrl === undefined && !noGateway && 'base URL', model === undefined && 'model'].filter(
     (name) => name !== false,
@@ -85,7 +85,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
   const offline = pickOffline(input);
   const named = offline.value ? undefined : namedService(input);
-  const chosen = pickProfile(flags.profile, env, config);
+  const chosen = pickProfile(input);
   const picked = chosen && standsBack(chosen, named) ? undefined : chosen;
   const givenUrl = offline.value ? undefined : pickBaseUrl(input, picked);
   const service = pickService(named, givenUrl, offline.value ? undefined : picked);
@@ -144,11 +144,11 @@ function vendorWay({ use, env }: SettingsInput): string | undefined {
   return undefined;
 }
 
-function profileWay({ flags, env, config }: SettingsInput): string {
+function profileWay(input: SettingsInput): string {
+  const { config } = input;
   if (!config.exists) return 'a profile (gateway-cli config init)';
   const { profiles } = config.config;
-  if (pickProfile(flags.profile, env, config) || Object.keys(profiles).length === 0)
-    return `a profile in ${config.path}`;
+  if (pickProfile(input) || Object.keys(profiles).length === 0) return `a profile in ${config.path}`;
   return `choose a profile (--profile): ${namesIn(config.config)}`;
 }
 

@@ -2,9 +2,9 @@ import { usageError } from '../errors.ts';
 import { type ServiceName, serviceNames, serviceOfUrl, services, vendorsOf } from '../services.ts';
 import { closest } from './closest.ts';
 import type { PickedProfile } from './profile.ts';
-import type { SettingsInput } from './settings.ts';
+import type { SettingsInput, SettingsSurvey } from './settings.ts';
 import { fromEnvironment, fromFlag, fromProfile, mapValue } from './sources.ts';
-import type { Profile, Sourced, Use } from './types.ts';
+import type { Config, Profile, Sourced, Use } from './types.ts';
 
 /** What `--service` or GATEWAY_SERVICE names. Throws usage for what is none. */
 export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'>): Sourced<ServiceName> | undefined {
@@ -31,13 +31,21 @@ export function baseUrlOfProfile(profile: Profile): string | undefined {
   return profile.baseUrl ?? services[serviceOfProfile(profile)].baseUrl;
 }
 
+function hasUse(profile: Profile | undefined, use: Use): boolean {
+  return profile !== undefined && services[serviceOfProfile(profile)].uses.includes(use);
+}
+
+/** Whether somebody named the profile, beside the config itself. */
+function isAskedFor({ from }: Sourced<string>): boolean {
+  return from !== 'default' && !from.startsWith('config ');
+}
+
 /**
  * Whether a profile that nobody asked for by its name stands back: it is for another service than the one that was named, so
  * neither its URL nor its models fit.
  */
 export function standsBack(picked: PickedProfile, named: Sourced<ServiceName> | undefined): boolean {
-  const { from } = picked.name;
-  if (named === undefined || from.startsWith('flag ') || from.startsWith('environment ')) return false;
+  if (named === undefined || isAskedFor(picked.name)) return false;
   return serviceOfProfile(picked.profile) !== named.value;
 }
 
@@ -63,13 +71,18 @@ export function pickService(
 }
 
 /** Throws usage where the service does not have what the command asks for, and names the one that does. */
-export function requireUse({ value, from }: Sourced<ServiceName>, use: Use): void {
+export function requireUse({ service, profile, use }: SettingsSurvey, { profiles }: Config): void {
+  const { value, from } = service;
   const { title, uses } = services[value];
   if (uses.includes(use)) return;
   const ways = vendorsOf(use).map((name) => `--service ${name}`);
   const format = use === 'chat' ? 'messages' : 'content';
+  const other = `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`;
+  const fitting = Object.keys(profiles).find((name) => hasUse(profiles[name], use));
+  // What a flag or a variable says would still win.
+  const isInUse = /^profile|\(profile/.test(from) && profile !== undefined && !isAskedFor(profile);
   throw usageError(
     `${title} (service ${value}, ${from}) does not have the ${format} format, which this command needs`,
-    `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`,
+    fitting !== undefined && isInUse ? `gateway-cli config use ${fitting} --for ${use}` : other,
   );
 }

@@ -20,6 +20,8 @@ export interface SettingsFlags {
   /** Recorded replies answer: no base URL is needed. */
   replay?: boolean | undefined;
   profile?: string | undefined;
+  /** The `"profile"` of a batch job, which wins. */
+  jobProfile?: string | undefined;
   maxTokens?: number | undefined;
   noStdin?: boolean | undefined;
   preview?: boolean | undefined;

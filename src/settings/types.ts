@@ -7,7 +7,8 @@ export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
 
 /** What a command asks a model for; it picks the model and the form of authentication. */
-export type Use = 'text' | 'image' | 'edit' | 'chat';
+export const useNames = ['text', 'image', 'edit', 'chat'] as const;
+export type Use = (typeof useNames)[number];
 
 /** The operations with a form of their own (formats 1), as a profile's `auth` names them. */
 export type AuthUse = 'text' | 'image' | 'messages';
@@ -18,7 +19,7 @@ export interface HeaderNames {
   version?: string | undefined;
 }
 
-/** The config file. `profile` names the one in use where no flag or environment names another. */
+/** The config file. `profile` names the one in use, or one for each use, where no flag or environment names another. */
 export type Config = Omit<InferOutput<typeof configDefinition>, 'profiles'> & { profiles: { [name: string]: Profile } };
 
 /** One profile of the config file. At most one of the three keys stands in it. */

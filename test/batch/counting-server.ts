@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { textReply } from '../helpers/with-server.ts';
 
@@ -21,6 +21,8 @@ export interface CountingServer {
   counts: Map<string, number>;
   /** Bodies in the order in which they came. */
   bodies: { path: string; body: Record<string, unknown> }[];
+  /** Their headers. */
+  headers: IncomingHttpHeaders[];
   readonly connections: number;
   /** Requests that are being answered, and the most at once. */
   readonly most: number;
@@ -38,6 +40,7 @@ export async function startCountingServer(): Promise<CountingServer> {
     const prompt = promptOf(body);
     const count = (server.counts.get(prompt) ?? 0) + 1;
     server.counts.set(prompt, count);
+    server.headers.push(request.headers);
     server.bodies.push({ path: request.url ?? '', body });
     state.most = Math.max(state.most, ++state.running);
     for (const check of waiting) check();
@@ -55,6 +58,7 @@ export async function startCountingServer(): Promise<CountingServer> {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     counts: new Map(),
     bodies: [],
+    headers: [],
     get connections() {
       return state.connections;
     },

@@ -15,6 +15,7 @@ export interface BatchFolder {
   /** The lines of a file of the batch's folder. */
   lines(name: string, outdir?: string): Record<string, unknown>[];
   ls(path?: string): string[];
+  read(name: string): string;
 }
 
 /** A test with a counting server, a folder, and a run of `batch` in it. */
@@ -63,6 +64,7 @@ export function createFolder(): BatchFolder {
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line) as Record<string, unknown>),
+    read: (name) => readFileSync(join(cwd, name), 'utf8'),
     ls: (path = 'out') => readdirSync(join(cwd, path)).toSorted(),
   };
 }

@@ -80,6 +80,9 @@ describe.each([
 test.each([
   ['no profiles', {}, true],
   ['a default profile', { profile: 'a', profiles: { a: {} } }, true],
+  ['a profile for each use', { profile: { text: 'a', image: 'a', edit: 'a', chat: 'a' }, profiles: { a: {} } }, true],
+  ['a profile for another use', { profile: { video: 'a' }, profiles: { a: {} } }, false],
+  ['a list of names', { profile: ['a'], profiles: { a: {} } }, false],
   ['a link to the schema', { $schema: 'x' }, true],
   ['another key', { colour: 'red' }, false],
   ['two keys in a profile', { profiles: { a: { apiKey: 'a', apiKeyFile: 'b' } } }, false],

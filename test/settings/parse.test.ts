@@ -95,6 +95,14 @@ describe('parseConfig', () => {
       '{"profile": "x", "profiles": {"a": {}, "b": {}}}',
       'profile names a profile that is not there; there are: a, b',
     ],
+    [
+      'a use without its profile',
+      '{"profile": {"chat": "x"}, "profiles": {"a": {}}}',
+      'profile.chat names a profile that is not there; there are: a',
+    ],
+    ['a mistyped use', '{"profile": {"imgae": "a"}}', 'profile.imgae is unknown; did you mean image?'],
+    ['a number for a use', '{"profile": {"text": 5}}', 'profile.text must be a string, not a number'],
+    ['a list of profiles', '{"profile": ["a"]}', 'profile must be the name of a profile, or a map'],
   ])('refuses %s and says where', (_name, source, message) => {
     const error = failureOf(source);
     expect(error.class).toBe('usage');

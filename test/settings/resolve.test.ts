@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/headers.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
+import { withNameFor } from '../../src/settings/profile.ts';
 import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
 import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
-import type { LoadedConfig, Use } from '../../src/settings/types.ts';
+import { type Config, type LoadedConfig, type Use, useNames } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };
@@ -20,7 +21,7 @@ const work = {
   preview: true,
 };
 
-function load(profiles: object, profile?: string): LoadedConfig {
+function load(profiles: object, profile?: string | object): LoadedConfig {
   return { path, exists: true, config: parseConfig(JSON.stringify({ profile, profiles }), path), warnings: [] };
 }
 
@@ -37,6 +38,36 @@ function resolve(input: {
 
 const onWork = (extra: { flags?: SettingsFlags; env?: Record<string, string>; use?: Use } = {}) =>
   resolve({ config: load({ work }, 'work'), ...extra });
+
+describe('a profile for each use', () => {
+  const profiles = { pics: { baseUrl: 'https://p.example' }, talk: { baseUrl: 'https://t.example' }, default: {} };
+  const nameOf = (use: Use, profile: object, input: { flags?: SettingsFlags; env?: Record<string, string> } = {}) =>
+    surveySettings({ flags: {}, env: {}, config: load(profiles, profile), use, ...input }).profile?.value;
+
+  test('serves that use; edits take that of images, and what the map leaves out takes default', () => {
+    const map = { image: 'pics', chat: 'talk' };
+    expect(useNames.map((use) => nameOf(use, map))).toEqual(['default', 'pics', 'pics', 'talk']);
+    expect(nameOf('edit', { ...map, edit: 'talk' })).toBe('talk');
+  });
+
+  test('gives way to one that the flag or the variable names for all', () => {
+    const map = { text: 'pics', image: 'pics', chat: 'pics' };
+    const env = { GATEWAY_PROFILE: 'talk' };
+    expect(useNames.map((use) => nameOf(use, map, { env }))).toEqual(['talk', 'talk', 'talk', 'talk']);
+    expect(nameOf('chat', map, { env, flags: { profile: 'default' } })).toBe('default');
+  });
+
+  test.each<[string, Config['profile'], string, Use[], Config['profile']]>([
+    ['a name becomes a map that keeps it', 'a', 'b', ['chat'], { text: 'a', image: 'a', chat: 'b' }],
+    ['nothing becomes a map of these uses', undefined, 'b', ['text', 'image'], { text: 'b', image: 'b' }],
+    ['a map whose uses are all alike becomes a name', { text: 'b', image: 'b', chat: 'a' }, 'b', ['chat'], 'b'],
+    ['edits have their own', 'a', 'b', ['edit'], { text: 'a', image: 'a', edit: 'b', chat: 'a' }],
+    ['edits that are like images follow them', { image: 'a', edit: 'b' }, 'a', ['edit'], { image: 'a' }],
+    ['a map of every use but one stays a map', { text: 'b', image: 'b' }, 'b', ['edit'], { text: 'b', image: 'b' }],
+  ])('%s', (_, before, name, uses, after) => {
+    expect(withNameFor(before, name, uses)).toEqual(after);
+  });
+});
 
 describe('resolveSettings', () => {
   test("a profile's model of texts serves chats, and that of images edits, where they have none of their own", () => {

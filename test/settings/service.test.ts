@@ -81,6 +81,16 @@ describe('the service', () => {
     ['another service at its host', { flags: { service: 'anthropic', baseUrl: google } }, 'leave one of them out'],
     ['chat at Gemini', { flags: { service: 'gemini' }, use: 'chat' }, '--service anthropic'],
     ['pictures at Anthropic', { flags: { service: 'anthropic' }, use: 'image' }, '--service gemini'],
+    [
+      'chat with the profile of Gemini in use',
+      { profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, profile: 'g', use: 'chat' },
+      'gateway-cli config use c --for chat',
+    ],
+    [
+      'chat with a profile of Gemini that was named',
+      { flags: { profile: 'g' }, profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, use: 'chat' },
+      '--service anthropic',
+    ],
   ])('%s is refused, and the hint says what to take', (_, start, hint) => {
     expect(() => resolve(start)).toThrow(
       expect.objectContaining({

@@ -21,9 +21,10 @@ export const serveFlags = {
   pace: { flags: '--pace <ms>', text: 'wait between the deltas of a stream', parse: whole(0, 60_000) },
   faultDelay: { flags: '--fault-delay <ms>', text: 'how long fault-slow waits (10000)', parse: whole(0, 600_000) },
   upstream: {
-    flags: '--upstream <profile>',
-    text: "pass everything on to a profile's gateway, with its key",
+    flags: '--upstream <profiles>',
+    text: "pass everything on to a profile's gateway, with its key; of two, each has a format",
     parse: notAFlag,
+    repeat: true,
   },
   record: { ...connectionFlags.record, text: 'keep what upstream answers in a folder, without the key' },
   replay: { ...connectionFlags.replay, text: 'answer from what was recorded, chunk for chunk and in time' },

@@ -5,6 +5,7 @@ import { type Answered, openConnections } from '../../client/connection.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { PostOrGet, Target } from '../../client/target.ts';
+import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { closest } from '../../settings/closest.ts';
@@ -13,7 +14,7 @@ import { readKey } from '../../settings/key.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
-import type { TransportOptions } from '../../transport/types.ts';
+import type { Transport, TransportOptions } from '../../transport/types.ts';
 import { openRecording, openReplaying } from './recordings.ts';
 import type { Context } from '../context.ts';
 import { readTextFlag, readUserFile } from '../input/input-files.ts';
@@ -70,45 +71,89 @@ export async function openConnection(
   context: Context,
   { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
-  const gateway = gatewayOf(settings, context, forms);
-  const options: ClientOptions = {
-    ...gateway,
-    retries: flags.retries,
-    retryMaxWaitMs: flags.retryMaxTime,
-    retrySafeOnly: flags.retrySafeOnly,
-    onRetry: (notice) => tellRetry(notice, context),
-  };
-  const hidden = hiddenHeaderNames(settings);
-  if (flags.replay !== undefined) {
-    const exchanges = await openReplaying(flags.replay, flags, context);
-    return createConnection(options, { exchanges, hidden, context, deadline });
-  }
-  const transport = await openConnections(await transportOptions(settings, flags, context));
-  if (settings.offline.value) {
-    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(settings) });
-    const { startOffline } = await import('../../gateway/offline.ts');
-    const local = await startOffline({ headerNames: gateway.headerNames });
-    const close = (): Promise<void> => exchanges.close().then(() => local.close());
-    return createConnection(
-      { ...options, baseUrl: local.url, apiKey: local.key },
-      { exchanges: { ...exchanges, close }, hidden, context, deadline },
-    );
-  }
-  const key = await readConfiguredKey(settings.key, context);
-  const credentials = credentialsOf(settings, key);
-  context.ui.hide(credentials.map(({ secret }) => secret));
-  const exchanges = await openRecording(transport, flags, { context, credentials });
-  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
-  const connection = createConnection(
-    { ...options, apiKey: key.reveal() },
-    { exchanges, hidden, context, deadline, keyFrom },
+  const { connections } = await openConnectionsTo([{ settings, forms }], flags, context, deadline);
+  return connections[0] as Connection;
+}
+
+/** One of the gateways that a command asks. */
+interface AskedGateway {
+  settings: SettingsSurvey;
+  forms?: AuthForms | undefined;
+}
+
+/** Opens a connection to each gateway, with its own key; what is recorded goes to one place. Offline there is one. */
+export async function openConnectionsTo(
+  gateways: readonly AskedGateway[],
+  flags: ConnectionFlags,
+  context: Context,
+  deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
+): Promise<{ connections: Connection[]; close(): Promise<void> }> {
+  const { exchanges, keyed } = await openExchanges(gateways, flags, context);
+  const connections = gateways.map(({ settings, forms }, at) => {
+    const options: ClientOptions = {
+      ...gatewayOf(settings, context, forms),
+      retries: flags.retries,
+      retryMaxWaitMs: flags.retryMaxTime,
+      retrySafeOnly: flags.retrySafeOnly,
+      onRetry: (notice) => tellRetry(notice, context),
+      ...keyed[at],
+    };
+    return createConnection(options, { exchanges, settings, context, deadline });
+  });
+  return { connections, close: () => exchanges.close() };
+}
+
+interface OpenExchanges {
+  exchanges: Exchanges;
+  /** The key of each gateway, and where the local one is. A replay has none. */
+  keyed: { apiKey: string; baseUrl?: ClientOptions['baseUrl'] }[];
+}
+
+async function openExchanges(
+  gateways: readonly AskedGateway[],
+  flags: ConnectionFlags,
+  context: Context,
+): Promise<OpenExchanges> {
+  if (flags.replay !== undefined) return { exchanges: await openReplaying(flags.replay, flags, context), keyed: [] };
+  const transport = await openTransports(
+    gateways.map(({ settings }) => settings),
+    flags,
+    context,
   );
+  const [first] = gateways;
+  if (first?.settings.offline.value) {
+    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(first.settings) });
+    const { startOffline } = await import('../../gateway/offline.ts');
+    const local = await startOffline({ headerNames: gatewayOf(first.settings, context).headerNames });
+    const close = (): Promise<void> => exchanges.close().then(() => local.close());
+    return { exchanges: { ...exchanges, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
+  }
+  const credentials: Credential[] = [];
+  const keyed: { apiKey: string }[] = [];
+  for (const { settings } of gateways) {
+    const key = await readConfiguredKey(settings.key, context);
+    credentials.push(...credentialsOf(settings, key));
+    keyed.push({ apiKey: key.reveal() });
+  }
+  context.ui.hide(credentials.map(({ secret }) => secret));
+  return { exchanges: await openRecording(transport, flags, { context, credentials }), keyed };
+}
+
+/** The way to each gateway, by its own proxy and its own certificates. */
+export async function openTransports(
+  gateways: readonly (Parameters<typeof transportOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
+  flags: Parameters<typeof transportOptions>[1],
+  context: Context,
+): Promise<Transport> {
+  const opened = new Map<string, Transport>();
+  for (const settings of gateways) {
+    const transport = await openConnections(await transportOptions(settings, flags, context));
+    if (gateways.length === 1) return transport;
+    opened.set(new URL(settings.baseUrl?.value ?? '').origin, transport);
+  }
   return {
-    ...connection,
-    send: (post, own) =>
-      connection.send(post, own).catch(async (error: unknown) => {
-        throw await withNearestModel(error, post, { settings, context });
-      }),
+    exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
+    close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),
   };
 }
 
@@ -130,19 +175,15 @@ async function withNearestModel(
 
 interface Parts {
   exchanges: Exchanges;
-  /** Names of headers whose values are not shown. */
-  hidden: ReturnType<typeof hiddenHeaderNames>;
+  settings: SettingsSurvey;
   context: Context;
   deadline: () => Deadline;
-  /** Which setting the key came from. */
-  keyFrom?: string | undefined;
 }
 
 /** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(
-  options: ClientOptions,
-  { exchanges, hidden, context, deadline, keyFrom }: Parts,
-): Connection {
+function createConnection(options: ClientOptions, { exchanges, settings, context, deadline }: Parts): Connection {
+  const hidden = hiddenHeaderNames(settings);
+  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -153,15 +194,16 @@ function createConnection(
   });
   return {
     send: (post, own = {}) =>
-      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch((error: unknown) => {
-        throw error instanceof GatewayError ? withKeySource(error, keyFrom) : error;
+      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch(async (error: unknown) => {
+        throw await withNearestModel(withKeySource(error, keyFrom), post, { settings, context });
       }),
     close: () => sender.close(),
   };
 }
 
 /** The hint of a key that is refused says which one it is. */
-function withKeySource(error: GatewayError, from: string | undefined): GatewayError {
+function withKeySource(error: unknown, from: string | undefined): unknown {
+  if (!(error instanceof GatewayError)) return error;
   const { reason } = error.details;
   return reason === 'key' || reason === 'auth-unknown' ? error.but({ value: from }) : error;
 }
@@ -170,8 +212,17 @@ function withKeySource(error: GatewayError, from: string | undefined): GatewayEr
 export function readConfiguredKey(source: KeySource, context: Context): Promise<Secret> {
   return readKey(source, {
     readFile: (path) => readFile(resolve(context.io.cwd, path), 'utf8'),
-    readStdin: () => readTextFlag('--api-key-file', '-', context),
+    readStdin: () => readKeyFromStdin(context),
   });
+}
+
+const keysFromStdin = new WeakMap<Context['stdin'], Promise<string>>();
+
+/** stdin ends once, and several connections may want the key. */
+function readKeyFromStdin(context: Context): Promise<string> {
+  const read = keysFromStdin.get(context.stdin) ?? readTextFlag('--api-key-file', '-', context);
+  keysFromStdin.set(context.stdin, read);
+  return read;
 }
 
 /** A secret that replies are searched for, and what people call it. */

@@ -19,6 +19,7 @@ type SettingFlags = ConnectionFlags & {
   stdin?: boolean;
   preview?: boolean | undefined;
   markdown?: boolean;
+  jobProfile?: string;
 };
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */

@@ -1,4 +1,5 @@
 import { createRedaction, type Redaction } from '../../settings/redact.ts';
+import type { Secret } from '../../settings/secret.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
@@ -11,6 +12,7 @@ export const noSecrets: Redaction = createRedaction([]);
 /** Builds the Ui of one command. */
 export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
+  const hidden = new Map<string, Secret>();
   let redaction = noSecrets;
   const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
@@ -33,7 +35,9 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
       if (root.verbose) await line(escapeLine(redact(text)));
     },
     hide(secrets) {
-      redaction = createRedaction(secrets);
+      const known = hidden.size;
+      for (const secret of secrets) hidden.set(secret.reveal(), secret);
+      if (hidden.size > known) redaction = createRedaction([...hidden.values()]);
     },
     redact,
     clean: (value) => redaction.clean(value),

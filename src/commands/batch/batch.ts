@@ -32,7 +32,7 @@ export function batchRunCommand(command: Command): Action {
     'gateway-cli batch jobs.jsonl -o out-1 --shard 1/4   # on the first of four machines',
   ]);
   setNotes(command, [
-    'A job: {"id": "7", "command": "image edit", "prompt": "…", "image": ["in/7.png"], "aspect": "1:1"}. Keys are the request flags of its command (text, image gen, image edit, chat) in camel case, lists as arrays; files are relative to the job file.',
+    'A job: {"id": "7", "command": "image edit", "prompt": "…", "image": ["in/7.png"], "aspect": "1:1"}. Keys are the request flags of its command (text, image gen, image edit, chat) in camel case, lists as arrays, and "profile"; files are relative to the job file.',
     'Ctrl-C takes no further job and waits up to 10 s for those under way; again, it stops at once.',
   ]);
   addFlags(command, 'Flags', batchFlags);

@@ -6,21 +6,22 @@ import { keyOf } from '../../batch/digest.ts';
 import { type Job, type JobCommand, jobCommands } from '../../batch/types.ts';
 import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags } from '../../cli/flags/shared.ts';
+import { bodyFlags, connectionFlags, rootFlags } from '../../cli/flags/shared.ts';
 
 type Flag = FlagTable[string];
 
 /** Flags whose file may stand in a job as JSON itself. */
 const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body']);
 
+const { profile } = rootFlags;
 const { model } = connectionFlags;
 const { attach, responseMime, schema } = textFlags;
 const { aspect, size } = imageFlags;
-const pictures = { aspect, size, ...contentFlags, ...bodyFlags, model };
+const pictures = { aspect, size, ...contentFlags, ...bodyFlags, model, profile };
 
-/** The keys that jobs of each command may have: the flags that shape a request, and no other. */
+/** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
 export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
-  text: { attach, responseMime, schema, ...contentFlags, ...bodyFlags, model },
+  text: { attach, responseMime, schema, ...contentFlags, ...bodyFlags, model, profile },
   'image gen': pictures,
   'image edit': { ...editFlags, ...pictures },
   chat: {
@@ -33,6 +34,7 @@ export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
     stream: chatFlags.stream,
     ...bodyFlags,
     model,
+    profile,
   },
 };
 

@@ -6,7 +6,7 @@ import type { Job, Shard } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { CheckedJob, RequestBuilder } from './request.ts';
+import { type CheckedJob, originOf, type RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../../cli/context.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
@@ -23,12 +23,25 @@ export interface BatchPlan {
   removed: number;
   /** Stands for all ids of the file. */
   list: string;
-  /** Scheme and host of the gateway, or `offline`. */
+  /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
   origin: string;
-  settings: Settings;
-  forms: AuthForms;
+  /** By `gatewayKey`. */
+  gateways: Map<string, BatchGateway>;
   /** The first due jobs in the order of the file, by their ids: they are not read again to be sent. */
   ready: Map<string, { job: Job; checked: CheckedJob }>;
+}
+
+/** A gateway that jobs are sent to, and their forms of authentication. */
+interface BatchGateway {
+  settings: Settings;
+  forms: AuthForms;
+  /** One of its requests; absent where this shard has none. */
+  post?: Post;
+}
+
+/** What jobs of one gateway have in common: all of the connection follows from the profile. */
+export function gatewayKey({ offline, profile }: Settings): string {
+  return offline.value ? '' : (profile?.value ?? '');
 }
 
 export interface PlanOptions {
@@ -45,9 +58,10 @@ interface Planning extends PlanOptions {
   sum: Key;
   changed: string[];
   changes: number;
+  /** Of all jobs of the file. */
+  origins: Set<string>;
   /** Characters that the next jobs which are kept ready may have. */
   room: number;
-  first: { settings: Settings; post: Post } | undefined;
   lineErrors: LineErrors;
 }
 
@@ -70,12 +84,12 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     sum: { high: 0, low: 0 },
     changed: [],
     changes: 0,
+    origins: new Set(),
     room: mostKept.characters,
-    first: undefined,
     lineErrors,
   };
   const { plan } = planning;
-  plan.forms = {};
+  plan.gateways = new Map();
   plan.ready = new Map();
   for await (const job of source.jobs(lineErrors.add)) {
     context.signal.throwIfAborted();
@@ -84,9 +98,10 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
   plan.list = keyToHex(planning.sum);
-  await checkFirst(planning);
+  await checkGateways(planning);
   for (const slot of state.table.slots()) if (!state.table.has(slot, 'seen')) plan.removed++;
-  requireMatch(state.run, { origin: plan.origin, shard });
+  const { origins } = planning;
+  requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
   if (known > 0 && plan.removed === known) throw otherJobs(source.name);
   if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
   return plan;
@@ -96,9 +111,12 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const { lineErrors, builder, plan } = planning;
   const slot = enter(job, planning);
   if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
+  const origin = originOf(await builder.settingsOf(job));
+  plan.origin ||= planning.state.run?.origin ?? origin;
+  planning.origins.add(origin);
   if (!isInShard(job.key, planning.shard)) return;
   plan.jobs++;
-  const checked = await builder.check(job);
+  const checked = await builder.check(job, plan.origin);
   const isDue = decideOn({ job, slot, checked }, planning);
   if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
   else await checked.own.end();
@@ -129,9 +147,9 @@ function decideOn(
   const { plan, resume } = planning;
   const { table } = planning.state;
   const { built, settings, request } = checked;
-  planning.first ??= { settings, post: built.post };
-  const { use } = built.post;
-  if (plan.forms[use] === undefined) plan.forms = { ...plan.forms, [use]: settings.auth.value };
+  const gateway = plan.gateways.get(gatewayKey(settings)) ?? { settings, forms: {}, post: built.post };
+  gateway.forms = { [built.post.use]: settings.auth.value, ...gateway.forms };
+  plan.gateways.set(gatewayKey(settings), gateway);
   const before = table.stateOf(slot);
   const same = table.requestOf(slot) === request;
   const decision = decide({ state: before, same }, resume);
@@ -147,14 +165,13 @@ function decideOn(
 }
 
 /** What no job can know of itself: where the requests go, and whether a key may go there. */
-async function checkFirst(planning: Planning): Promise<void> {
-  const { plan, first, context, builder, source } = planning;
-  plan.settings = first?.settings ?? (await settingsOfAny(builder, source));
-  const { offline, baseUrl } = plan.settings;
-  plan.origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
-  if (offline.value || first === undefined) return;
-  const target = await readTarget(plan.settings, context, plan.forms);
-  addressPost({ ...target, key: 'redacted' }, first.post);
+async function checkGateways({ plan, context, builder, source }: Planning): Promise<void> {
+  if (plan.gateways.size === 0) plan.gateways.set('', { settings: await settingsOfAny(builder, source), forms: {} });
+  for (const { settings, forms, post } of plan.gateways.values()) {
+    if (settings.offline.value || post === undefined) continue;
+    const target = await readTarget(settings, context, forms);
+    addressPost({ ...target, key: 'redacted' }, post);
+  }
 }
 
 /** A shard may have no job at all. */

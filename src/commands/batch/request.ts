@@ -28,8 +28,8 @@ export interface CheckedJob extends Digest {
 
 /** Builds requests of jobs; settings and schemas are read once each. */
 export interface RequestBuilder {
-  /** Throws GatewayError usage with the job's place in its file. */
-  check(job: Job): Promise<CheckedJob>;
+  /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
+  check(job: Job, origin: string): Promise<CheckedJob>;
   settingsOf(job: Job): Promise<Settings>;
 }
 
@@ -60,27 +60,39 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   const openFetchUrl = openFetchUrls(flags, context);
 
   function settingsOf(job: Job): Promise<Settings> {
-    const { command, values } = job;
-    const model = values['model'] as string | undefined;
-    const key = model === undefined ? command : `${command} ${model}`;
+    const read = readOnce(job);
+    if (job.values['profile'] === undefined) return read;
+    return read.catch((error: unknown) => {
+      throw atLine(file, job.line, error);
+    });
+  }
+
+  function readOnce({ command, values }: Job): Promise<Settings> {
+    const { model, profile: jobProfile } = values as { model?: string; profile?: string };
+    const key = JSON.stringify([command, model, jobProfile]);
     const known = settings.get(key);
     if (known) return known;
     // Warnings of the settings are told once, not once a model.
     const from = settings.size === 0 ? context : { ...context, ui: silent };
-    const read = readSettings({ ...flags, ...(model !== undefined && { model }) }, from, uses[command]);
+    const read = readSettings(
+      { ...flags, ...(model !== undefined && { model }), ...(jobProfile !== undefined && { jobProfile }) },
+      from,
+      uses[command],
+    );
     settings.set(key, read);
     return read;
   }
 
   return {
     settingsOf,
-    async check(job) {
+    async check(job, batchOrigin) {
       const found = await settingsOf(job);
+      const origin = originOf(found);
       const own = createContext(job.command);
       try {
         const parts = { context: own.input, settings: found, compile };
         const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
-        const digest = await digestRequest(built.post);
+        const digest = await digestRequest({ ...built.post, origin: origin === batchOrigin ? undefined : origin });
         const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
           // What the inputs warn of is told once.
           own.input.report.warnings.length = 0;
@@ -93,6 +105,18 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       }
     },
   };
+}
+
+const origins = new WeakMap<Settings, string>();
+
+/** Scheme and host that requests with these settings go to, or `offline`. Thousands of jobs have the same settings. */
+export function originOf(settings: Settings): string {
+  const { offline, baseUrl } = settings;
+  const known = origins.get(settings);
+  if (known !== undefined) return known;
+  const origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+  origins.set(settings, origin);
+  return origin;
 }
 
 function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {

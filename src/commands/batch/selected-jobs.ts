@@ -36,7 +36,7 @@ export async function prepareDue(job: Job, { plan, builder, state, source }: Bat
   if (ready) return ready.checked;
   const place = `${source.name}:${job.line}: the job or its files`;
   try {
-    const checked = await builder.check(job);
+    const checked = await builder.check(job, plan.origin);
     if (state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
     await checked.own.end();
   } catch (error) {

@@ -12,6 +12,7 @@ import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
+import { gatewayKey } from './plan.ts';
 import type { CheckedJob } from './request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
@@ -30,7 +31,8 @@ const longestWaitMs = 300_000;
 /** What all jobs of a run are performed with. */
 export interface Performing {
   batch: Pick<Batch, 'context' | 'flags' | 'outdir' | 'lock'>;
-  connection: Connection;
+  /** By `gatewayKey`. */
+  connections: ReadonlyMap<string, Connection>;
   startDeadline: (ms: number) => Deadline;
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
@@ -62,7 +64,8 @@ export async function sendJob(
   try {
     const failure = await attempt(async () => {
       const built = (await prepared.fetchInputs?.(deadline)) ?? prepared.built;
-      await answerJob({ job, built, performing, context, call });
+      const connection = performing.connections.get(gatewayKey(prepared.settings)) as Connection;
+      await answerJob({ job, built, performing, connection, context, call });
     });
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
@@ -136,13 +139,14 @@ interface Asking {
   job: Job;
   built: BuiltRequest;
   performing: Performing;
+  connection: Connection;
   context: Context;
   call: Call;
 }
 
 async function answerJob(asking: Asking): Promise<void> {
-  const { job, built, performing, context, call } = asking;
-  const { batch, connection, gate, pace } = performing;
+  const { job, built, performing, connection, context, call } = asking;
+  const { batch, gate, pace } = performing;
   const { retryMaxTime, maxImages = mostImages, requireComplete = false } = batch.flags;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.

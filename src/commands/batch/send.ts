@@ -14,7 +14,7 @@ import { dueJobs, prepareDue } from './selected-jobs.ts';
 import { trackProgress } from './progress.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
-import { openConnection } from '../../cli/run/connection.ts';
+import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { longestTimerMs } from '../../clock.ts';
 
@@ -29,8 +29,10 @@ export async function sendJobs(
 ): Promise<Stop | undefined> {
   const { flags, context, outdir, lock, state, lostEnds, plan } = batch;
   const { io } = context;
-  const connection = await openConnection(plan.settings, flags, context, { forms: plan.forms });
-  context.atEnd(() => connection.close());
+  const gateways = [...plan.gateways.values()];
+  const opened = await openConnectionsTo(gateways, flags, context);
+  context.atEnd(() => opened.close());
+  const connections = new Map([...plan.gateways.keys()].map((key, at) => [key, opened.connections[at] as Connection]));
   await lock.confirm();
   const recorder = await openRecorder({
     folder: outdir,
@@ -46,7 +48,7 @@ export async function sendJobs(
   const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
   const progress = trackProgress(batch, gate);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
-  const performing = { batch, connection, gate, pace, ...performingOf(context) };
+  const performing = { batch, connections, gate, pace, ...performingOf(context) };
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),

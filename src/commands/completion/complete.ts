@@ -112,7 +112,7 @@ function flagsOf({ command, used }: Cursor): Candidate[] {
 async function valuesOf(option: Option, { line, sources }: Typing): Promise<Completion> {
   if (option.argChoices) return plain(option.argChoices);
   if (option.long === '--model') return plain(await sources.models(line));
-  if (option.long === '--profile') return plain(await sources.profiles());
+  if (option.long === '--profile' || option.long === '--upstream') return plain(await sources.profiles());
   if (option.long === '--session') return { ...plain(await sources.sessions()), rest: 'files' };
   return isPath(/<([^>]*)>/.exec(option.flags)?.[1] ?? '') ? files : nothing;
 }

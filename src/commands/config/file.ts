@@ -1,16 +1,20 @@
 import { usageError } from '../../errors.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readConfig, writeConfig } from '../../settings/file.ts';
-import type { Config, LoadedConfig } from '../../settings/types.ts';
+import { nameFor, requireProfileName } from '../../settings/profile.ts';
+import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { checkAddress } from '../doctor/settings.ts';
 
-/** The config file and the profile that a `config` command edits. */
+/** The config file and the profile that a `config` command is about. */
 export interface Opened {
   loaded: LoadedConfig;
-  /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It need not be there yet. */
-  profile: string;
+  /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It need not be there yet. A map: nobody named one of them. */
+  profile: NonNullable<Config['profile']>;
 }
+
+/** An opened file, and the one profile that is edited. */
+export type OpenedProfile = Opened & { profile: string };
 
 /** Reads the config file. Throws GatewayError usage where it is wrong. */
 export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
@@ -18,6 +22,29 @@ export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
   for (const warning of loaded.warnings) await ui.warn(warning);
   const named = root.profile ?? io.env['GATEWAY_PROFILE'];
   return { loaded, profile: named === undefined || named === '' ? (loaded.config.profile ?? 'default') : named };
+}
+
+/** Reads the config file to edit one profile. Throws GatewayError usage where each use has its own, and nobody named one. */
+export async function openProfile(context: Context): Promise<OpenedProfile> {
+  const { loaded, profile } = await openConfig(context);
+  if (typeof profile === 'string') return { loaded, profile: requireProfileName(profile) };
+  const ways = [...new Set(Object.values(profile))].map((name) => `--profile ${name}`);
+  throw usageError(
+    `${loaded.path} has a profile for each use: ${describeMap(profile)}`,
+    `say which: ${ways.join(', or ')}`,
+  );
+}
+
+/** `gemini for text and image, claude for chat`. */
+export function describeMap(map: Partial<Record<Use, string>>): string {
+  const names = [...new Set(Object.values(map))];
+  const usesOf = (name: string): Use[] => useNames.filter((use) => nameFor(map, use) === name);
+  return names.map((name) => `${name} for ${listed(usesOf(name))}`).join(', ');
+}
+
+/** `text, image and chat`. */
+export function listed(words: readonly string[]): string {
+  return words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
 /**

@@ -3,11 +3,11 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { requireProfileName } from '../../settings/profile.ts';
+import { nameFor, requireProfileName, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
-import type { LoadedConfig } from '../../settings/types.ts';
-import { configDocument, openConfig, saveConfig, warnOfAddress } from './file.ts';
+import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
+import { configDocument, describeMap, openConfig, saveConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
@@ -35,25 +35,29 @@ export function configInitCommand(command: Command): Action {
     const { io, ui, root } = context;
     if (!io.openDialog) throw noTerminal(context);
     const opened = await openConfig(context);
-    requireProfileName(opened.profile);
+    const names = typeof opened.profile === 'string' ? [opened.profile] : Object.values(opened.profile);
+    for (const name of names) requireProfileName(name);
     const dialog = await io.openDialog();
     context.atEnd(async () => dialog.close());
     await ui.note(`settings go to ${opened.loaded.path}; an empty answer takes what stands in [ ]`);
-    const service = await askService(opened, { dialog, context });
+    const service = await askService({ ...opened, names }, { dialog, context });
     const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
-    const profile = profileFor(service, { ...opened, isNamed });
+    const profile = profileFor(service, { ...opened, names, isNamed });
     let loaded = opened.loaded;
     if (service.name !== 'gateway') loaded = withAnswer(loaded, profile, { key: 'service', word: service.name });
     for (const question of questionsOf(service, context)) {
       loaded = await askUntilRight(question, { dialog, loaded, profile, context });
     }
-    const config = { ...loaded.config, profile };
+    const inUse = withNameFor(loaded.config.profile, profile, usesToTake(service, opened.loaded.config));
+    const config = { ...loaded.config, profile: inUse };
     await saveConfig(opened, config);
-    context.report.own = configDocument({ ...opened, profile }, { exists: true });
+    context.report.own = configDocument({ ...opened, profile: inUse }, { exists: true });
     await warnOfAddress(config, profile, context);
     await ui.note(`written: profile ${profile} in ${opened.loaded.path}`);
+    if (typeof inUse === 'object') await ui.note(`in use: ${describeMap(inUse)}`);
     const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
-    if (/^y(es)?$/i.test(answer.trim())) await tryIt({ ...opened.loaded, exists: true, config }, context);
+    if (/^y(es)?$/i.test(answer.trim()))
+      await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
     await ui.note(`try it: ${nextCommand(config.profiles[profile]?.models)}`);
   };
 }
@@ -67,11 +71,11 @@ interface Asking {
 
 /** Which service: that of the profile, or of the key that the environment holds, where the answer is empty. */
 async function askService(
-  { loaded, profile }: { loaded: LoadedConfig; profile: string },
+  { loaded, names: [first = ''] }: { loaded: LoadedConfig; names: readonly string[] },
   { dialog, context }: Pick<Asking, 'dialog' | 'context'>,
 ): Promise<Service> {
   const { env } = context.io;
-  const known = loaded.config.profiles[profile];
+  const known = loaded.config.profiles[first];
   const held = serviceNames.find((name) => variableOf(services[name], env) !== undefined);
   const usual = known === undefined ? (held ?? 'gateway') : serviceOfProfile(known);
   for (const { name, title } of Object.values(services)) await context.ui.note(`  ${name.padEnd(10)} ${title}`);
@@ -94,19 +98,30 @@ function variableOf({ keyVariables }: Service, env: Context['io']['env']): strin
  */
 function profileFor(
   { name }: Service,
-  { loaded, profile, isNamed }: { loaded: LoadedConfig; profile: string; isNamed: boolean },
+  { loaded, names, isNamed }: { loaded: LoadedConfig; names: readonly string[]; isNamed: boolean },
 ): string {
+  const [first = 'default'] = names;
   const isFor = (known: string): ServiceName | undefined =>
     loaded.config.profiles[known] && serviceOfProfile(loaded.config.profiles[known]);
-  const here = isFor(profile);
-  if (here === name || (here === undefined && isNamed)) return profile;
+  const fitting = names.find((known) => isFor(known) === name);
+  if (fitting !== undefined) return fitting;
+  const here = isFor(first);
+  if (here === undefined && isNamed) return first;
   if (isNamed) {
     throw usageError(
-      `profile ${profile} is for service ${here}, and stays as it is`,
+      `profile ${first} is for service ${here}, and stays as it is`,
       `give another name: gateway-cli config init --profile ${name}`,
     );
   }
   return here === undefined && name === 'gateway' ? 'default' : name;
+}
+
+/** The uses that the service has, and those that no profile in use has. */
+function usesToTake({ uses }: Service, { profile, profiles }: Config): Use[] {
+  return useNames.filter((use) => {
+    const before = profiles[nameFor(profile, use) ?? 'default'];
+    return uses.includes(use) || before === undefined || !services[serviceOfProfile(before)].uses.includes(use);
+  });
 }
 
 function questionsOf(service: Service, { io }: Context): Question[] {
@@ -127,7 +142,13 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const { survey } = await import('../doctor/settings.ts');
   const { examineLive } = await import('../doctor/live.ts');
   const surveyed = await survey({}, loaded, context);
-  for await (const { name, text, fix } of examineLive({ surveyed, key: undefined, flags: {}, context })) {
+  for await (const { name, text, fix } of examineLive({
+    surveyed,
+    uses: useNames,
+    key: undefined,
+    flags: {},
+    context,
+  })) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
   }
 }

@@ -3,9 +3,9 @@ import { usageError } from '../../errors.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readConfig } from '../../settings/file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { configDocument, openConfig } from './file.ts';
+import { configDocument, type Opened, openConfig } from './file.ts';
 import { configKeys, requireKey, settingCommand } from './keys.ts';
-import { type SettingRow, settingRows } from './survey.ts';
+import { rowName, type SettingRow, settingRows } from './survey.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 
@@ -31,7 +31,7 @@ export function configListCommand(command: Command): Action {
     const rows = surveyOf(context, opened.loaded);
     const profiles = Object.keys(opened.loaded.config.profiles);
     if (context.root.json) {
-      const settings = Object.fromEntries(rows.map(({ key, value, from }) => [key, { value, from }]));
+      const settings = Object.fromEntries(rows.flatMap(entriesOf));
       context.report.own = configDocument(opened, { exists: opened.loaded.exists, profiles, settings });
       return;
     }
@@ -49,11 +49,26 @@ export function configGetCommand(command: Command): Action {
   return async (context, [key = '']) => {
     const opened = await openConfig(context);
     const name = requireKey(key).startsWith('headers.') ? key.toLowerCase() : key;
-    const found = surveyOf(context, opened.loaded).find((row) => row.key === name);
+    const rows = surveyOf(context, opened.loaded).filter((row) => row.key === name);
+    const [found] = rows;
+    if (found?.uses !== undefined) throw differsByUse(rows, opened);
     if (found === undefined) throw usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);
     if (context.root.json) context.report.own = configDocument(opened, { key, value: found.value, from: found.from });
     else await context.io.stdout.write(`${String(found.value)}\n`);
   };
+}
+
+/** For scripts: `baseUrl`, or `baseUrl.text` and so on where uses differ. */
+function entriesOf({ key, uses, value, from }: SettingRow): [string, Omit<SettingRow, 'key' | 'uses'>][] {
+  const keys = uses === undefined ? [key] : uses.map((use) => `${key}.${use}`);
+  return keys.map((name) => [name, { value, from }]);
+}
+
+function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
+  const values = rows.map((row) => `${rowName(row)} is ${escapeLine(String(row.value))}`);
+  const names = typeof profile === 'object' ? [...new Set(Object.values(profile))] : [];
+  const hint = names.map((name) => `--profile ${name}`).join(', or ');
+  return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
 }
 
 function surveyOf({ io, root }: Context, config: Parameters<typeof settingRows>[0]['config']): SettingRow[] {
@@ -62,9 +77,9 @@ function surveyOf({ io, root }: Context, config: Parameters<typeof settingRows>[
 
 /** Columns: key, value, origin in brackets. */
 export function table(rows: readonly SettingRow[]): string {
-  const width = Math.max(...rows.map(({ key }) => key.length));
+  const width = Math.max(...rows.map((row) => rowName(row).length));
   const shown = rows.map(
-    ({ key, value, from }) => `${key.padEnd(width)}  ${escapeLine(String(value))}  (${escapeLine(from)})\n`,
+    (row) => `${rowName(row).padEnd(width)}  ${escapeLine(String(row.value))}  (${escapeLine(row.from)})\n`,
   );
   return shown.join('');
 }

@@ -2,11 +2,13 @@ import { formatDuration } from '../../settings/duration.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { mask, Secret } from '../../settings/secret.ts';
 import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
-import type { KeySource, LoadedConfig, Sourced, Use } from '../../settings/types.ts';
+import { type KeySource, type LoadedConfig, type Sourced, type Use, useNames } from '../../settings/types.ts';
 
 /** One setting as it may be shown: a key never is, only where it comes from. */
 export interface SettingRow {
   key: string;
+  /** Absent: it is the same for every use that looks at it. */
+  uses?: readonly Use[];
   value: string | number | boolean;
   /** `flag --model`, `environment GATEWAY_MODEL`, `profile work (<path>)` or `default`. */
   from: string;
@@ -19,35 +21,65 @@ export interface SurveyPlace {
   config: LoadedConfig;
 }
 
-const uses: readonly Use[] = ['text', 'image', 'edit', 'chat'];
 const authUses = { text: 'text', image: 'image', messages: 'chat' } as const;
 
 /** Every setting that has a value, with its origin. Throws GatewayError usage for values that are wrong. */
 export function settingRows(place: SurveyPlace): SettingRow[] {
-  const of = new Map(uses.map((use) => [use, surveySettings({ ...place, use })]));
-  const survey = of.get('chat') as SettingsSurvey;
-  const authOf = (use: Use): Sourced<string> | undefined => of.get(use)?.auth;
+  const surveys = useNames.map((use) => surveySettings({ ...place, use }));
+  const [text, image, edit, chat] = surveys as [SettingsSurvey, SettingsSurvey, SettingsSurvey, SettingsSurvey];
+  const of = { text, image, edit, chat };
   return [
-    row('profile', survey.profile),
-    row('offline', survey.offline.value ? survey.offline : undefined),
-    row('service', survey.service),
-    row('baseUrl', survey.baseUrl && { ...survey.baseUrl, value: shownUrl(survey.baseUrl.value) }),
-    keyRow(survey.key),
-    ...uses.map((use) => row(`models.${use}`, of.get(use)?.model)),
-    ...Object.entries(authUses).map(([name, use]) => row(`auth.${name}`, authOf(use))),
-    row('headerNames.apiKey', survey.headerNames.apiKey),
-    row('headerNames.version', survey.headerNames.version),
-    ...survey.headers.map(({ value: { name, value }, from }) =>
-      row(`headers.${name}`, { value: value instanceof Secret ? String(value) : value, from }),
-    ),
-    row('maxTokens', survey.maxTokens),
-    row('timeout', { value: formatDuration(survey.timeoutMs.value), from: survey.timeoutMs.from }),
-    row('allowHttp', survey.allowHttp),
-    row('proxy', survey.proxy),
-    row('systemCa', survey.systemCa.value ? survey.systemCa : undefined),
-    row('preview', survey.preview),
-    row('markdown', survey.markdown),
+    merged(surveys, gatewayRows),
+    useNames.flatMap((use) => row(`models.${use}`, of[use].model)),
+    Object.entries(authUses).flatMap(([name, use]) => row(`auth.${name}`, of[use].auth)),
+    merged([text, image, edit], ({ headerNames }) => row('headerNames.apiKey', headerNames.apiKey)),
+    row('headerNames.version', chat.headerNames.version),
+    merged(surveys, headerRows),
+    row('maxTokens', chat.maxTokens),
+    merged(surveys, ({ timeoutMs, allowHttp, proxy, systemCa, preview, markdown }) => [
+      ...row('timeout', { value: formatDuration(timeoutMs.value), from: timeoutMs.from }),
+      ...row('allowHttp', allowHttp),
+      ...row('proxy', proxy),
+      ...row('systemCa', systemCa.value ? systemCa : undefined),
+      ...row('preview', preview),
+      ...row('markdown', markdown),
+    ]),
   ].flat();
+}
+
+/** The rows of several uses; those that all of them have alike stand once. */
+function merged(surveys: readonly SettingsSurvey[], rowsOf: (survey: SettingsSurvey) => SettingRow[]): SettingRow[] {
+  const rows: (SettingRow & { uses: Use[] })[] = [];
+  for (const survey of surveys) {
+    for (const { key, value, from } of rowsOf(survey)) {
+      const same = rows.find((one) => one.key === key && one.value === value && one.from === from);
+      if (same) same.uses.push(survey.use);
+      else rows.push({ key, uses: [survey.use], value, from });
+    }
+  }
+  return rows.map(({ uses, ...row }) => (uses.length === surveys.length ? row : { ...row, uses }));
+}
+
+/** Who is asked. */
+function gatewayRows({ profile, offline, service, baseUrl, key }: SettingsSurvey): SettingRow[] {
+  return [
+    ...row('profile', profile),
+    ...row('offline', offline.value ? offline : undefined),
+    ...row('service', service),
+    ...row('baseUrl', baseUrl && { ...baseUrl, value: shownUrl(baseUrl.value) }),
+    ...keyRow(key),
+  ];
+}
+
+function headerRows({ headers }: SettingsSurvey): SettingRow[] {
+  return headers.flatMap(({ value: { name, value }, from }) =>
+    row(`headers.${name}`, { value: value instanceof Secret ? String(value) : value, from }),
+  );
+}
+
+/** `baseUrl`, or `baseUrl of text, image` where others have another. */
+export function rowName({ key, uses }: SettingRow): string {
+  return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
 }
 
 function row(key: string, source: Sourced<string | number | boolean> | undefined): SettingRow[] {

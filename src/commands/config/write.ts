@@ -1,13 +1,26 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
-import { namesIn, requireProfileName } from '../../settings/profile.ts';
-import { configDocument, type Opened, openConfig, saveConfig, warnOfAddress } from './file.ts';
+import { namesIn, withNameFor } from '../../settings/profile.ts';
+import { serviceOfProfile } from '../../settings/service.ts';
+import { type Profile, type Use, useNames } from '../../settings/types.ts';
+import {
+  configDocument,
+  describeMap,
+  listed,
+  type Opened,
+  openConfig,
+  openProfile,
+  saveConfig,
+  warnOfAddress,
+} from './file.ts';
 import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
 import { quote } from '../../cli/flags/values.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
+import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
@@ -26,8 +39,7 @@ export function configSetCommand(command: Command): Action {
     if (isSecretKey(key) && word !== '-') {
       throw usageError(`${key} in argv would show it to every user of this machine`, `type: ${settingCommand(key)}`);
     }
-    const opened = await openConfig(context);
-    requireProfileName(opened.profile);
+    const opened = await openProfile(context);
     const value = word === '-' ? await readValue(key, context) : word;
     if (value === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
@@ -47,7 +59,7 @@ export function configUnsetCommand(command: Command): Action {
   setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>, ${keyGroups.join(', ')}`]);
   return async (context, [key = '']) => {
     if (!keyGroups.includes(key)) requireKey(key);
-    const opened = await openConfig(context);
+    const opened = await openProfile(context);
     const next = withoutKey(opened.loaded, opened.profile, key);
     if (next) await saveConfig(opened, next);
     const done = next ? 'is gone from' : 'is not in';
@@ -55,20 +67,57 @@ export function configUnsetCommand(command: Command): Action {
   };
 }
 
-/** `config use <profile>`: the profile of every command that names no other. */
+/** `config use <profile> [--for <uses>]`: the profile of every command that names no other, or of some uses. */
 export function configUseCommand(command: Command): Action {
   command.argument('<profile>', 'a profile of the config file').usage('<profile> [flags]');
-  setExamples(command, ['gateway-cli config use work']);
-  return async (context, [name = '']) => {
+  setExamples(command, [
+    'gateway-cli config use work',
+    'gateway-cli config use gemini --for text,image',
+    'gateway-cli config use claude --for chat',
+  ]);
+  const text = `for these alone, with commas: ${useNames.join(', ')} (all)`;
+  addFlags(command, 'Flags', { for: { flags: '--for <uses>', text, parse: parseUses, values: useNames } });
+  return async (context, [name = ''], flags) => {
     const opened = await openConfig(context);
     const { config, path } = opened.loaded;
-    if (!Object.hasOwn(config.profiles, name)) throw unknownProfile(name, opened);
-    await saveConfig(opened, { ...config, profile: name });
+    const known = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+    if (known === undefined) throw unknownProfile(name, opened);
+    const { for: uses } = flags as { for?: Use[] };
+    if (uses !== undefined) requireUses(name, known, uses);
+    const profile = uses === undefined ? name : withNameFor(config.profile, name, uses);
+    await saveConfig(opened, { ...config, profile });
     const shadow = context.io.env['GATEWAY_PROFILE'];
     if (shadow !== undefined && shadow !== '' && shadow !== name)
       await context.ui.warn(`GATEWAY_PROFILE=${shadow} wins over it; unset that`);
-    await tell(`profile ${name} is in use (${path})`, { ...opened, profile: name }, { context });
+    const use = typeof profile === 'object' ? `in use: ${describeMap(profile)}` : `profile ${profile} is in use`;
+    await tell(`${use} (${path})`, { ...opened, profile }, { context });
   };
+}
+
+/** Reads `--for`: uses with commas. Throws GatewayError usage. */
+function parseUses(word: string): Use[] {
+  const given = word.split(',').map((part) => part.trim());
+  return given.map((part) => {
+    const use = useNames.find((known) => known === part);
+    if (use !== undefined) return use;
+    const near = closest(part, useNames);
+    const example = 'for example: --for text,image';
+    throw usageError(
+      `--for takes ${useNames.join(', ')}, not ${quote(part)}`,
+      near === undefined ? example : `did you mean ${near}? ${example}`,
+    );
+  });
+}
+
+/** Throws usage where the profile's service does not have a use that was asked for. */
+function requireUses(name: string, profile: Profile, uses: readonly Use[]): void {
+  const service = services[serviceOfProfile(profile)];
+  const missing = uses.filter((use) => !service.uses.includes(use));
+  if (missing.length === 0) return;
+  throw usageError(
+    `profile ${name} is for ${service.title}, which does not have ${listed(missing)}`,
+    `gateway-cli config use ${name} --for ${service.uses.join(',')}`,
+  );
 }
 
 function unknownProfile(name: string, { loaded }: Opened): Error {

@@ -2,6 +2,9 @@ import type { Command } from 'commander';
 import type { Check } from './types.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import type { Secret } from '../../settings/secret.ts';
+import type { SettingsSurvey } from '../../settings/settings.ts';
+import { type Use, useNames } from '../../settings/types.ts';
+import { rowName } from '../config/survey.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { createStyle, type Style } from '../../terminal/style.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
@@ -13,6 +16,7 @@ import {
   checkModels,
   checkRuntime,
   failedCheck,
+  servedBy,
   survey,
   type Surveyed,
 } from './settings.ts';
@@ -69,7 +73,8 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   report.own = { schema: 'gateway-cli/doctor@1', ok: first === undefined, exitCode, checks, settings };
   if (first === undefined) return;
   const count = failed.length === 1 ? 'one check' : `${failed.length} checks`;
-  throw new GatewayError(first.class ?? 'internal', `${count} failed: ${failed.map(({ name }) => name).join(', ')}`, {
+  const names = failed.map(({ name, profile }) => (profile === undefined ? name : `${name} of ${profile}`));
+  throw new GatewayError(first.class ?? 'internal', `${count} failed: ${names.join(', ')}`, {
     hint: first.fix,
     sent: 'no',
   });
@@ -88,26 +93,46 @@ async function* examine(flags: Flags, context: Context, settings: Surveyed['rows
     return yield failedCheck('settings', error);
   }
   settings.push(...surveyed.rows);
-  for (const { key, value, from } of surveyed.rows)
-    yield { name: 'setting', state: 'ok', text: `${key} = ${value} (${from})` };
-  yield* examineGateway(surveyed, flags, context);
+  for (const row of surveyed.rows)
+    yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
+  const all = servedBy(surveyed);
+  if (all.length === 1 || surveyed.of('text').offline.value)
+    return yield* examineGateway({ surveyed, uses: useNames, flags, context });
+  for (const { profile, uses } of all) {
+    // As if it had been named: what mends it has to name it too.
+    const own = profile === undefined ? context : { ...context, root: { ...context.root, profile } };
+    const examined = { surveyed: await survey(flags, config, own), uses, flags, context: own };
+    const name = profile ?? `none for ${uses.join(', ')}`;
+    for await (const found of examineGateway(examined)) yield { ...found, profile: name };
+  }
 }
 
-async function* examineGateway(surveyed: Surveyed, flags: Flags, context: Context): AsyncGenerator<Check> {
-  const { offline } = surveyed.of('text');
+interface Examined {
+  surveyed: Surveyed;
+  /** What the gateway is asked for. */
+  uses: readonly Use[];
+  flags: Flags;
+  context: Context;
+}
+
+async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
+  const { surveyed, uses, flags, context } = examined;
+  const settings = surveyed.of(uses[0] ?? 'text');
+  const { offline } = settings;
+  const models = checkModels(surveyed, uses, context);
   if (offline.value) {
-    yield checkModels(surveyed);
+    yield models;
     yield { name: 'gateway', state: 'ok', text: `offline (${offline.from}): the local gateway answers` };
-    if (flags.live) yield* examineLive({ surveyed, key: undefined, flags, context });
+    if (flags.live) yield* examineLive({ ...examined, key: undefined });
     return;
   }
-  const { url, check } = addressOf(surveyed);
+  const { url, check } = addressOf(settings);
   yield check;
-  const found = await readKeyCheck(surveyed, context);
+  const found = await readKeyCheck(settings, context);
   yield found.check;
-  yield checkModels(surveyed);
-  if (url === undefined || !(yield* examineWay(url, surveyed, { flags, context }))) return;
-  if (flags.live && found.key) yield* examineLive({ surveyed, key: found.key, flags, context });
+  yield models;
+  if (url === undefined || !(yield* examineWay(url, settings, { flags, context }))) return;
+  if (flags.live && found.key) yield* examineLive({ ...examined, key: found.key });
 }
 
 async function* examineLive(live: Live): AsyncGenerator<Check> {
@@ -115,8 +140,10 @@ async function* examineLive(live: Live): AsyncGenerator<Check> {
   yield* examine(live);
 }
 
-async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key: Secret | undefined; check: Check }> {
-  const { key: source, headers } = surveyed.of('text');
+async function readKeyCheck(
+  { key: source, headers }: SettingsSurvey,
+  context: Context,
+): Promise<{ key: Secret | undefined; check: Check }> {
   try {
     const key = await readConfiguredKey(source, context);
     context.ui.hide(credentialsOf({ headers }, key).map(({ secret }) => secret));
@@ -126,8 +153,7 @@ async function readKeyCheck(surveyed: Surveyed, context: Context): Promise<{ key
   }
 }
 
-function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
-  const { baseUrl, allowHttp } = surveyed.of('text');
+function addressOf({ baseUrl, allowHttp }: SettingsSurvey): { url: URL | undefined; check: Check } {
   if (baseUrl) return checkAddress(baseUrl, allowHttp.value);
   const fix = 'gateway-cli config init, or GATEWAY_BASE_URL; to try without a gateway: gateway-cli doctor --offline';
   return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
@@ -136,12 +162,12 @@ function addressOf(surveyed: Surveyed): { url: URL | undefined; check: Check } {
 /** The network up to the gateway. Whether a request could go out. */
 async function* examineWay(
   baseUrl: URL,
-  surveyed: Surveyed,
+  settings: SettingsSurvey,
   { flags, context }: { flags: Flags; context: Context },
 ): AsyncGenerator<Check, boolean> {
   const { examineNetwork } = await import('./network.ts');
   const { signal, io } = context;
-  const transport = await transportOptions(surveyed.of('text'), flags, context);
+  const transport = await transportOptions(settings, flags, context);
   let reached = true;
   const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
   for await (const check of examineNetwork(way)) {
@@ -154,9 +180,10 @@ async function* examineWay(
 const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped: 'skipped ' } as const;
 
 /** `ok      dns        …`, and the way to mend it on a line of its own. */
-async function lineOf({ name, state, text, fix }: Check, style: Style): Promise<string> {
+async function lineOf({ name, profile, state, text, fix }: Check, style: Style): Promise<string> {
   const dress = { ok: style.success, warning: style.warning, failed: style.failure, skipped: style.faint }[state];
-  const line = `${await dress(marks[state])}${name.padEnd(18)}${escapeLine(text)}\n`;
+  const whose = profile === undefined ? '' : `${profile}: `;
+  const line = `${await dress(marks[state])}${name.padEnd(18)}${escapeLine(`${whose}${text}`)}\n`;
   return fix === undefined
     ? line
     : `${line}${fix

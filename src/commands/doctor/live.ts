@@ -5,19 +5,20 @@ import type { Check } from './types.ts';
 import { GatewayError } from '../../errors.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
-import { shellWord } from '../../shell-word.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { AuthUse, KeySource, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
-import { failedCheck, type Surveyed } from './settings.ts';
+import { failedCheck, profileFlag, type Surveyed } from './settings.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** What a live examination needs. */
 export interface Live {
   surveyed: Surveyed;
+  /** The uses whose way is tried. */
+  uses: readonly Use[];
   /** Absent: it is read as the settings say. */
   key: Secret | undefined;
   flags: ConnectionFlags;
@@ -47,23 +48,30 @@ type Ask = (way: Way) => Promise<Check>;
  * header names are tried until one is taken. A request that is taken may be billed.
  */
 export async function* examineLive(live: Live): AsyncGenerator<Check> {
-  yield* examineContent(live);
-  yield* examineMessages(live);
+  if (contentUses(live).length > 0) yield* examineContent(live);
+  if (live.uses.includes('chat')) yield* examineMessages(live);
+}
+
+/** Those whose forms of authentication can differ; edits are as images. */
+function contentUses({ uses }: Live): ('text' | 'image')[] {
+  const own = (['text', 'image'] as const).filter((use) => uses.includes(use));
+  return own.length === 0 && uses.includes('edit') ? ['image'] : own;
 }
 
 async function* examineContent(live: Live): AsyncGenerator<Check> {
   const { of } = live.surveyed;
-  const use = of('text').model === undefined ? 'image' : 'text';
+  const users = contentUses(live);
+  const use = users.find((one) => of(one).model !== undefined) ?? users[0] ?? 'image';
   const model = of(use).model?.value;
   if (!services[of(use).service.value].uses.includes(use)) return;
-  if (model === undefined) return yield skipped('content', 'models.text');
+  if (model === undefined) return yield skipped('content', `models.${use}`, live);
   const post = contentPost(model, 'text', contentBody);
   const ask: Ask = (way) =>
     askIn(live, { way, use, name: `content, ${way.form}` }, async (send) => {
       return (await readContent(await send(post), { store: createMemoryStore(), model })).error;
     });
   const tried: Tried[] = [];
-  for (const user of ['text', 'image'] as const) {
+  for (const user of users) {
     const way = wayOf(of(user), user === 'text' ? 'api-key' : 'bearer');
     const same = tried.find((one) => isSame(one.way, way));
     if (same) same.users.push(user);
@@ -76,7 +84,7 @@ async function* examineMessages(live: Live): AsyncGenerator<Check> {
   const chat = live.surveyed.of('chat');
   const model = chat.model?.value;
   if (!services[chat.service.value].uses.includes('chat')) return;
-  if (model === undefined) return yield skipped('messages', 'models.chat');
+  if (model === undefined) return yield skipped('messages', 'models.chat', live);
   const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
   const ask: Ask = (way) =>
     askIn(live, { way, use: 'chat', name: 'messages' }, async (send) => {
@@ -162,8 +170,8 @@ function* verdicts(tried: readonly Tried[], works: Way | undefined, { context, s
 }
 
 /** The lines that turn one way into another. */
-function fixOf({ from, to, users }: { from: Way; to: Way; users: Tried['users'] }, { root }: Context): string[] {
-  const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+function fixOf({ from, to, users }: { from: Way; to: Way; users: Tried['users'] }, context: Context): string[] {
+  const profile = profileFlag(context);
   const lines = from.form === to.form ? [] : users.map((user) => `auth.${user} ${to.form}`);
   if (to.form === 'api-key' && from.apiKey !== to.apiKey) lines.push(`headerNames.apiKey ${to.apiKey}`);
   if (from.version !== to.version) lines.push(`headerNames.version ${to.version}`);
@@ -213,6 +221,7 @@ function sourceOf(key: KeySource): string {
 
 const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);
 
-function skipped(name: string, key: string): Check {
-  return { name, state: 'skipped', text: 'no model to ask', fix: `gateway-cli config set ${key} <model>` };
+function skipped(name: string, key: string, { context }: Live): Check {
+  const fix = `gateway-cli config set ${key} <model>${profileFlag(context)}`;
+  return { name, state: 'skipped', text: 'no model to ask', fix };
 }

@@ -6,7 +6,8 @@ import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
-import type { LoadedConfig, Use } from '../../settings/types.ts';
+import { type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
+import { services } from '../../services.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/url.ts';
 import { shellWord } from '../../shell-word.ts';
 import { runtime } from '../../terminal/runtime.ts';
@@ -83,15 +84,44 @@ export function checkAddress(
   }
 }
 
-/** Whether each kind of command has a model. */
-export function checkModels({ of }: Surveyed): Check {
-  const uses: Use[] = ['text', 'chat', 'image', 'edit'];
-  const known = uses.map((use) => ({ use, model: of(use).model }));
+/** Some uses, and the profile that serves them; nobody named one where it is absent. */
+export interface Served {
+  profile?: string | undefined;
+  uses: readonly Use[];
+}
+
+/** The profiles in use, each with what it serves. */
+export function servedBy({ of }: Surveyed): Served[] {
+  const nameOf = (use: Use): string | undefined => of(use).profile?.value;
+  const names = [...new Set(useNames.map(nameOf))];
+  return names.map((profile) => ({ profile, uses: useNames.filter((use) => nameOf(use) === profile) }));
+}
+
+/** `--profile <name>` for the commands that mend a profile, where one was named. */
+export function profileFlag({ root }: Pick<Context, 'root'>): string {
+  return root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
+}
+
+/** Whether each use that the service has has a model. */
+export function checkModels({ of }: Surveyed, uses: readonly Use[], context: Pick<Context, 'root'>): Check {
+  const known = uses
+    .filter((use) => services[of(use).service.value].uses.includes(use))
+    .map((use) => ({ use, model: of(use).model }));
+  if (known.length === 0) {
+    const fix = `gateway-cli config use <profile> --for ${uses.join(',')}`;
+    return {
+      name: 'models',
+      state: 'failed',
+      class: 'usage',
+      text: `the service does not have ${uses.join(', ')}`,
+      fix,
+    };
+  }
   const missing = known.filter(({ model }) => model === undefined).map(({ use }) => use);
   const text = known.map(({ use, model }) => `${use} ${model?.value ?? 'none'}`).join(', ');
   if (missing.length === 0) return { name: 'models', state: 'ok', text };
-  const fix = `gateway-cli config set models.${missing[0]} <model>`;
-  if (missing.length === uses.length) return { name: 'models', state: 'failed', class: 'usage', text, fix };
+  const fix = `gateway-cli config set models.${missing[0]} <model>${profileFlag(context)}`;
+  if (missing.length === known.length) return { name: 'models', state: 'failed', class: 'usage', text, fix };
   return { name: 'models', state: 'warning', text, fix };
 }
 

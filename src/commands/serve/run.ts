@@ -9,6 +9,7 @@ import { servedEnvironment } from './models.ts';
 const misleading = [
   'GATEWAY_OFFLINE',
   'GATEWAY_PROFILE',
+  'GATEWAY_SERVICE',
   'GATEWAY_API_KEY_FILE',
   'GATEWAY_HEADER_NAMES',
   'GATEWAY_AUTH',

@@ -1,7 +1,6 @@
 import { addressPost, createTarget, keyHeaders, type Target } from '../../client/target.ts';
-import { openConnections } from '../../client/connection.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import type { Answerer, Call, ServedHeaderNames } from '../../gateway/types.ts';
+import type { Answerer, Call, Format, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
@@ -12,19 +11,20 @@ import { unknownProfile } from '../../settings/profile.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import type { KeySource, Use } from '../../settings/types.ts';
+import type { Use } from '../../settings/types.ts';
 import type { Exchanges } from '../../client/sender.ts';
 import { type RecordingFlags, checkRecordingFlags, openRecording, openReplaying } from '../../cli/run/recordings.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
-import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
+import { type Credential, readConfiguredKey, credentialsOf, openTransports } from '../../cli/run/connection.ts';
 
 /** The names of the specification, for headers whose real names nobody gave. */
 const placeholders = services.gateway.headerNames;
 
 /** The flags that say who answers in the place of the offline models. */
 export interface SourceFlags extends RecordingFlags {
-  upstream?: string;
+  /** Profiles, also with commas. */
+  upstream?: string[];
   proxy?: string;
   systemCa?: true;
   cacert?: string;
@@ -66,7 +66,12 @@ export async function openSource(flags: SourceFlags, place: SourcePlace): Promis
     throw usageError('serve --record keeps what an upstream gateway answers', 'name its profile: --upstream <profile>');
   }
   if (flags.replay !== undefined) return openReplaySource(flags.replay, flags, place);
-  return flags.upstream === undefined ? undefined : openUpstream(flags.upstream, flags, place);
+  if (flags.upstream === undefined) return undefined;
+  return openUpstreams(
+    flags.upstream.flatMap((names) => names.split(',')),
+    flags,
+    place,
+  );
 }
 
 async function openReplaySource(replay: string, flags: SourceFlags, { context }: SourcePlace): Promise<Source> {
@@ -87,43 +92,88 @@ async function openReplaySource(replay: string, flags: SourceFlags, { context }:
   };
 }
 
-/** Passes calls on to a profile's gateway. Throws GatewayError usage or auth. */
-async function openUpstream(profile: string, flags: SourceFlags, place: SourcePlace): Promise<Source> {
-  const { context, localKey } = place;
-  const survey = await surveyProfile(profile, flags, context);
-  const { text } = survey;
-  const key = await readProfileKey(profile, text.key, context);
-  const credentials = credentialsOf(text, key);
+interface SurveyedProfile {
+  profile: string;
+  survey: Survey;
+}
+
+/** A profile that calls are passed on to. */
+interface Upstream extends SurveyedProfile {
+  target: Target;
+  credentials: Credential[];
+}
+
+/** Passes calls on to the gateways of profiles. Throws GatewayError usage or auth. */
+async function openUpstreams(names: readonly string[], flags: SourceFlags, place: SourcePlace): Promise<Source> {
+  const { context, localKey, served } = place;
+  const profiles: SurveyedProfile[] = [];
+  for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
+  const chosen = byFormat(profiles);
+  const content = await prepareUpstream(chosen.content, context);
+  const messages = chosen.messages === chosen.content ? content : await prepareUpstream(chosen.messages, context);
+  const upstreams = [...new Set([content, messages])];
+  const credentials = upstreams.flatMap((upstream) => upstream.credentials);
   context.ui.hide(credentials.map(({ secret }) => secret));
-  const target = await targetOf(survey, key.reveal(), context);
-  const transport = await openConnections(await transportOptions(text, flags, context));
+  const transport = await openTransports(
+    upstreams.map(({ survey }) => survey.text),
+    flags,
+    context,
+  );
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const exchanges = await openRecording(transport, flags, { context, credentials: [...credentials, local] });
-  const models = modelVariables(modelsOf(survey));
+  const models = modelVariables(modelsOf({ ...content.survey, chat: messages.survey.chat }));
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
-  const headerNames = { apiKey: text.headerNames.apiKey?.value, version: text.headerNames.version?.value };
+  const headerNames = {
+    apiKey: content.survey.text.headerNames.apiKey?.value,
+    version: messages.survey.chat.headerNames.version?.value,
+  };
+  const parts = { headerNames, served, wholeBodies: flags.record !== undefined };
+  const answers = {
+    content: upstreamAnswerer(exchanges, content, parts),
+    messages: upstreamAnswerer(exchanges, messages, parts),
+  };
   return {
-    answer: upstreamAnswerer(exchanges, {
-      target,
-      headerNames,
-      served: place.served,
-      timeoutMs: text.timeoutMs.value,
-      wholeBodies: flags.record !== undefined,
-    }),
+    answer: (call) => answers[useOf(call) === 'messages' ? 'messages' : 'content'](call),
     headerNames,
     models,
-    name: `profile ${profile}, ${target.baseUrl.origin}`,
+    name: upstreams.map(({ profile, target }) => `profile ${profile}, ${target.baseUrl.origin}`).join('; '),
     close: exchanges.close,
   };
 }
 
-/** The key of the profile and no other. Throws GatewayError auth. */
-async function readProfileKey(profile: string, source: KeySource, context: Context): Promise<Secret> {
+async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
+  const key = await readProfileKey(profile, survey.text, context);
+  const target = await targetOf(survey, key.reveal(), context);
+  return { profile, survey, target, credentials: credentialsOf(survey.text, key) };
+}
+
+/** Gives each format to the profile whose service has it; a gateway takes what the other does not have. Throws GatewayError usage. */
+function byFormat(profiles: readonly SurveyedProfile[]): Record<Format, SurveyedProfile> {
+  const [first, second, third] = profiles;
+  if (first === undefined || third !== undefined)
+    throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
+  if (second === undefined) return { content: first, messages: first };
+  const [content, messages] = (['text', 'chat'] as const).map((use) => {
+    const having = profiles.filter(({ survey }) => services[survey.text.service.value].uses.includes(use));
+    return having.length === 1 ? having[0] : having.find(({ survey }) => survey.text.service.value !== 'gateway');
+  });
+  if (content !== undefined && messages !== undefined) return { content, messages };
+  throw usageError(
+    `profiles ${first.profile} and ${second.profile} both serve the ${messages ? 'messages' : 'content'} format`,
+    'name one for each format, such as one of service gemini and one of service anthropic',
+  );
+}
+
+/** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
+async function readProfileKey(profile: string, survey: SettingsSurvey, context: Context): Promise<Secret> {
+  const source = survey.key;
   if (source.kind !== 'missing') return readConfiguredKey(source, context);
   const { GATEWAY_API_KEY: value, GATEWAY_API_KEY_FILE: file } = context.io.env;
   const passed = value ? 'GATEWAY_API_KEY' : file ? 'GATEWAY_API_KEY_FILE' : undefined;
   const why = passed === undefined ? '' : `; ${passed} does not count here`;
-  throw new GatewayError('auth', `profile ${profile} has no key, and serve --upstream takes no other${why}`, {
+  const [variable] = services[survey.service.value].keyVariables;
+  const other = variable === undefined ? '' : ` than ${variable}`;
+  throw new GatewayError('auth', `profile ${profile} has no key, and serve --upstream takes no other${other}${why}`, {
     hint: `set it: gateway-cli config set apiKey - --profile ${profile}`,
     sent: 'no',
     retryable: false,
@@ -136,15 +186,23 @@ function modelsOf({ text, chat, image, edit }: Survey): ModelsByUse {
   return { text: text.model?.value, chat: chat.model?.value, image: image.model?.value, edit: edit.model?.value };
 }
 
+/** What counts of the environment: where home is, and keys that go to the host of their vendor alone. */
+const countedVariables = [
+  'HOME',
+  'USERPROFILE',
+  ...Object.values(services).flatMap(({ keyVariables }) => keyVariables),
+];
+
 /**
  * The settings of the named profile, and of the flags of the connection: the environment may already point here. Throws
  * GatewayError usage where it has no base URL.
  */
 async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, { io, ui }: Context): Promise<Survey> {
+  const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   if (!Object.hasOwn(config.config.profiles, profile))
     throw unknownProfile({ value: profile, from: 'flag --upstream' }, config);
-  const survey = (use: Use) => surveySettings({ flags: { profile, proxy, systemCa }, env: {}, config, use });
+  const survey = (use: Use) => surveySettings({ flags: { profile, proxy, systemCa }, env, config, use });
   const [text, chat, image, edit] = [survey('text'), survey('chat'), survey('image'), survey('edit')];
   if (text.baseUrl === undefined) {
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);
@@ -173,17 +231,15 @@ async function targetOf({ text, image, chat }: Survey, key: string, { ui }: Cont
 }
 
 interface UpstreamParts {
-  target: Target;
-  /** Upstream's own names. */
+  /** The names that both formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
-  timeoutMs: number;
   /** Bodies are recorded. */
   wholeBodies: boolean;
 }
 
-function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer {
-  const { target, headerNames, served, timeoutMs, wholeBodies } = parts;
+function upstreamAnswerer(exchanges: Exchanges, { target, survey }: Upstream, parts: UpstreamParts): Answerer {
+  const { headerNames, served, wholeBodies } = parts;
   const names = [
     served.apiKey,
     served.version,
@@ -200,7 +256,7 @@ function upstreamAnswerer(exchanges: Exchanges, parts: UpstreamParts): Answerer 
   return createUpstreamAnswerer({
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),
-    timeoutMs,
+    timeoutMs: survey.text.timeoutMs.value,
     wholeBodies,
     address(call, path) {
       const use = useOf(call);

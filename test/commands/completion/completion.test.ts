@@ -40,6 +40,7 @@ test.each([
   ['the local models', ['text', '--offline', '-m', 'local-t'], ['local-text', ':none']],
   ['a profile', ['text', '--profile', ''], ['work', 'home', ':none']],
   ['a profile for use', ['config', 'use', 'w'], ['work', ':none']],
+  ['a use', ['config', 'use', 'work', '--for', 'te'], ['text', ':none']],
   ['a key', ['config', 'get', 'models.i'], ['models.image', ':none']],
   ['the value of a key', ['config', 'set', 'allowHttp', ''], ['true', 'false', ':none']],
   ['a shell', ['completion', 'f'], ['fish', ':none']],

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { run } from '../../helpers/run.ts';
+import { type StandIn, startStandIn } from '../../stand-ins/start.ts';
+import { startServe, writeConfig } from '../../recordings/served.ts';
+
+const keys = { gemini: 'canary-of-gemini-5510', claude: 'canary-of-claude-8841' };
+
+async function startNamed(name: string): Promise<StandIn> {
+  const server = await startStandIn(() => ({
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: `{"from":"${name}"}`,
+  }));
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function place() {
+  const [gemini, claude] = [await startNamed('gemini'), await startNamed('claude')];
+  const cwd = scratchFolder();
+  const config = writeConfig(cwd, {
+    gemini: { service: 'gemini', baseUrl: gemini.url, models: { text: 't', image: 'i' } },
+    claude: { service: 'anthropic', baseUrl: claude.url, apiKey: keys.claude, models: { chat: 'c' } },
+    work: { baseUrl: claude.url, apiKey: keys.claude },
+    home: { baseUrl: gemini.url, apiKey: keys.claude },
+  });
+  return { gemini, claude, cwd, config, env: { GEMINI_API_KEY: keys.gemini, ANTHROPIC_API_KEY: 'of-another' } };
+}
+
+const contentPath = '/v1beta/models/t:generateContent';
+
+async function ask(url: string, path: string, headers: Record<string, string>): Promise<unknown> {
+  const reply = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: '{}',
+  });
+  return reply.json();
+}
+
+test.each([[['--upstream', 'claude,gemini']], [['--upstream', 'gemini', '--upstream', 'claude']]])(
+  'serve %j passes each format on to the service that has it, with its own key',
+  async (flags) => {
+    const { gemini, claude, ...start } = await place();
+    const served = await startServe([...flags, '--record', 'kept'], start);
+    expect(served.env).toMatchObject({ GATEWAY_MODEL: 't', GATEWAY_CHAT_MODEL: 'c', GATEWAY_IMAGE_MODEL: 'i' });
+    const version = { 'anthropic-version': '2023-06-01' };
+    const asked = [
+      await ask(served.url, contentPath, { 'x-goog-api-key': served.key }),
+      await ask(served.url, '/v1/messages', { 'x-api-key': served.key, ...version }),
+    ];
+    expect(asked).toEqual([{ from: 'gemini' }, { from: 'claude' }]);
+    const shown = [gemini, claude].map(({ requests }) =>
+      requests.map(({ headers }) => [headers['x-goog-api-key'], headers['x-api-key']]),
+    );
+    expect(shown).toEqual([[[keys.gemini, undefined]], [[undefined, keys.claude]]]);
+    await served.stop();
+    const folder = join(start.cwd, 'kept');
+    const kept = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+    expect(kept.filter((text) => /from.*gemini/.test(text))).toHaveLength(1);
+    expect(kept.filter((text) => /from.*claude/.test(text))).toHaveLength(1);
+    for (const key of [...Object.values(keys), served.key]) expect(kept.join('')).not.toContain(key);
+  },
+);
+
+test('a gateway serves the format that the other service does not have', async () => {
+  const { gemini, claude, ...start } = await place();
+  const served = await startServe(['--upstream', 'work,gemini'], start);
+  expect(await ask(served.url, contentPath, { 'x-goog-api-key': served.key })).toEqual({ from: 'gemini' });
+  const headers = { 'x-api-key': served.key, 'vendor-b-version': '2023-06-01' };
+  expect(await ask(served.url, '/v1/messages', headers)).toEqual({ from: 'claude' });
+  expect([gemini.requests.length, claude.requests.length]).toEqual([1, 1]);
+});
+
+test.each([
+  ['two of the same format', 'work,home', 'profiles work and home both serve the content format'],
+  ['the same vendor twice', 'claude,claude', 'both serve the messages format'],
+  ['three', 'gemini,claude,work', '--upstream takes one profile, or one for each format'],
+  ['one that is not there', 'gemini,cluade', 'did you mean --upstream claude?'],
+])('%s is a usage error', async (_, names, message) => {
+  const { cwd, config, env } = await place();
+  const ran = await run(['serve', '--upstream', names, '--port', '0'], {
+    cwd,
+    env: { GATEWAY_CONFIG: config, ...env },
+  });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+});
+
+test('a profile without a key says which variable would do', async () => {
+  const { cwd, config } = await place();
+  const env = { GATEWAY_CONFIG: config, GATEWAY_API_KEY: keys.claude };
+  const ran = await run(['serve', '--upstream', 'gemini,claude', '--port', '0'], { cwd, env });
+  expect(ran).toMatchObject({ code: 3, stdout: '' });
+  expect(ran.stderr).toContain('profile gemini has no key, and serve --upstream takes no other than GEMINI_API_KEY');
+  expect(ran.stderr).toContain('GATEWAY_API_KEY does not count here');
+});

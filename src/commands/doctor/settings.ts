@@ -2,6 +2,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { Check } from './types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import { readConfig } from '../../settings/file.ts';
+import { services } from '../../services.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveySettings } from '../../settings/resolve.ts';
@@ -83,9 +84,10 @@ export function checkAddress(
   }
 }
 
-/** Whether each kind of command has a model. */
+/** Whether each kind of command that the service has gets a model. */
 export function checkModels({ of }: Surveyed): Check {
-  const uses: Use[] = ['text', 'chat', 'image', 'edit'];
+  const every: Use[] = ['text', 'chat', 'image', 'edit'];
+  const uses = every.filter((use) => services[of(use).service.value].uses.includes(use));
   const known = uses.map((use) => ({ use, model: of(use).model }));
   const missing = known.filter(({ model }) => model === undefined).map(({ use }) => use);
   const text = known.map(({ use, model }) => `${use} ${model?.value ?? 'none'}`).join(', ');

@@ -62,7 +62,9 @@ export function pickService(
   return fromProfile(picked, ({ service }) => service) ?? { value: 'gateway', from: 'default' };
 }
 
-/** Throws usage where the service does not have what the command asks for, and names the one that does. */
+const commands: { [use in Use]: string } = { text: 'text', image: 'image gen', edit: 'image edit', chat: 'chat' };
+
+/** Throws usage where the service does not have what the command asks for; names one that does, and the commands that it has. */
 export function requireUse({ value, from }: Sourced<ServiceName>, use: Use): void {
   const { title, uses } = services[value];
   if (uses.includes(use)) return;
@@ -70,6 +72,7 @@ export function requireUse({ value, from }: Sourced<ServiceName>, use: Use): voi
   const format = use === 'chat' ? 'messages' : 'content';
   throw usageError(
     `${title} (service ${value}, ${from}) does not have the ${format} format, which this command needs`,
-    `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`,
+    `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}
+or a command that ${title} has: ${uses.map((one) => `gateway-cli ${commands[one]}`).join(', ')}`,
   );
 }

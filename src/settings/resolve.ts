@@ -126,8 +126,19 @@ export function missingError(input: SettingsInput, missing: readonly string[]): 
     missing.includes('base URL') && (vendorWay(input) ?? '--base-url <url> or GATEWAY_BASE_URL'),
     missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
   ].filter((way) => way !== false);
-  const hint = `set ${ways.join(', and ')}, or ${profileWay(input)}\nto try it without a gateway: ${useDefaults[use].example}`;
-  return usageError(`no ${missing.join(' and no ')} is set`, hint);
+  const hint = [
+    `set ${ways.join(', and ')}, or ${profileWay(input)}`,
+    ...(missing.includes('base URL') ? [] : listWay(input)),
+    `to try it without a gateway: ${useDefaults[use].example}`,
+  ];
+  return usageError(`no ${missing.join(' and no ')} is set`, hint.join('\n'));
+}
+
+/** The command that lists the models: with the service, where only a flag names it. */
+function listWay({ flags: { service, baseUrl, profile, replay } }: SettingsInput): string[] {
+  // Other flags would have to be typed again with values that may be long, and recordings have no list.
+  if (baseUrl !== undefined || profile !== undefined || replay === true) return [];
+  return [`to see which there are: gateway-cli models${service === undefined ? '' : ` --service ${service}`}`];
 }
 
 /** The service with this use whose key the environment holds. */

@@ -141,8 +141,8 @@ function listWay({ flags: { service, baseUrl, profile, replay } }: SettingsInput
   return [`to see which there are: gateway-cli models${service === undefined ? '' : ` --service ${service}`}`];
 }
 
-/** The service with this use whose key the environment holds. */
-function vendorWay({ use, env }: SettingsInput): string | undefined {
+/** The service with this use whose key the environment holds, as the flag that names it. */
+export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
   for (const name of vendorsOf(use)) {
     const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
     if (key !== undefined) return `--service ${name}, whose key is in ${key}`;

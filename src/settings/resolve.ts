@@ -272,14 +272,12 @@ function parseHeaderNames(text: string, from: string): HeaderNames {
   if (text.trim() === 'vendors') return vendorHeaderNames;
   const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
   const given = [apiKey, version].filter((name) => name !== '');
+  const hint = 'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means';
   if (more.length > 0 || given.length === 0)
-    throw usageError(
-      `${from}: must be vendors, or <content-key>,<version>`,
-      'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means',
-    );
+    throw usageError(`${from}: must be vendors, or <content-key>,<version>`, hint);
   for (const name of given) {
     const reason = invalidNameReason(name);
-    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`);
+    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`, hint);
   }
   return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
 }

@@ -116,7 +116,7 @@ describe('resolveSettings refuses', () => {
       'a bad header name',
       { env, flags: { headerNames: 'a b' } },
       'flag --header-names: "a b" is not a header name',
-      '',
+      'x-goog-api-key,anthropic-version',
     ],
     [
       'a base URL that is none',

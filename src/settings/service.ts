@@ -73,6 +73,6 @@ export function requireUse({ value, from }: Sourced<ServiceName>, use: Use): voi
   throw usageError(
     `${title} (service ${value}, ${from}) does not have the ${format} format, which this command needs`,
     `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}
-or a command that ${title} has: ${uses.map((one) => `gateway-cli ${commands[one]}`).join(', ')}`,
+or a command that ${title} has: ${uses.map((one) => commands[one]).join(', ')}`,
   );
 }

@@ -80,9 +80,13 @@ describe('the service', () => {
     ['an unknown name', { flags: { service: 'gemni' } }, 'did you mean gemini?'],
     ['another service at its host', { flags: { service: 'anthropic', baseUrl: google } }, 'leave one of them out'],
     ['chat at Gemini', { flags: { service: 'gemini' }, use: 'chat' }, '--service anthropic'],
-    ['chat at Gemini, which has text,', { flags: { service: 'gemini' }, use: 'chat' }, 'gateway-cli text, gateway-cli'],
+    [
+      'chat at Gemini, which has text,',
+      { flags: { service: 'gemini' }, use: 'chat' },
+      'has: text, image gen, image edit',
+    ],
     ['pictures at Anthropic', { flags: { service: 'anthropic' }, use: 'image' }, '--service gemini'],
-    ['text at Anthropic, which has chat,', { flags: { service: 'anthropic' } }, 'gateway-cli chat'],
+    ['text at Anthropic, which has chat,', { flags: { service: 'anthropic' } }, 'that Anthropic has: chat'],
   ])('%s is refused, and the hint says what to take', (_, start, hint) => {
     expect(() => resolve(start)).toThrow(
       expect.objectContaining({

@@ -131,12 +131,23 @@ export function missingError(input: SettingsInput, missing: readonly string[]): 
     missing.includes('base URL') && (vendorWay(input) ?? '--base-url <url> or GATEWAY_BASE_URL'),
     missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
   ].filter((way) => way !== false);
-  const hint = `set ${ways.join(', and ')}, or ${profileWay(input)}\nto try it without a gateway: ${useDefaults[use].example}`;
-  return usageError(`no ${missing.join(' and no ')} is set`, hint);
+  const hint = [
+    `set ${ways.join(', and ')}, or ${profileWay(input)}`,
+    ...(missing.includes('base URL') ? [] : listWay(input)),
+    `to try it without a gateway: ${useDefaults[use].example}`,
+  ];
+  return usageError(`no ${missing.join(' and no ')} is set`, hint.join('\n'));
 }
 
-/** The service with this use whose key the environment holds. */
-function vendorWay({ use, env }: SettingsInput): string | undefined {
+/** The command that lists the models: with the service, where only a flag names it. */
+function listWay({ flags: { service, baseUrl, profile, replay } }: SettingsInput): string[] {
+  // Other flags would have to be typed again with values that may be long, and recordings have no list.
+  if (baseUrl !== undefined || profile !== undefined || replay === true) return [];
+  return [`to see which there are: gateway-cli models${service === undefined ? '' : ` --service ${service}`}`];
+}
+
+/** The service with this use whose key the environment holds, as the flag that names it. */
+export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
   for (const name of vendorsOf(use)) {
     const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
     if (key !== undefined) return `--service ${name}, whose key is in ${key}`;
@@ -266,14 +277,12 @@ function parseHeaderNames(text: string, from: string): HeaderNames {
   if (text.trim() === 'vendors') return vendorHeaderNames;
   const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
   const given = [apiKey, version].filter((name) => name !== '');
+  const hint = 'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means';
   if (more.length > 0 || given.length === 0)
-    throw usageError(
-      `${from}: must be vendors, or <content-key>,<version>`,
-      'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means',
-    );
+    throw usageError(`${from}: must be vendors, or <content-key>,<version>`, hint);
   for (const name of given) {
     const reason = invalidNameReason(name);
-    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`);
+    if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`, hint);
   }
   return { ...(apiKey !== '' && { apiKey }), ...(version !== '' && { version }) };
 }

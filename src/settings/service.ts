@@ -70,7 +70,9 @@ export function pickService(
   return fromProfile(picked, ({ service }) => service) ?? { value: 'gateway', from: 'default' };
 }
 
-/** Throws usage where the service does not have what the command asks for, and names the one that does. */
+const commands: { [use in Use]: string } = { text: 'text', image: 'image gen', edit: 'image edit', chat: 'chat' };
+
+/** Throws usage where the service does not have what the command asks for; names one that does, and the commands that it has. */
 export function requireUse({ service, profile, use }: SettingsSurvey, { profiles }: Config): void {
   const { value, from } = service;
   const { title, uses } = services[value];
@@ -83,6 +85,8 @@ export function requireUse({ service, profile, use }: SettingsSurvey, { profiles
   const isInUse = /^profile|\(profile/.test(from) && profile !== undefined && !isAskedFor(profile);
   throw usageError(
     `${title} (service ${value}, ${from}) does not have the ${format} format, which this command needs`,
-    fitting !== undefined && isInUse ? `gateway-cli config use ${fitting} --for ${use}` : other,
+    fitting !== undefined && isInUse
+      ? `gateway-cli config use ${fitting} --for ${use}`
+      : `${other}\nor a command that ${title} has: ${uses.map((one) => commands[one]).join(', ')}`,
   );
 }

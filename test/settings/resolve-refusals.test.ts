@@ -33,6 +33,13 @@ describe('resolveSettings refuses', () => {
   test.each([
     ['no base URL', { env: { GATEWAY_MODEL: 'm' } }, 'no base URL is set', 'GATEWAY_BASE_URL'],
     ['no model', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', 'GATEWAY_MODEL'],
+    ['no model of a gateway', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', ': gateway-cli models\n'],
+    [
+      'no model of a service',
+      { flags: { service: 'gemini' } },
+      'no model is set',
+      'to see which there are: gateway-cli models --service gemini\n',
+    ],
     [
       'no model for images',
       { env: { GATEWAY_BASE_URL: 'https://x', GATEWAY_MODEL: 'm' }, use: 'image' },
@@ -109,7 +116,7 @@ describe('resolveSettings refuses', () => {
       'a bad header name',
       { env, flags: { headerNames: 'a b' } },
       'flag --header-names: "a b" is not a header name',
-      '',
+      'x-goog-api-key,anthropic-version',
     ],
     [
       'a base URL that is none',

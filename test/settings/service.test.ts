@@ -80,6 +80,11 @@ describe('the service', () => {
     ['an unknown name', { flags: { service: 'gemni' } }, 'did you mean gemini?'],
     ['another service at its host', { flags: { service: 'anthropic', baseUrl: google } }, 'leave one of them out'],
     ['chat at Gemini', { flags: { service: 'gemini' }, use: 'chat' }, '--service anthropic'],
+    [
+      'chat at Gemini, which has text,',
+      { flags: { service: 'gemini' }, use: 'chat' },
+      'has: text, image gen, image edit',
+    ],
     ['pictures at Anthropic', { flags: { service: 'anthropic' }, use: 'image' }, '--service gemini'],
     [
       'chat with the profile of Gemini in use',
@@ -91,6 +96,7 @@ describe('the service', () => {
       { flags: { profile: 'g' }, profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, use: 'chat' },
       '--service anthropic',
     ],
+    ['text at Anthropic, which has chat,', { flags: { service: 'anthropic' } }, 'that Anthropic has: chat'],
   ])('%s is refused, and the hint says what to take', (_, start, hint) => {
     expect(() => resolve(start)).toThrow(
       expect.objectContaining({

@@ -1,6 +1,7 @@
 import { type GatewayError, usageError } from '../../errors.ts';
 import { isAspect } from '../../images/aspect.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { closest } from '../../settings/closest.ts';
 import { parseDurationOf } from '../../settings/duration.ts';
 import { jsonFaultWords } from '../../settings/json-position.ts';
 
@@ -62,7 +63,7 @@ export function passwordless(word: string, name: string): string {
 export function oneOf(words: readonly string[]): (word: string, name: string) => string {
   return (word, name) => {
     if (words.includes(word)) return word;
-    throw misfit(name, words.join(', '), { word, example: words[0] });
+    throw misfit(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
   };
 }
 

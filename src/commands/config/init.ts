@@ -58,7 +58,7 @@ export function configInitCommand(command: Command): Action {
     const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
     if (/^y(es)?$/i.test(answer.trim()))
       await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
-    await ui.note(`try it: ${nextCommand(config.profiles[profile]?.models)}`);
+    await ui.note(`try it: ${nextCommand(service, config.profiles[profile]?.models)}`);
   };
 }
 
@@ -153,11 +153,12 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   }
 }
 
-/** The command that shows that it works, for the first model that is set. */
-function nextCommand(models: { text?: string; chat?: string; image?: string } = {}): string {
+/** The command that shows that it works, for the first model that is set; without one, a command that the service has. */
+function nextCommand({ uses }: Service, models: { text?: string; chat?: string; image?: string } = {}): string {
   if (models.text !== undefined) return "gateway-cli text 'Hello'";
   if (models.chat !== undefined) return "gateway-cli chat 'Hello'";
-  return models.image === undefined ? "gateway-cli text -m <model> 'Hello'" : "gateway-cli image gen 'a lighthouse'";
+  if (models.image !== undefined) return "gateway-cli image gen 'a lighthouse'";
+  return `gateway-cli ${uses.includes('text') ? 'text' : 'chat'} -m <model> 'Hello'`;
 }
 
 async function askUntilRight(question: Question, asking: Asking): Promise<LoadedConfig> {

@@ -6,7 +6,7 @@ import { GatewayError } from '../../errors.ts';
 import type { ListedModel } from '../../formats/model-list.ts';
 import { services } from '../../services.ts';
 import type { ListOwner } from '../../settings/kept-models.ts';
-import { missingError, surveySettings } from '../../settings/resolve.ts';
+import { missingError, surveySettings, vendorWay } from '../../settings/resolve.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 
 type Format = 'content' | 'messages';
@@ -62,7 +62,11 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
     .map((format) => ({ format, settings: surveySettings({ ...input, use: useOf[format] }) }))
     .filter(({ format, settings }) => services[settings.service.value].uses.includes(useOf[format]));
   const set = known.filter(({ settings }) => settings.baseUrl !== undefined || settings.offline.value);
-  if (set.length === 0) throw missingError({ ...input, use: useOf[known[0]?.format ?? 'content'] }, ['base URL']);
+  if (set.length === 0) {
+    const uses = known.map(({ settings }) => settings.use);
+    const use = uses.find((one) => vendorWay({ ...input, use: one }) !== undefined) ?? uses[0] ?? 'text';
+    throw missingError({ ...input, use }, ['base URL']);
+  }
   const sources: Source[] = [];
   for (const { format, settings } of set) {
     const shared = sources.find((source) => isSameGateway(source.settings, settings));

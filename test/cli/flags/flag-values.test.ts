@@ -42,3 +42,9 @@ test.for([
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.stderr).toContain(flag);
 });
+
+test('of a few words the hint names the nearest', async ({ cli }) => {
+  const ran = await cli(['text', 'hi', '--service', 'Gemini', '--dry-run']);
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain('for example: --service gemini\n');
+});

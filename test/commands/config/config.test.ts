@@ -216,6 +216,14 @@ test('init leaves a profile of another service as it is', async () => {
   expect(config()).toMatchObject({ profiles: { ...work.profiles, anthropic: { service: 'anthropic' } } });
 });
 
+test.each([
+  ['gemini', ['', '', ''], 'text'],
+  ['anthropic', ['', ''], 'chat'],
+])('init without a model ends with a command that %s has', async (service, empty, command) => {
+  const ran = await place().cli(['config', 'init'], { answers: [service, ...empty, 'n'] });
+  expect(ran.stderr).toContain(`\ntry it: gateway-cli ${command} -m <model> 'Hello'\n`);
+});
+
 test('init tests the profile where it is asked to, and tells what came of it', async () => {
   const server = await startScriptedServer();
   onTestFinished(() => server.close());

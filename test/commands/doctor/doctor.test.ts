@@ -260,3 +260,14 @@ test('--live leaves out a format that no model is set for', async ({ server }) =
   const chat = await run(['doctor', '--live', '--json'], { env: { ...env, GATEWAY_CHAT_MODEL: 'c' } });
   expect(states(chat.stdout)).toMatchObject({ content: 'skipped', messages: 'ok' });
 });
+
+test('asks for the models alone that the service has commands for', async ({ server }) => {
+  const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey, GATEWAY_SERVICE: 'anthropic' };
+  const examine = async (more: Record<string, string>) => {
+    server.reply({ status: 404, ...head() });
+    const { stdout } = await run(['doctor', '--json'], { env: { ...env, ...more } });
+    return (JSON.parse(stdout) as Document).checks.find(({ name }) => name === 'models');
+  };
+  expect(await examine({})).toMatchObject({ state: 'failed', fix: 'gateway-cli config set models.chat <model>' });
+  expect(await examine({ GATEWAY_MODEL: 'c' })).toMatchObject({ state: 'ok', text: 'chat c' });
+});

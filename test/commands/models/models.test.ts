@@ -120,6 +120,14 @@ test('without a base URL it says how to set one, and asks for no model', async (
   expect(ran.stderr).toContain('no base URL is set');
 });
 
+test.each([
+  ['gemini', 'GEMINI_API_KEY'],
+  ['anthropic', 'ANTHROPIC_API_KEY'],
+])('without a base URL it names %s where %s holds a key', async (service, variable) => {
+  const ran = await run(['models'], { env: { [variable]: canaryKey } });
+  expect(ran.stderr).toContain(`set --service ${service}, whose key is in ${variable}, or`);
+});
+
 /** Has `models` keep the names of the server. */
 async function keep(server: { reply(answer: object): void }, cli: (argv: string[]) => Promise<unknown>) {
   server.reply({ body: `{"models":[${flash},${pro}]}` });

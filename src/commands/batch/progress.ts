@@ -68,7 +68,7 @@ const lineMs = 10_000;
 function showProgress(context: Context, facts: () => ProgressFacts): { stop(): void } {
   const { io, root, ui } = context;
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
-  const spinner = live ? ui.progress(progressText(facts()), { timed: false }) : undefined;
+  const spinner = live ? ui.progress('sending') : undefined;
   const tell = (): void => {
     const text = progressText(facts());
     if (spinner) spinner.update(text);
@@ -98,7 +98,7 @@ interface ProgressFacts {
 /** One line for people: done, failed, rate, tokens, time left. */
 export function progressText({ due, ended, failed, tokens, elapsedMs, pausedMs }: ProgressFacts): string {
   const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
-  const parts = [`${ended} of ${due}`];
+  const parts = [`${ended}/${due}`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
   if (tokens > 0) parts.push(`${short(tokens)} tokens`);

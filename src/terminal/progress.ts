@@ -36,6 +36,8 @@ export interface ProgressOptions {
 const graceMs = 100;
 /** From then on a spinner shows the time. */
 const timedMs = 2000;
+/** A count that runs is shown so often: a batch checks thousands of jobs a second. */
+const countMs = 100;
 /** Where nothing can move, one line is printed after so much silence. */
 const plainMs = 5000;
 
@@ -56,12 +58,15 @@ export function startProgress(options: ProgressOptions): Progress {
 function startSpinner(options: ProgressOptions): Progress {
   const { io, color, spin = spinWithOra } = options;
   const started = io.elapsed();
-  const text = escapeLine(options.text);
   let detail = '';
+  let shownAt = started;
   let spinner: Spinner | undefined;
   let plain: Progress | undefined;
   let stopped = false;
-  const line = (): string => spinnerLine(text, detail, io.elapsed() - started);
+  const line = (): string => {
+    shownAt = io.elapsed();
+    return escapeLine(spinnerLine(options.text, detail, shownAt - started));
+  };
   const tick = (): void => {
     if (spinner !== undefined) spinner.text = line();
     callOff = io.after(1000, tick);
@@ -82,9 +87,9 @@ function startSpinner(options: ProgressOptions): Progress {
   let callOff = io.after(graceMs, () => void show().catch(goPlain));
   return {
     update(next) {
-      detail = escapeLine(next);
+      detail = next;
       plain?.update(next);
-      if (spinner !== undefined) spinner.text = line();
+      if (spinner !== undefined && io.elapsed() - shownAt >= countMs) spinner.text = line();
     },
     clear() {
       plain?.clear();

@@ -69,13 +69,17 @@ describe('startProgress', () => {
   });
 
   test('spins after that, with the newest count, until it is stopped', async () => {
-    const { progress, timers, loads, spinner } = arrange();
+    const { progress, timers, loads, spinner, clock } = arrange();
     timers[0]?.act();
     progress.update('1\u001b[2J/3');
     loads[0]?.loaded(spinner);
     await expect.poll(() => spinner.text).toBe('wait^[[2Jing · 1^[[2J/3');
+    clock.ms = 99;
     progress.update('2/3');
-    expect(spinner.text).toBe('wait^[[2Jing · 2/3');
+    expect(spinner.text).toBe('wait^[[2Jing · 1^[[2J/3');
+    clock.ms = 100;
+    progress.update('3/3');
+    expect(spinner.text).toBe('wait^[[2Jing · 3/3');
     progress.stop();
     progress.stop();
     expect(spinner.stops).toBeGreaterThan(0);
@@ -120,6 +124,7 @@ describe('startProgress', () => {
     }
     const name = 'wait^[[2Jing';
     expect(texts).toEqual([name, `${name} · 2 s`, `${name} · 34 s`, `${name} · 2 min 5 s`]);
+    clock.ms += 100;
     progress.update('2/3');
     expect(spinner.text).toBe(`${name} · 2/3 · 2 min 5 s`);
     progress.stop();

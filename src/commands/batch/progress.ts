@@ -1,10 +1,12 @@
-import { isAnimated } from '../../terminal/progress.ts';
+import { isAnimated, type Progress } from '../../terminal/progress.ts';
 import type { Context } from '../../cli/context.ts';
 import { timeText } from '../../time-text.ts';
+import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { BatchGate } from '../../batch/throttle.ts';
 import { keepFailure } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
+import { countOf } from '../../batch/summary.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
@@ -60,6 +62,28 @@ function lostError(error: GatewayError, redact: (text: string) => string): JobEr
     hint: hint === undefined ? undefined : redact(hint),
   };
 }
+
+/** Counts jobs that are checked, and what is hashed for them: a file may have gigabytes. */
+export function countChecked(progress: Progress) {
+  const counts = { jobs: 0, bytes: 0 };
+  const tell = (): void => {
+    const hashed = counts.bytes < shownBytes ? '' : `, ${sizeOf(counts.bytes)} hashed`;
+    progress.update(`${countOf(counts.jobs, 'job')}${hashed}`);
+  };
+  return {
+    addJob() {
+      counts.jobs++;
+      tell();
+    },
+    addBytes(bytes: number) {
+      counts.bytes += bytes;
+      tell();
+    },
+  };
+}
+
+/** Fewer bytes are hashed in no time. */
+const shownBytes = 10_000_000;
 
 const liveMs = 250;
 const lineMs = 10_000;

@@ -45,21 +45,16 @@ export interface Digest {
 /**
  * The hash of the canonical request: path and body with sorted keys, files by their content, what is still to be fetched by its
  * URL, and where it goes if that is not where the batch goes. Two requests that would send the same bytes have the same one, as
- * long as a URL names the same bytes. Throws what the system says of an unreadable file.
+ * long as a URL names the same bytes. `onBytes` is told of each piece of a file. Throws what the system says of an unreadable file.
  */
-export async function digestRequest({
-  path,
-  body,
-  origin,
-}: {
-  path: string;
-  body: Body;
-  origin?: string | undefined;
-}): Promise<Digest> {
+export async function digestRequest(
+  { path, body, origin }: { path: string; body: Body; origin?: string | undefined },
+  onBytes?: (bytes: number) => void,
+): Promise<Digest> {
   const hashes = new Map<Upload, string>();
   const uploads = uploadsIn(body);
   const files = uploads.filter(({ url }) => url === undefined);
-  for (const upload of files) hashes.set(upload, await hashUpload(upload));
+  for (const upload of files) hashes.set(upload, await hashUpload(upload, onBytes));
   const text = `${origin ?? ''}${path}\n${canonical(body, hashes)}`;
   const characters = uploads.length > 0 ? Number.POSITIVE_INFINITY : text.length;
   return { request: hash('sha256', text, 'hex').slice(0, 16), hasUrls: files.length < uploads.length, characters };
@@ -72,10 +67,13 @@ function uploadsIn(value: BodyValue, found: Upload[] = []): Upload[] {
   return found;
 }
 
-async function hashUpload({ source }: Upload): Promise<string> {
+async function hashUpload({ source }: Upload, onBytes?: (bytes: number) => void): Promise<string> {
   const sum = createHash('sha256');
   if (typeof source !== 'string') return sum.update(source).digest('hex');
-  for await (const chunk of createReadStream(source)) sum.update(chunk as Uint8Array);
+  for await (const chunk of createReadStream(source) as AsyncIterable<Uint8Array>) {
+    sum.update(chunk);
+    onBytes?.(chunk.byteLength);
+  }
   return sum.digest('hex');
 }
 

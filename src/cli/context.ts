@@ -28,8 +28,8 @@ export interface Ui extends Redaction {
   detail(text: string): Promise<void>;
   /** These are redacted from here on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
-  /** A spinner, on terminals only. `timed` is false where the text tells the time itself. */
-  progress(text: string, options?: { timed?: boolean }): Progress;
+  /** Shows that the program is busy with `text`: a spinner, or one line after 5 s. Silent with `--quiet` and `--verbose`. */
+  progress(text: string): Progress;
   /** What the model thinks aloud, with `--thinking`. */
   think(text: string): Promise<void>;
   /** What is drawn on the same terminal, to be wiped before each line that comes between. */

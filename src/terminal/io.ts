@@ -1,6 +1,7 @@
 import type { Dialog } from './dialog.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
 import type { GatewayError } from '../errors.ts';
+import type { After } from './timers.ts';
 
 /** One output stream as the program sees it. */
 export interface Output {
@@ -44,6 +45,8 @@ export interface Io {
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */
   elapsed(): number;
+  /** Runs something later; what it returns calls that off. Such a timer alone does not keep the process alive. */
+  readonly after: After;
   /** 0 ≤ x < 1 */
   random(): number;
 }

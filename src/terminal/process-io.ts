@@ -7,6 +7,7 @@ import { createInput, inputKind } from './input.ts';
 import type { InputKind, Io } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
 import { createStderr, createStdout, nullDevice } from './output.ts';
+import { afterOnClock } from './timers.ts';
 
 /**
  * The edges of a real process. Nothing is read or written yet, and Node's own streams are not even made: each costs some ms.
@@ -29,6 +30,7 @@ export function createProcessIo(process: NodeJS.Process): Io {
     openDialog: kind === 'terminal' && describe(2).isTTY ? () => dialogOf(process) : undefined,
     now: () => Date.now(),
     elapsed: monotonic,
+    after: afterOnClock,
     random: () => Math.random(),
   };
 }

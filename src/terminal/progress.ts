@@ -1,15 +1,13 @@
 import process from 'node:process';
-import { monotonic } from '../clock.ts';
 import { timeText } from '../time-text.ts';
 import { escapeLine } from './escape.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './style.ts';
-import { afterOnClock } from './timers.ts';
-import type { After } from './timers.ts';
 
-/** What goes on, on stderr: a spinner, one plain line where a terminal cannot animate, or nothing where nobody looks. */
+/** What is waited for, on stderr: a spinner, one plain line where nothing can move, or nothing with `--quiet`. */
 export interface Progress {
-  update(text: string): void;
+  /** Says how far it is: `12/500`. */
+  update(detail: string): void;
   /** Wipes it for a line that is written now; it goes on below. */
   clear(): void;
   /** Ends it; to be called before the first output. Any number of times. */
@@ -24,85 +22,120 @@ export interface Spinner {
 }
 
 export interface ProgressOptions {
-  io: Pick<Io, 'stderr' | 'env'>;
+  io: Pick<Io, 'stderr' | 'env' | 'elapsed' | 'after'>;
+  /** What the program is doing: `waiting for the gateway`. */
   text: string;
   quiet: boolean;
   /** false by `--no-color` */
   color?: boolean | undefined;
-  /** false where the text tells the time itself */
-  timed?: boolean | undefined;
-  after?: After;
-  /** Monotonic clock in ms. */
-  elapsed?: () => number;
   /** Undefined where the terminal cannot show one. */
   spin?: (text: string, color: boolean) => Promise<Spinner | undefined>;
 }
 
 /** Runs that end sooner never load ora, which costs 36 to 50 ms. */
 const graceMs = 100;
-/** From then on the time is told. */
+/** From then on a spinner shows the time. */
 const timedMs = 2000;
-/** Who sees no spinner is told after so long that something goes on. */
+/** A count that runs is shown so often: a batch checks thousands of jobs a second. */
+const countMs = 100;
+/** Where nothing can move, one line is printed after so much silence. */
 const plainMs = 5000;
 
-/** Whether somebody looks at stderr: a terminal outside CI, not `--quiet`. */
-function isWatched({ io, quiet }: Pick<ProgressOptions, 'io' | 'quiet'>): boolean {
+/** Whether stderr may be animated: a terminal that can, outside CI, and not `--quiet`. */
+export function isAnimated({ io, quiet }: { io: Pick<Io, 'stderr' | 'env'>; quiet: boolean }): boolean {
   const inCi = !['', '0', 'false', 'no', 'off'].includes((io.env['CI'] ?? '').toLowerCase());
-  return io.stderr.isTTY && !quiet && !inCi;
-}
-
-/** Whether stderr may be animated: somebody looks, and the terminal can. */
-export function isAnimated({ io, quiet }: Pick<ProgressOptions, 'io' | 'quiet'>): boolean {
-  return isWatched({ io, quiet }) && io.env['TERM'] !== 'dumb';
+  return io.stderr.isTTY && !quiet && !inCi && io.env['TERM'] !== 'dumb';
 }
 
 const nothing: Progress = { update: () => undefined, clear: () => undefined, stop: () => undefined };
 
-/** Starts a spinner after a tenth of a second; it tells the time from 2 s on. */
+/** Starts a spinner after a tenth of a second; it shows the time from 2 s on. */
 export function startProgress(options: ProgressOptions): Progress {
-  if (!isWatched(options)) return nothing;
-  const { io, color, timed = true, after = afterOnClock, elapsed = monotonic, spin = spinWithOra } = options;
-  const started = elapsed();
-  let text = escapeLine(options.text);
+  if (options.quiet) return nothing;
+  return isAnimated(options) ? startSpinner(options) : startPlain(options, plainMs);
+}
+
+function startSpinner(options: ProgressOptions): Progress {
+  const { io, color, spin = spinWithOra } = options;
+  const started = io.elapsed();
+  let detail = '';
+  let shownAt = started;
   let spinner: Spinner | undefined;
+  let plain: Progress | undefined;
   let stopped = false;
-  let callOff: (() => void) | undefined;
-  const line = (): string => (timed ? withTime(text, elapsed() - started) : text);
+  const line = (): string => {
+    shownAt = io.elapsed();
+    return escapeLine(spinnerLine(options.text, detail, shownAt - started));
+  };
   const tick = (): void => {
     if (spinner !== undefined) spinner.text = line();
-    callOff = after(1000, tick);
+    callOff = io.after(1000, tick);
   };
-  const plainly = (): void => {
-    if (!stopped) callOff = after(plainMs - (elapsed() - started), () => void io.stderr.write(`${line()}\n`));
+  const goPlain = (): void => {
+    if (stopped) return;
+    plain = startPlain(options, plainMs - (io.elapsed() - started));
+    plain.update(detail);
   };
   const show = async (): Promise<void> => {
     const shown = await spin(line(), wantsColor({ env: io.env, isTTY: true, color }));
     if (stopped) return void shown?.stop();
     spinner = shown;
-    if (shown === undefined) plainly();
+    if (shown === undefined) goPlain();
     else tick();
   };
   // A spinner that cannot be had is no reason to end a request that is paid for.
-  if (isAnimated(options)) callOff = after(graceMs, () => void show().catch(plainly));
-  else plainly();
+  let callOff = io.after(graceMs, () => void show().catch(goPlain));
   return {
     update(next) {
-      text = escapeLine(next);
-      if (spinner !== undefined) spinner.text = line();
+      detail = next;
+      plain?.update(next);
+      if (spinner !== undefined && io.elapsed() - shownAt >= countMs) spinner.text = line();
     },
     clear() {
+      plain?.clear();
       if (!stopped) spinner?.clear();
     },
     stop() {
       stopped = true;
-      callOff?.();
+      callOff();
+      plain?.stop();
       spinner?.stop();
     },
   };
 }
 
-function withTime(text: string, ms: number): string {
-  return ms < timedMs ? text : `${text} · ${timeText(Math.floor(ms / 1000) * 1000)}`;
+/** One line after `ms` without any other; then nothing more. */
+function startPlain({ io, text }: ProgressOptions, ms: number): Progress {
+  const started = io.elapsed() + ms - plainMs;
+  let detail = '';
+  let isOver = false;
+  const tell = (): void => {
+    isOver = true;
+    const count = detail === '' ? '' : ` (${detail})`;
+    const line = `still ${text} after ${secondsText(io.elapsed() - started)}${count}`;
+    void io.stderr.write(`${escapeLine(line)}\n`);
+  };
+  let callOff = io.after(ms, tell);
+  return {
+    update: (next) => void (detail = next),
+    clear() {
+      if (isOver) return;
+      callOff();
+      callOff = io.after(plainMs, tell);
+    },
+    stop() {
+      isOver = true;
+      callOff();
+    },
+  };
+}
+
+function spinnerLine(text: string, detail: string, ms: number): string {
+  return [text, detail, ms < timedMs ? '' : secondsText(ms)].filter((part) => part !== '').join(' · ');
+}
+
+function secondsText(ms: number): string {
+  return timeText(Math.floor(ms / 1000) * 1000);
 }
 
 /**

@@ -148,14 +148,14 @@ describe('--rate', () => {
 describe('the live line', () => {
   const facts = { due: 100, ended: 0, failed: 0, tokens: 0, elapsedMs: 0, pausedMs: 0 };
   test.each([
-    ['at the start', {}, '0 of 100'],
-    ['under way', { ended: 20, elapsedMs: 10_000, tokens: 1234 }, '20 of 100, 2.0/s, 1.2k tokens, 40 s left'],
-    ['fast', { ended: 50, elapsedMs: 1000 }, '50 of 100, 50/s, 1 s left'],
-    ['slow', { ended: 1, elapsedMs: 30_000 }, '1 of 100, 2.0/min, 49 min 30 s left'],
-    ['very slow', { ended: 1, elapsedMs: 600_000 }, '1 of 100, 0.1/min, 16 h 30 min left'],
-    ['with failures', { ended: 10, failed: 2, elapsedMs: 10_000 }, '10 of 100, 2 failed, 1.0/s, 1 min 30 s left'],
-    ['paused', { ended: 10, elapsedMs: 10_000, pausedMs: 4200 }, '10 of 100, 1.0/s, paused for 5 s'],
-    ['at the end', { ended: 100, elapsedMs: 10_000, tokens: 2_500_000 }, '100 of 100, 10/s, 2.5M tokens'],
+    ['at the start', {}, '0/100'],
+    ['under way', { ended: 20, elapsedMs: 10_000, tokens: 1234 }, '20/100, 2.0/s, 1.2k tokens, 40 s left'],
+    ['fast', { ended: 50, elapsedMs: 1000 }, '50/100, 50/s, 1 s left'],
+    ['slow', { ended: 1, elapsedMs: 30_000 }, '1/100, 2.0/min, 49 min 30 s left'],
+    ['very slow', { ended: 1, elapsedMs: 600_000 }, '1/100, 0.1/min, 16 h 30 min left'],
+    ['with failures', { ended: 10, failed: 2, elapsedMs: 10_000 }, '10/100, 2 failed, 1.0/s, 1 min 30 s left'],
+    ['paused', { ended: 10, elapsedMs: 10_000, pausedMs: 4200 }, '10/100, 1.0/s, paused for 5 s'],
+    ['at the end', { ended: 100, elapsedMs: 10_000, tokens: 2_500_000 }, '100/100, 10/s, 2.5M tokens'],
   ])('%s', (_, more, expected) => {
     expect(progressText({ ...facts, ...more })).toBe(expected);
   });

@@ -3,6 +3,7 @@ import { usageError } from '../../src/errors.ts';
 import { runProgram } from '../../src/cli/run.ts';
 import type { Dialog } from '../../src/terminal/dialog.ts';
 import type { InputKind, Io, Output } from '../../src/terminal/io.ts';
+import { afterOnClock } from '../../src/terminal/timers.ts';
 import { scratchFolder } from './scratch.ts';
 
 /** What a test gives a run; the rest is a bare environment without terminal, network or key. */
@@ -17,6 +18,7 @@ export interface RunOptions {
   columns?: number;
   cwd?: string;
   signal?: AbortSignal;
+  clock?: Pick<Io, 'elapsed' | 'after'>;
   /** Told of every write to stdout, as it happens. */
   onStdout?: (text: string) => void;
   /** What a person answers; then stdin is a terminal. The questions are in `stderr`, as on a screen. */
@@ -55,7 +57,8 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     openEditor: options.openEditor,
     openDialog: answers && (async () => dialog(answers, stderr.output)),
     now: () => Date.now(),
-    elapsed: () => performance.now(),
+    elapsed: options.clock?.elapsed ?? (() => performance.now()),
+    after: options.clock?.after ?? afterOnClock,
     random: () => 0.5,
   };
   const { exitCode } = await runProgram(argv, io, {

@@ -48,10 +48,9 @@ const acts: Record<string, () => Promise<void>> = {
   },
   spin: async () => {
     const progress = startProgress({
-      io,
+      io: { ...io, after: (ms, act) => (ms < 1000 && act(), () => undefined) },
       text: 'waiting',
       quiet: false,
-      after: (ms, act) => (ms < 1000 && act(), () => undefined),
     });
     await import('ora');
     await new Promise((resolve) => setImmediate(resolve));

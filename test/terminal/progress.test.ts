@@ -23,8 +23,13 @@ describe('isAnimated', () => {
   });
 });
 
+interface Arranged extends Partial<Pick<ProgressOptions, 'quiet' | 'spin'>> {
+  env?: Record<string, string>;
+  isTTY?: boolean;
+}
+
 /** A clock and a spinner that the test moves by hand. */
-function arrange(options: Partial<ProgressOptions> = {}) {
+function arrange({ env = {}, isTTY = true, ...options }: Arranged = {}) {
   const timers: { ms: number; act: () => void }[] = [];
   const spinner = {
     text: '',
@@ -37,14 +42,17 @@ function arrange(options: Partial<ProgressOptions> = {}) {
   const written: string[] = [];
   const loads: { text: string; color: boolean; loaded: (spinner: Spinner | undefined) => void }[] = [];
   const progress = startProgress({
-    io: { stderr: stderrTo(written), env: {} },
-    text: 'waiting',
-    elapsed: () => clock.ms,
-    quiet: false,
-    after: (ms, act) => {
-      timers.push({ ms, act });
-      return () => void timers.splice(0);
+    io: {
+      stderr: { ...stderrTo(written), isTTY },
+      env,
+      elapsed: () => clock.ms,
+      after: (ms, act) => {
+        timers.push({ ms, act });
+        return () => void timers.splice(0);
+      },
     },
+    text: 'wait\u001b[2Jing',
+    quiet: false,
     spin: (text, color) => new Promise((loaded) => loads.push({ text, color, loaded })),
     ...options,
   });
@@ -60,14 +68,18 @@ describe('startProgress', () => {
     expect(loads).toEqual([]);
   });
 
-  test('spins after that, with the newest text, until it is stopped', async () => {
-    const { progress, timers, loads, spinner } = arrange();
+  test('spins after that, with the newest count, until it is stopped', async () => {
+    const { progress, timers, loads, spinner, clock } = arrange();
     timers[0]?.act();
-    progress.update('still\u001b[2J waiting');
+    progress.update('1\u001b[2J/3');
     loads[0]?.loaded(spinner);
-    await expect.poll(() => spinner.text).toBe('still^[[2J waiting');
-    progress.update('nearly');
-    expect(spinner.text).toBe('nearly');
+    await expect.poll(() => spinner.text).toBe('wait^[[2Jing · 1^[[2J/3');
+    clock.ms = 99;
+    progress.update('2/3');
+    expect(spinner.text).toBe('wait^[[2Jing · 1^[[2J/3');
+    clock.ms = 100;
+    progress.update('3/3');
+    expect(spinner.text).toBe('wait^[[2Jing · 3/3');
     progress.stop();
     progress.stop();
     expect(spinner.stops).toBeGreaterThan(0);
@@ -89,23 +101,16 @@ describe('startProgress', () => {
     expect(() => progress.stop()).not.toThrow();
   });
 
-  test('sets no timer where nothing may be animated', () => {
-    const { progress, timers } = arrange({ quiet: true });
-    progress.update('x');
-    progress.stop();
-    expect(timers).toEqual([]);
-  });
-
   test.each([
     ['colour', {}, true],
     ['no colour with NO_COLOR', { NO_COLOR: '1' }, false],
   ] as const)('spins in %s', (_name, env, color) => {
-    const { timers, loads } = arrange({ io: { stderr: stderr(true), env } });
+    const { timers, loads } = arrange({ env });
     timers[0]?.act();
     expect(loads[0]?.color).toBe(color);
   });
 
-  test('tells the time from two seconds on, once a second', async () => {
+  test('shows the time from two seconds on, once a second', async () => {
     const { progress, timers, loads, spinner, clock } = arrange();
     timers.shift()?.act();
     loads[0]?.loaded(spinner);
@@ -117,19 +122,13 @@ describe('startProgress', () => {
       timers.shift()?.act();
       texts.push(spinner.text);
     }
-    expect(texts).toEqual(['waiting', 'waiting · 2 s', 'waiting · 34 s', 'waiting · 2 min 5 s']);
-    progress.update('waiting · 2 of 3');
-    expect(spinner.text).toBe('waiting · 2 of 3 · 2 min 5 s');
+    const name = 'wait^[[2Jing';
+    expect(texts).toEqual([name, `${name} · 2 s`, `${name} · 34 s`, `${name} · 2 min 5 s`]);
+    clock.ms += 100;
+    progress.update('2/3');
+    expect(spinner.text).toBe(`${name} · 2/3 · 2 min 5 s`);
     progress.stop();
     expect(timers).toEqual([]);
-  });
-
-  test('a text that tells the time itself stays as it is', async () => {
-    const { timers, loads, spinner, clock } = arrange({ timed: false });
-    timers.shift()?.act();
-    clock.ms = 9000;
-    loads[0]?.loaded(spinner);
-    await expect.poll(() => spinner.text).toBe('waiting');
   });
 
   test('makes room for a line and goes on, until it is stopped', async () => {
@@ -144,17 +143,23 @@ describe('startProgress', () => {
     expect(spinner.clears).toBe(1);
   });
 
-  test('a dumb terminal gets one plain line after five seconds', () => {
-    const written: string[] = [];
-    const { timers, loads, clock } = arrange({ io: { stderr: stderrTo(written), env: { TERM: 'dumb' } } });
+  test.each([
+    ['a dumb terminal', { env: { TERM: 'dumb' } }],
+    ['a terminal in CI', { env: { CI: '1' } }],
+    ['a pipe', { isTTY: false }],
+  ] as const)('%s gets one plain line after five seconds, and nothing more', (_name, options) => {
+    const { progress, timers, loads, clock, written } = arrange(options);
+    progress.update('2/3');
     expect(timers.map(({ ms }) => ms)).toEqual([5000]);
     clock.ms = 5000;
     timers.shift()?.act();
-    expect(written).toEqual(['waiting · 5 s\n']);
-    expect([timers, loads]).toEqual([[], []]);
+    expect(written).toEqual(['still wait^[[2Jing after 5 s (2/3)\n']);
+    progress.clear();
+    progress.stop();
+    expect([timers, loads, written.length]).toEqual([[], [], 1]);
   });
 
-  test('a terminal that cannot show a spinner gets it too', async () => {
+  test('a terminal that cannot show a spinner gets that line too', async () => {
     const { timers, loads, clock, written } = arrange();
     clock.ms = 100;
     timers.shift()?.act();
@@ -162,21 +167,34 @@ describe('startProgress', () => {
     await expect.poll(() => timers.map(({ ms }) => ms)).toEqual([4900]);
     clock.ms = 5000;
     timers.shift()?.act();
-    expect(written).toEqual(['waiting · 5 s\n']);
+    expect(written).toEqual(['still wait^[[2Jing after 5 s\n']);
+  });
+
+  test('the five seconds begin again after another line', () => {
+    const { progress, timers, clock, written } = arrange({ isTTY: false });
+    clock.ms = 4000;
+    progress.clear();
+    expect(timers.map(({ ms }) => ms)).toEqual([5000]);
+    clock.ms = 9000;
+    timers.shift()?.act();
+    expect(written).toEqual(['still wait^[[2Jing after 9 s\n']);
+  });
+
+  test('a wait that ends in time prints no line', () => {
+    const { progress, timers, written } = arrange({ isTTY: false });
+    progress.stop();
+    progress.clear();
+    expect([timers, written]).toEqual([[], []]);
   });
 
   test.each([
-    ['--quiet', { quiet: true }],
-    ['CI', { io: { stderr: stderr(true), env: { TERM: 'dumb', CI: '1' } } }],
-    ['a pipe', { io: { stderr: stderr(false), env: { TERM: 'dumb' } } }],
-  ] as const)('%s gets no line', (_name, options) => {
-    expect(arrange(options).timers).toEqual([]);
-  });
-
-  test('a dumb terminal whose answer came in time gets no line', () => {
-    const written: string[] = [];
-    const { progress, timers } = arrange({ io: { stderr: stderrTo(written), env: { TERM: 'dumb' } } });
+    ['a terminal', true],
+    ['a pipe', false],
+  ])('--quiet sets no timer on %s', (_name, isTTY) => {
+    const { progress, timers } = arrange({ quiet: true, isTTY });
+    progress.update('1/3');
+    progress.clear();
     progress.stop();
-    expect([timers, written]).toEqual([[], []]);
+    expect(timers).toEqual([]);
   });
 });

@@ -2,7 +2,9 @@ import type { Deadline } from '../../client/deadline.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import type { Context } from '../context.ts';
+import { sizeOf } from '../input/prompt.ts';
 import { type FetchUrl, shownUrl } from '../input/url-input.ts';
 import { transportOptions } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
@@ -31,14 +33,13 @@ export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFet
     if (deadline === undefined) return undefined;
     const time = deadline();
     const progress = context.ui.progress(`fetching ${url.host}`);
-    const stop = (): void => progress.stop();
     try {
       const fetcher = await fetcherFor(settings);
       const fetched = await fetcher.fetch(url, time.signal);
       await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
-      return { ...fetched, body: explained(fetched.body, { label, time, stop }) };
+      return { ...fetched, body: explained(fetched.body, { label, time, progress }) };
     } catch (error) {
-      stop();
+      progress.stop();
       throw explain(error, label, time);
     }
   };
@@ -56,16 +57,24 @@ async function openFetcher(settings: FetchSettings, flags: ConnectionFlags, cont
 interface Explaining {
   label: string;
   time: Deadline;
-  stop: () => void;
+  progress: Progress;
 }
 
-async function* explained(body: FetchedInput['body'], { label, time, stop }: Explaining): AsyncGenerator<Uint8Array> {
+async function* explained(
+  body: FetchedInput['body'],
+  { label, time, progress }: Explaining,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
   try {
-    yield* body;
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      progress.update(sizeOf(bytes));
+      yield chunk;
+    }
   } catch (error) {
     throw explain(error, label, time);
   } finally {
-    stop();
+    progress.stop();
   }
 }
 

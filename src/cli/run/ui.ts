@@ -52,9 +52,9 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
       running?.stop();
       await io.stderr.write(Buffer.from(drawing));
     },
-    progress(text, { timed } = {}) {
+    progress(text) {
       const quiet = root.quiet === true || root.verbose === true;
-      running = startProgress({ io, text, quiet, color: root.color, timed });
+      running = startProgress({ io, text, quiet, color: root.color });
       return running;
     },
   };

@@ -18,6 +18,7 @@ import { finishBatch, showPlan } from './finish.ts';
 import { enterOutdir, findOutdir, requireOwn } from './folder.ts';
 import { type BatchPlan, planBatch } from './plan.ts';
 import { createRequestBuilder } from './request.ts';
+import { countChecked } from './progress.ts';
 import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
 import { tellArranged, tellUnread } from './notes.ts';
@@ -64,15 +65,18 @@ export async function runBatch(
     flags,
     file: source.name,
     folders: { input: source.folder, output: outdir.path },
+    onHashed: (bytes) => checked.addBytes(bytes),
   });
   const early = outdir.exists && !flags.dryRun ? await enterOutdir(outdir.path, context, hooks.lease) : undefined;
+  const checking = context.ui.progress('checking the jobs');
+  context.atEnd(async () => checking.stop());
+  const checked = countChecked(checking);
   const state = await readJournal(outdir.path);
   const { lostEnds, unread } = await readResults(outdir.path, state);
   await tellUnread({ unread, torn: state.torn }, context);
-  const checking = context.ui.progress('checking the jobs');
-  const plan = await planBatch({ source, builder, state, shard, resume: flags, context }).finally(() =>
-    checking.stop(),
-  );
+  const onChecked = (): void => checked.addJob();
+  const plan = await planBatch({ source, builder, state, shard, resume: flags, context, onChecked });
+  checking.stop();
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
   if (flags.dryRun) return showPlan(planned);
   // A mistake in the jobs leaves no empty folder behind.
@@ -86,7 +90,9 @@ export async function runBatch(
   if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
     await batch.lock.confirm();
     const order = flags.ordered ? idsOf(source) : undefined;
-    await tellArranged(await arrangeResults(outdir.path, state.table, order), context);
+    const sorting = context.ui.progress('sorting the results');
+    const arranged = await arrangeResults(outdir.path, state.table, order).finally(() => sorting.stop());
+    await tellArranged(arranged, context);
   }
   await finishBatch(batch, { stop });
 }

@@ -16,6 +16,7 @@ interface Entry {
   /** The line of the job in its file; in folders of earlier versions the place where it was sent. */
   order: number;
   result: Range | undefined;
+  pictures: number;
   isUnknown: boolean;
 }
 
@@ -32,36 +33,33 @@ export interface Cards {
 /** Finds the jobs that were sent, answered or not. */
 export async function findCards(folder: string, state: JournalState): Promise<Cards> {
   const entries = new Map<number, Entry>();
-  const { unread, pictures } = await findResults(folder, state, entries);
+  const unread = await findResults(folder, state, entries);
   let sent = 0;
   for await (const { id, line } of readJobRecords(folder)) {
     const slot = state.table.find(keyOf(id));
     if (!entries.has(slot) && slot >= 0 && state.table.stateOf(slot) === 'sent')
-      entries.set(slot, { id, order: 0, result: undefined, isUnknown: true });
+      entries.set(slot, { id, order: 0, result: undefined, pictures: 0, isUnknown: true });
     const entry = entries.get(slot);
     if (entry) entry.order = line ?? (entry.order || ++sent);
   }
   const inOrder = [...entries.values()].toSorted((a, b) => a.order - b.order);
+  const pictures = inOrder.reduce((sum, entry) => sum + entry.pictures, 0);
   return { unread, pictures, read: () => readCards(folder, inOrder) };
 }
 
-/** The last result of each job as it was sent last. */
-async function findResults(
-  folder: string,
-  { table }: JournalState,
-  entries: Map<number, Entry>,
-): Promise<{ unread: number; pictures: number }> {
-  const found = { unread: 0, pictures: 0 };
+/** The last result of each job as it was sent last. Resolves with the number of lines that cannot be read. */
+async function findResults(folder: string, { table }: JournalState, entries: Map<number, Entry>): Promise<number> {
+  let unread = 0;
   for await (const { result, whole, offset, bytes } of readResultLines(folder)) {
     // While a batch runs, the last line may not be whole yet.
-    if (!result && whole) found.unread++;
+    if (!result && whole) unread++;
     const slot = result ? table.find(keyOf(result.id)) : -1;
     if (!result || slot < 0 || table.requestOf(slot) !== result.request) continue;
     const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
-    entries.set(slot, { id: result.id, order: 0, result: { offset, bytes }, isUnknown });
-    found.pictures += picturesOf(result).length;
+    const pictures = picturesOf(result).length;
+    entries.set(slot, { id: result.id, order: 0, result: { offset, bytes }, pictures, isUnknown });
   }
-  return found;
+  return unread;
 }
 
 async function* readCards(folder: string, entries: readonly Entry[]): AsyncGenerator<Card, void> {

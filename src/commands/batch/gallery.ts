@@ -30,9 +30,14 @@ export function batchGalleryCommand(command: Command): Action {
 
 async function runGallery(outdir: string, { embed }: { embed?: true }, context: Context): Promise<void> {
   const { folder, state } = await readBatchFolder(outdir, context);
+  const progress = context.ui.progress('preparing the gallery');
+  context.atEnd(async () => progress.stop());
   const cards = await findCards(folder, state);
   await tellUnread(cards, context);
-  const drawing = embed ? await drawThumbnails(cards, context) : { draw: linkPicture, close: async () => undefined };
+  const drawing = embed ? await openThumbnails(cards) : { draw: linkPicture, close: async () => undefined };
+  let made = 0;
+  const draw: Draw = (file) =>
+    drawing.draw(file).finally(() => progress.update(`${++made}/${countOf(cards.pictures, 'picture')}`));
   const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
   const facts = {
     title: basename(folder),
@@ -43,7 +48,7 @@ async function runGallery(outdir: string, { embed }: { embed?: true }, context: 
   try {
     await writePage(folder, async (page) => {
       await page.appendFile(galleryHead(facts));
-      for await (const card of drawn(cards, { folder, draw: drawing.draw })) {
+      for await (const card of drawn(cards, { folder, draw })) {
         context.signal.throwIfAborted();
         await page.appendFile(galleryCard(card));
       }
@@ -52,6 +57,7 @@ async function runGallery(outdir: string, { embed }: { embed?: true }, context: 
   } finally {
     await drawing.close();
   }
+  progress.stop();
   const shown = join(outdir, batchFiles.gallery);
   context.report.own = { schema: 'gateway-cli/batch-gallery@1', path: shown };
   if (!context.root.json) await context.io.stdout.write(`${shown}\n`);
@@ -76,19 +82,10 @@ async function linkPicture(file: PictureFile): Promise<Partial<Thumbnail>> {
   return hidden === undefined ? {} : { hidden };
 }
 
-async function drawThumbnails({ pictures }: Cards, { ui }: Context): Promise<{ draw: Draw; close(): Promise<void> }> {
+async function openThumbnails({ pictures }: Cards): Promise<{ draw: Draw; close(): Promise<void> }> {
   const { openThumbnailPool } = await import('./thumbnail-worker.ts');
-  const pool = openThumbnailPool(pictures);
-  const textOf = (count: number): string => `drawing the gallery: ${count} of ${countOf(pictures, 'picture')}`;
-  const progress = ui.progress(textOf(0));
-  let made = 0;
-  return {
-    draw: (file) => pool.make(file).finally(() => progress.update(textOf(++made))),
-    async close() {
-      progress.stop();
-      await pool.close();
-    },
-  };
+  const { make, close } = openThumbnailPool(pictures);
+  return { draw: make, close };
 }
 
 /** Cards in their order, while the pictures of the next ones are drawn. */

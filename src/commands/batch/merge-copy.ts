@@ -16,6 +16,7 @@ import { freeNumber } from '../../files/free-number.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
+import type { Progress } from '../../terminal/progress.ts';
 
 /** A shard's folder, read. */
 export interface Shard extends ShardFolder {
@@ -28,16 +29,18 @@ export interface Merging {
   whole: Whole;
   building: string;
   context: Context;
+  progress: Progress;
 }
 
 /** Writes journal, results and pictures of all shards. Throws GatewayError not-written. */
 export async function copyShards(
   shards: readonly Shard[],
-  { whole, building, context }: Merging,
+  { whole, building, context, progress }: Merging,
 ): Promise<{ unread: number; arranged: Arranged }> {
   const results = await SyncedFile.open(join(building, batchFiles.results));
   const journal = await SyncedFile.open(join(building, batchFiles.journal));
   let unread = 0;
+  let merged = 0;
   try {
     for (const { folder } of shards)
       unread += await copyResults(folder, building, async (document) => {
@@ -45,6 +48,8 @@ export async function copyShards(
         const images = await copyImages(document['images'], { folder, building });
         await copyLarge(document['wholeResult'], { folder, building });
         results.append(JSON.stringify(images === undefined ? document : { ...document, images }));
+        // A job that was sent again can have several results.
+        progress.update(`${Math.min(++merged, whole.run.jobs)}/${whole.run.jobs}`);
       });
     // Every end is in the journals, so none is looked for among the results.
     journal.append(JSON.stringify({ ...whole.run, results: results.size, at: context.io.now() }));

@@ -33,9 +33,10 @@ async function runMerge(words: readonly string[], { output }: { output?: string 
   for (const name of words) shards.push({ name, ...(await readShard(name, context)) });
   const whole = joinShards(shards);
   const target = await openMergeTarget(outdir, context);
+  const progress = context.ui.progress('merging');
   try {
     await requireEmpty(outdir.path, output as string);
-    const merging = { whole, building: await target.begin(), context };
+    const merging = { whole, building: await target.begin(), context, progress };
     const { unread, arranged } = await copyShards(shards, merging);
     await tellUnread({ unread }, context);
     await tellArranged(arranged, context);
@@ -45,6 +46,7 @@ async function runMerge(words: readonly string[], { output }: { output?: string 
     throw cannotWrite(outdir.path, error);
   } finally {
     await target.close();
+    progress.stop();
   }
   if (!context.root.json) await context.io.stdout.write(`${join(output as string, batchFiles.results)}\n`);
 }

@@ -51,6 +51,8 @@ export interface PlanOptions {
   shard: Shard | undefined;
   resume: ResumeFlags;
   context: Context;
+  /** Called after each job of the file. */
+  onChecked: () => void;
 }
 
 interface Planning extends PlanOptions {
@@ -94,6 +96,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   for await (const job of source.jobs(lineErrors.add)) {
     context.signal.throwIfAborted();
     await planJob(job, planning).catch(lineErrors.add);
+    options.onChecked();
   }
   lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);

@@ -1,10 +1,12 @@
-import { isAnimated } from '../../terminal/progress.ts';
+import { isAnimated, type Progress } from '../../terminal/progress.ts';
 import type { Context } from '../../cli/context.ts';
 import { timeText } from '../../time-text.ts';
+import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { BatchGate } from '../../batch/throttle.ts';
 import { keepFailure } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
+import { countOf } from '../../batch/summary.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
@@ -61,6 +63,28 @@ function lostError(error: GatewayError, redact: (text: string) => string): JobEr
   };
 }
 
+/** Counts jobs that are checked, and what is hashed for them: a file may have gigabytes. */
+export function countChecked(progress: Progress) {
+  const counts = { jobs: 0, bytes: 0 };
+  const tell = (): void => {
+    const hashed = counts.bytes < shownBytes ? '' : `, ${sizeOf(counts.bytes)} hashed`;
+    progress.update(`${countOf(counts.jobs, 'job')}${hashed}`);
+  };
+  return {
+    addJob() {
+      counts.jobs++;
+      tell();
+    },
+    addBytes(bytes: number) {
+      counts.bytes += bytes;
+      tell();
+    },
+  };
+}
+
+/** Fewer bytes are hashed in no time. */
+const shownBytes = 10_000_000;
+
 const liveMs = 250;
 const lineMs = 10_000;
 
@@ -68,7 +92,7 @@ const lineMs = 10_000;
 function showProgress(context: Context, facts: () => ProgressFacts): { stop(): void } {
   const { io, root, ui } = context;
   const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
-  const spinner = live ? ui.progress(progressText(facts()), { timed: false }) : undefined;
+  const spinner = live ? ui.progress('sending') : undefined;
   const tell = (): void => {
     const text = progressText(facts());
     if (spinner) spinner.update(text);
@@ -98,7 +122,7 @@ interface ProgressFacts {
 /** One line for people: done, failed, rate, tokens, time left. */
 export function progressText({ due, ended, failed, tokens, elapsedMs, pausedMs }: ProgressFacts): string {
   const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
-  const parts = [`${ended} of ${due}`];
+  const parts = [`${ended}/${due}`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
   if (tokens > 0) parts.push(`${short(tokens)} tokens`);

@@ -10,19 +10,24 @@ import type { Context } from '../../cli/context.ts';
 /** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
 export async function readBatchFolder(
   outdir: string,
-  { io }: Context,
+  { io, ui }: Context,
 ): Promise<{ folder: string; state: JournalState; lostEnds: readonly JobRecord[] }> {
   const folder = resolve(io.cwd, outdir);
-  const state = await readJournal(folder).catch((error: unknown) => {
-    if (error instanceof GatewayError) throw error;
-    throw usageError(
-      `${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${readReason(error)}`}`,
-      hint,
-      error,
-    );
-  });
-  if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
-  return { folder, state, lostEnds: await findLostEnds(folder, state) };
+  const progress = ui.progress(`reading ${outdir}`);
+  try {
+    const state = await readJournal(folder).catch((error: unknown) => {
+      if (error instanceof GatewayError) throw error;
+      throw usageError(
+        `${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${readReason(error)}`}`,
+        hint,
+        error,
+      );
+    });
+    if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
+    return { folder, state, lostEnds: await findLostEnds(folder, state) };
+  } finally {
+    progress.stop();
+  }
 }
 
 async function whyNone(outdir: string, folder: string): Promise<string> {

@@ -39,6 +39,8 @@ export interface BuilderOptions {
   /** As the user named the job file, for messages. */
   file: string;
   folders: JobFolders;
+  /** Told how many bytes of input files were hashed since it was called last. */
+  onHashed?: (bytes: number) => void;
 }
 
 const uses: Readonly<Record<JobCommand, Use>> = {
@@ -52,7 +54,7 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 const mostSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const { context, flags, file, folders } = options;
+  const { context, flags, file, folders, onHashed } = options;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
@@ -92,7 +94,8 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       try {
         const parts = { context: own.input, settings: found, compile };
         const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
-        const digest = await digestRequest({ ...built.post, origin: origin === batchOrigin ? undefined : origin });
+        const elsewhere = origin === batchOrigin ? undefined : origin;
+        const digest = await digestRequest({ ...built.post, origin: elsewhere }, onHashed);
         const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
           // What the inputs warn of is told once.
           own.input.report.warnings.length = 0;

@@ -69,7 +69,7 @@ async function askOnce(
 ): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
-  const progress = context.ui.progress('waiting');
+  const progress = context.ui.progress('waiting for the gateway');
   const { reply } = await connection.send(messagesPost(body), { deadline }).finally(() => progress.stop());
   const answer = await printStream(
     readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),

@@ -57,6 +57,8 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
   const checks: Check[] = [];
   const settings: Surveyed['rows'] = [];
+  const progress = context.ui.progress('checking');
+  context.atEnd(async () => progress.stop());
   for await (const check of examine(flags, context, settings)) {
     const { text, fix } = check;
     const shown = {
@@ -65,8 +67,10 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
       ...(fix !== undefined && { fix: context.ui.redact(fix) }),
     };
     checks.push(shown);
+    progress.clear();
     if (!root.json) await io.stdout.write(await lineOf(shown, style));
   }
+  progress.stop();
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
   const exitCode = first ? outcomes[first.class ?? 'internal'].code : 0;

@@ -54,8 +54,11 @@ export async function runImage(
   }
 
   const { images, connection } = begun;
-  const progress = context.ui.progress(waitingFor(0, count));
-  const onAnswer = (answered: number): void => progress.update(waitingFor(answered, count));
+  const progress = context.ui.progress('waiting for the gateway');
+  const onAnswer = (answered: number): void => {
+    if (count > 1) progress.update(`${answered}/${count}`);
+  };
+  onAnswer(0);
   const { candidates } = flags;
   const asking = { connection, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
   const { outcomes, thrown } = await sendAll(asking).finally(() => progress.stop());
@@ -68,10 +71,6 @@ export async function runImage(
     context,
   );
   if (images.misfit) throw images.misfit;
-}
-
-function waitingFor(answered: number, count: number): string {
-  return count > 1 ? `waiting · ${answered} of ${count}` : 'waiting';
 }
 
 /** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */

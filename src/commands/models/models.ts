@@ -33,7 +33,8 @@ export function modelsCommand(command: Command): Action {
 
 async function runModels(filter: string, flags: ConnectionFlags, context: Context): Promise<void> {
   const { root, report, ui } = context;
-  const lists = await askLists(flags, context);
+  const progress = ui.progress('waiting for the list of models');
+  const lists = await askLists(flags, context).finally(() => progress.stop());
   await keep(lists, context);
   const all = merge(lists);
   const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));

@@ -63,7 +63,7 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
 
   const { images, connection } = begun;
   const store = await images.openStore();
-  const progress = context.ui.progress('waiting');
+  const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
   const { reply } = await connection.send(post);
   const end = () => endOf(deadline());

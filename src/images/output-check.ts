@@ -94,7 +94,7 @@ async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Pr
     if (stats.isDirectory())
       throw settingError(`${shown(path)} is a folder`, { reason: 'output-is-folder', value: path });
     if (!stats.isFile() && !stats.isSymbolicLink()) throw special(path);
-    if (!force) throw settingError(`${shown(path)} exists already`, { reason: 'output-exists' });
+    if (!force) throw settingError(`${shown(path)} already exists`, { reason: 'output-exists' });
   }
 }
 

@@ -191,7 +191,7 @@ describe('refused before anything is sent', () => {
       [['text', 'hi', '--replay', 'locked'], 'there is no cassette in it'],
       [['serve', '--port', '0', '--replay', 'nodir'], 'there is no such folder'],
       [['text', '--offline', 'hi', '--record', 'file'], 'it is no folder'],
-      [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is no folder'],
+      [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is not a folder'],
     ];
     // The superuser may write anywhere.
     if (process.getuid?.() !== 0) {

@@ -47,7 +47,7 @@ function passingName(): string {
 async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {
   const stats = await find(folder);
   if (!stats) await makeFolder(plan, folder, dryRun === true);
-  else if (!stats.isDirectory()) throw settingError(`${shown(plan.folder)} is no folder`, { reason: 'output' });
+  else if (!stats.isDirectory()) throw settingError(`${shown(plan.folder)} is not a folder`, { reason: 'output' });
   if (!stats && dryRun) return;
   try {
     await newFileMode(folder, passingName);

@@ -56,7 +56,7 @@ for (const [command, replyWith] of commands) {
       expect(ran.stderr).toContain(fault);
   });
 
-  test(`${command} --schema is exit 11 for an answer that is no JSON`, async ({ server, cli }) => {
+  test(`${command} --schema is exit 11 for an answer that is not JSON`, async ({ server, cli }) => {
     server.reply({ body: replyWith('Ada was born in 1815.') });
     const ran = await cli([...run, '--json'], { cwd: folder() });
     expect(ran.code).toBe(11);

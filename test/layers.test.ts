@@ -46,7 +46,7 @@ const allowed: Record<string, readonly string[]> = {
   chat: ['files', 'settings'],
   client: ['formats', 'transport', 'images', 'files', 'scan'],
   recovery: ['files', 'scan'],
-  gateway: ['images'],
+  gateway: ['images', 'settings/json-position.ts'],
   images: ['files', 'scan'],
   transport: ['scan'],
   scan: ['files'],

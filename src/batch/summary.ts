@@ -70,7 +70,7 @@ export function countOf(count: number, thing: string): string {
 export function describeCounts({ done, failed, unknown, pending }: Counts): string {
   const parts = [`${done} done`];
   if (failed > 0) parts.push(`${failed} failed`);
-  if (unknown > 0) parts.push(`${unknown} unknown (maybe billed)`);
+  if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
   if (pending > 0) parts.push(`${pending} not sent yet`);
   return parts.join(', ');
 }

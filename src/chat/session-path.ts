@@ -88,7 +88,7 @@ export function checkSessionName(name: string): string {
     .replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
     .slice(0, 100);
   const example = safeName.test(better) && !reservedByWindows.test(better) ? better : 'notes';
-  throw settingError(`${JSON.stringify(name)} is no session name: letters, digits and . _ - make one`, {
+  throw settingError(`${JSON.stringify(name)} is not a session name: letters, digits and . _ - make one`, {
     reason: 'session-name',
     value: example,
   });

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { delimiter, dirname, join, resolve } from 'node:path';
-import { messageOf, usageError } from '../errors.ts';
+import { usageError } from '../errors.ts';
+import { runReason } from '../files/file-reason.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 
@@ -46,7 +47,7 @@ export async function checkProgram(
   }
   const named = `${name}: ${JSON.stringify(program)}`;
   if (!isPath)
-    throw usageError(`${named} is no program of the PATH`, 'name one that is there, or a path to it; no shell runs it');
+    throw usageError(`${named} is not a program in PATH`, 'name a program in PATH, or a path to one; no shell runs it');
   const path = resolve(cwd, program);
   if (!(await isThere(path, constants.F_OK)))
     throw usageError(`${named}: there is no such file`, `look for it: ls -l ${shellWord(dirname(path))}`);
@@ -94,7 +95,7 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
       finish({ content: `the output is larger than ${mostOutput} bytes`, isError: true });
     });
     child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
-    child.on('error', (error) => finish({ content: messageOf(error), isError: true }));
+    child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
     child.on('close', (code, killed) => finish(outcomeOf({ code, killed, out: out.text(), err: err.text() })));
     // A command that does not read its input closes the pipe.
     child.stdin.on('error', () => {});

@@ -64,7 +64,7 @@ function cutOf(
   if (hasBroken) {
     if (pieces.decoded === undefined) throw failure;
     // Where pieces came, the address is right.
-    return failure.details.reason === 'address' ? badStream('an event of the stream is no JSON') : failure;
+    return failure.details.reason === 'address' ? badStream('an event of the stream is not JSON') : failure;
   }
   const cut = broken ?? failure;
   if (cut !== undefined) return cut;
@@ -89,7 +89,7 @@ interface Pieces {
   readonly first: unknown;
   /** What was added and nobody took yet. */
   readonly deltas: StreamDelta[];
-  /** Throws GatewayError: an error in the stream's place, what is no JSON, JSON that breaks off, or more than anybody says. */
+  /** Throws GatewayError: an error in the stream's place, what is not JSON, JSON that breaks off, or more than anybody says. */
   add(event: ServerEvent): void;
   /** Whether every candidate said why it ended. */
   isEnded(): boolean;

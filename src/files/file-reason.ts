@@ -1,14 +1,24 @@
 import { codeOf, messageOf } from '../errors.ts';
 
 const common: Readonly<Record<string, string>> = {
+  EBUSY: 'it is in use',
+  EINVAL: 'the system does not allow it',
+  EIO: 'the device failed to read or write',
   EISDIR: 'it is a folder',
   ELOOP: 'its links lead in a circle',
   EMFILE: 'too many files are open',
   ENAMETOOLONG: 'the name is too long',
+  ENETDOWN: 'the network is down',
   ENFILE: 'too many files are open',
-  ENOTDIR: 'a part of the path is no folder',
+  ENODEV: 'the device does not allow it',
+  ENOMEM: 'there is not enough memory',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOTSUP: 'the file system does not support it',
+  ENXIO: 'the device is not there',
+  ESTALE: 'the network folder has changed',
+  ETIMEDOUT: 'the network folder does not reply',
   // Of Node itself, before the system is asked.
-  ERR_INVALID_ARG_VALUE: 'the name holds a NUL character',
+  ERR_INVALID_ARG_VALUE: 'the name contains a NUL character',
 };
 
 const reading: Readonly<Record<string, string>> = {
@@ -22,13 +32,30 @@ const writing: Readonly<Record<string, string>> = {
   ...common,
   EACCES: 'it may not be written',
   EDQUOT: 'the disk quota is used up',
-  EEXIST: 'it exists already',
+  EEXIST: 'it already exists',
   EFBIG: 'the file would be larger than allowed',
-  ENOENT: 'the folder is not there',
+  ENOENT: 'the folder does not exist',
   ENOSPC: 'the disk is full',
   EPERM: 'it may not be written',
   EROFS: 'the file system is read-only',
 };
+
+const running: Readonly<Record<string, string>> = {
+  ...common,
+  E2BIG: 'its arguments are too long',
+  EACCES: 'it may not be executed',
+  EAGAIN: 'too many processes are running',
+  ENOENT: 'there is no such command',
+  ENOEXEC: 'it is not a program for this machine',
+  EPERM: 'it may not be executed',
+  ERR_CHILD_PROCESS_STDIO_MAXBUFFER: 'it printed too much',
+  ETXTBSY: 'it is being written',
+};
+
+/** Why a program could not be run, in words. */
+export function runReason(error: unknown): string {
+  return running[codeOf(error) ?? ''] ?? systemWords(error);
+}
 
 /** Why something could not be read, in words. */
 export function readReason(error: unknown): string {
@@ -40,9 +67,8 @@ export function writeReason(error: unknown): string {
   return writing[codeOf(error) ?? ''] ?? systemWords(error);
 }
 
-/** `EIO: i/o error, read '/x'` as people write it: `i/o error (EIO)`. */
+/** What has no words here: the system's code; an error of our own has its own words. */
 function systemWords(error: unknown): string {
-  const message = messageOf(error);
-  const [, code, words] = /^([A-Z][A-Z0-9]+): ([^,]+), /.exec(message) ?? [];
-  return code === undefined ? message : `${words} (${code})`;
+  const code = codeOf(error);
+  return code === undefined ? messageOf(error) : `the system reports an error (${code})`;
 }

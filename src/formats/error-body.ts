@@ -226,7 +226,7 @@ export function saysSpent(names: readonly (string | undefined)[], message: strin
   return spentWords.some((words) => text.includes(words));
 }
 
-/** What an error body that is no JSON says: the title of an HTML page, or its first 200 characters (deviation 39). */
+/** What an error body that is not JSON says: the title of an HTML page, or its first 200 characters (deviation 39). */
 function messageOfText(text: string): string {
   if (!text.trimStart().startsWith('<')) return quote(text);
   return quote(titleOf(text) ?? withoutTags(text));

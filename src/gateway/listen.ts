@@ -88,12 +88,15 @@ async function close(server: Server, drainMs: number): Promise<void> {
 }
 
 const reasons: Record<string, string> = {
+  EACCES: 'you may not use that port',
   EADDRINUSE: 'it is in use',
-  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EAI_AGAIN: 'the name cannot be looked up at the moment (DNS)',
+  EINVAL: 'it is not an address to listen on',
   ENOTFOUND: 'there is no such host',
 };
 function cannotListen(error: unknown, address: string): GatewayError {
   const code = codeOf(error);
-  const reason = reasons[code ?? ''] ?? code ?? 'unknown reason';
+  const reason = reasons[code ?? ''] ?? `the system reports an error (${code ?? 'unknown'})`;
   return new GatewayError('not-sent', `cannot listen on ${address}: ${reason}`, { cause: error, retryable: false });
 }

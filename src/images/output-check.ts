@@ -47,7 +47,7 @@ function passingName(): string {
 async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {
   const stats = await find(folder);
   if (!stats) await makeFolder(plan, folder, dryRun === true);
-  else if (!stats.isDirectory()) throw settingError(`${shown(plan.folder)} is no folder`, { reason: 'output' });
+  else if (!stats.isDirectory()) throw settingError(`${shown(plan.folder)} is not a folder`, { reason: 'output' });
   if (!stats && dryRun) return;
   try {
     await newFileMode(folder, passingName);
@@ -94,7 +94,7 @@ async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Pr
     if (stats.isDirectory())
       throw settingError(`${shown(path)} is a folder`, { reason: 'output-is-folder', value: path });
     if (!stats.isFile() && !stats.isSymbolicLink()) throw special(path);
-    if (!force) throw settingError(`${shown(path)} exists already`, { reason: 'output-exists' });
+    if (!force) throw settingError(`${shown(path)} already exists`, { reason: 'output-exists' });
   }
 }
 

@@ -43,7 +43,7 @@ export async function publish(blob: StoredBlob, names: CandidateNames, options: 
     throw notWritten(last, error);
   }
   await removeOwn(temp, blob);
-  throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it exists already`, {
+  throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it already exists`, {
     sent: 'yes',
     retryable: false,
   });

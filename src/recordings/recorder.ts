@@ -69,7 +69,7 @@ async function openFolder(folder: string): Promise<string[]> {
     await clearDeadParts(folder, names);
     return names;
   } catch (error) {
-    const reason = codeOf(error) === 'EEXIST' ? 'it is no folder' : writeReason(error);
+    const reason = codeOf(error) === 'EEXIST' ? 'it is not a folder' : writeReason(error);
     throw usageError(`'${folder}': ${reason}`, 'name a folder that can be written', error);
   }
 }

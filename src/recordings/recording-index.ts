@@ -62,7 +62,7 @@ export async function listHeads(folder: string): Promise<{ path: string; request
 
 async function listFiles(folder: string): Promise<ListedFile[]> {
   const names = await readdir(folder).catch((error: unknown) => {
-    const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is no folder' };
+    const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is not a folder' };
     const reason = words[codeOf(error) ?? ''] ?? readReason(error);
     throw settingError(`'${folder}': ${reason}`, { reason: 'no-recordings', cause: error });
   });

@@ -63,7 +63,7 @@ async function readBody(body: RequestBody): Promise<JsonValue> {
   }
 }
 
-/** What is no JSON that can be shown: nobody needs to read it to replay it. */
+/** What is not JSON that can be shown: nobody needs to read it to replay it. */
 function foreignBody({ segments, bytes }: RequestBody): string {
   const hash = createHash('sha256');
   for (const segment of segments) if (!isUpload(segment)) hash.update(segment);

@@ -13,7 +13,7 @@ const mostBytes = 300 * 1024 * 1024;
  */
 export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<KeptReply> {
   const value = parseObject(await readText(chunks, store));
-  if (value?.['schema'] !== recoverySchema) throw notOurs('it is no recovery file');
+  if (value?.['schema'] !== recoverySchema) throw notOurs('it is not a recovery file');
   const document: unknown = parse(textOf(value['document']));
   const images: KeptImage[] = [];
   for (const image of Array.isArray(value['images']) ? value['images'] : []) {
@@ -61,7 +61,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw notOurs('it is no recovery file', error);
+    throw notOurs('it is not a recovery file', error);
   }
 }
 

@@ -181,7 +181,7 @@ const profile = v.pipe(
     const [first, second] = keyForms.filter((form) => input[form] !== undefined);
     if (second === undefined) return;
     const path = [{ type: 'object', origin: 'value', input, key: second, value: undefined }] as const;
-    addIssue({ message: `cannot stand beside ${first}: keep one`, path: [...path] });
+    addIssue({ message: `cannot be combined with ${first}: keep one`, path: [...path] });
   }),
   v.metadata({
     allOf: keyForms.flatMap((one, at) => keyForms.slice(at + 1).map((other) => ({ not: { required: [one, other] } }))),

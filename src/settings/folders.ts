@@ -1,5 +1,5 @@
 import { isAbsolute, join, resolve } from 'node:path';
-import { messageOf, usageError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,7 +22,7 @@ export async function userFolders(): Promise<UserFolders> {
     const paths = envPaths('gateway-cli', { suffix: '' });
     return { config: paths.config, state: paths.log, cache: paths.cache };
   } catch (error) {
-    throw usageError(`no home folder is known: ${messageOf(error)}`, 'set HOME, or GATEWAY_CONFIG=<file>', error);
+    throw usageError('your home folder is not known', 'set HOME, or GATEWAY_CONFIG=<file>', error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
-import { GatewayError, messageOf } from '../errors.ts';
-import { readReason } from '../files/file-reason.ts';
+import { GatewayError } from '../errors.ts';
+import { readReason, runReason } from '../files/file-reason.ts';
 import { formatDuration } from './duration.ts';
 import type { PickedProfile } from './profile.ts';
 import { type ServiceName, services } from '../services.ts';
@@ -178,7 +178,7 @@ export async function runKeyCommand(
       const failed = `the key command did not run (${from})`;
       if (error.killed) return reject(keyError(`${failed}: no key after ${formatDuration(timeoutMs)}`, hint));
       const ended = endOf(error);
-      if (ended === undefined) return reject(keyError(`${failed}: ${messageOf(error)}`, hint, error));
+      if (ended === undefined) return reject(keyError(`${failed}: ${runReason(error)}`, hint, error));
       const redact = createRedactor([stdout, ...words].map((secret) => new Secret(secret)));
       const [said = ''] = redact(stderr)
         .trimStart()

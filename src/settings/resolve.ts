@@ -169,7 +169,7 @@ function pickOffline({ flags, env }: SettingsInput): Sourced<boolean> {
   if (!offline.value || flags.baseUrl === undefined) return offline;
   const hint =
     offline.from === 'flag --offline' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
-  throw usageError(`--base-url cannot stand beside ${offline.from}`, hint);
+  throw usageError(`--base-url cannot be combined with ${offline.from}`, hint);
 }
 
 /** Throws usage unless it is an http(s) URL. Its text is not quoted: it may hold a password. */

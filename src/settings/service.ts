@@ -15,7 +15,7 @@ export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'
     const near = closest(text, serviceNames);
     const list = `the services are ${serviceNames.join(', ')}`;
     throw usageError(
-      `${from}: ${JSON.stringify(text.slice(0, 64))} is no service`,
+      `${from}: ${JSON.stringify(text.slice(0, 64))} is not a service`,
       near === undefined ? list : `did you mean ${near}? ${list}`,
     );
   });

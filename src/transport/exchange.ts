@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from './body.ts';
 import { ChunkQueue } from './chunk-queue.ts';
 import type { ConnectionPool, PooledConnection } from './connection-pool.ts';
-import { networkError, type Phase } from './network-error.ts';
+import { ConnectionEnd, networkError, type Phase } from './network-error.ts';
 import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
 
 type Content = Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>;
@@ -76,7 +76,7 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Controller): void {
-    if (this.#over) return controller.abort(new Error('given up'));
+    if (this.#over) return controller.abort(new ConnectionEnd('given up'));
     this.#controller = controller;
     this.#phase = 'waiting';
     this.#caller.connection.markBusy();
@@ -93,9 +93,9 @@ class Running implements Dispatcher.DispatchHandler {
     const { idleTimeoutMs } = this.#options;
     const queue = new ChunkQueue({
       idleMs: idleTimeoutMs,
-      onIdle: () => this.#stop(new Error(`nothing came for ${idleTimeoutMs / 1000} s`)),
+      onIdle: () => this.#stop(new ConnectionEnd(`nothing came for ${idleTimeoutMs / 1000} s`)),
       onRoom: () => controller.resume(),
-      onLeave: () => this.#stop(new Error('the reader left')),
+      onLeave: () => this.#stop(new ConnectionEnd('the reader left')),
     });
     this.#queue = queue;
     this.#caller.resolve({ status, headers, body: queue });
@@ -127,7 +127,7 @@ class Running implements Dispatcher.DispatchHandler {
     const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);
     if (this.#queue === undefined) this.#caller.reject(error);
     else this.#queue.end(error, { atOnce });
-    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'));
+    this.#controller?.abort(reason instanceof Error ? reason : new ConnectionEnd('aborted'));
   }
 
   #explain(reason: unknown): GatewayError {

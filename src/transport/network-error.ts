@@ -1,5 +1,8 @@
 import { type Advice, codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
 
+/** An end that we gave a connection, in our own words. */
+export class ConnectionEnd extends Error {}
+
 /** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
 export type Phase = 'connecting' | 'waiting' | 'body';
 
@@ -24,8 +27,7 @@ const memoryHint = 'the process may not have as much memory: free some, or raise
 export function networkError(error: unknown, phase: Phase, host: string): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error) ?? '';
-  if (code === 'UND_ERR_INVALID_ARG')
-    return usageError(`the request cannot be written: ${messageOf(error)}`, undefined, error);
+  if (code === 'UND_ERR_INVALID_ARG') return cannotWrite(error);
   if (phase === 'connecting' || isRefusedHandshake(code)) return notSent(error, code, host);
   // Before the head is whole, undici tells contradicting lengths by the code of a body that is too short.
   if (isForeignProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
@@ -49,6 +51,18 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
     hint: isOutOfMemory(error, code) ? `${billedHint}; ${memoryHint}` : billedHint,
     retryable: false,
   });
+}
+
+/** undici names the header in its words, and nowhere else. */
+function cannotWrite(error: unknown): GatewayError {
+  const [, header] = /^invalid (\S+) header/.exec(messageOf(error)) ?? [];
+  return header === undefined
+    ? usageError(
+        'the request cannot be sent: its URL or a header is not valid',
+        'check the base URL and headers',
+        error,
+      )
+    : usageError(`the header ${header} cannot be sent: its value is not valid`, 'correct it, or leave it out', error);
 }
 
 function notSent(error: unknown, code: string, host: string): GatewayError {
@@ -93,7 +107,7 @@ function trustAdvice(code: string): Advice {
     return { hint: `check the clock of this machine: date -u\nif it is right, ${renewal}` };
   if (code === 'CERT_REVOKED') return { hint: renewal };
   if (isRefusedHandshake(code))
-    return { hint: 'the host wants a client certificate that it trusts', reason: 'client-certificate' };
+    return { hint: 'the host requires a client certificate that it trusts', reason: 'client-certificate' };
   if (code.startsWith('ERR_SSL_'))
     return { hint: 'check the port in the base URL, and whether it speaks TLS 1.2 or newer' };
   return { hint: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS', reason: 'untrusted' };
@@ -113,30 +127,39 @@ function isForeignProtocol(error: unknown, code: string): boolean {
 
 /** undici has a message, and no code, for a reply that asks for another protocol. */
 function foreignWords(error: unknown, host: string): string {
-  return messageOf(error) === 'bad upgrade' ? 'it changes to another protocol' : describeCause(error, host);
+  return messageOf(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
 }
 
 const words: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
   CERT_REVOKED: 'its certificate was revoked',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody but itself',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
   EADDRNOTAVAIL: 'this machine has no free port',
-  EAI_AGAIN: 'its name cannot be looked up now',
+  EAI_AGAIN: 'its name cannot be looked up at the moment (DNS)',
   ECONNABORTED: 'the connection was closed',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
   EHOSTDOWN: 'the host is down',
-  EHOSTUNREACH: 'there is no way to the host',
+  EHOSTUNREACH: 'there is no route to the host',
+  EACCES: 'this machine does not allow the connection',
+  EMFILE: 'too many files are open',
+  ENOBUFS: 'there is not enough memory',
+  ENOMEM: 'there is not enough memory',
   ENETDOWN: 'the network is down',
-  ENETUNREACH: 'there is no way to the network',
-  ENOTFOUND: 'there is no host of that name',
+  ENETUNREACH: 'there is no route to the network',
+  ENOTFOUND: 'there is no host with that name',
+  EPERM: 'this machine does not allow the connection',
   EPIPE: 'the connection was closed',
   EPROTO: 'the TLS handshake failed',
+  ERR_MEMORY_ALLOCATION_FAILED: 'there is not enough memory',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not answer in TLS',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
   ETIMEDOUT: 'the connection timed out',
   HOSTNAME_MISMATCH: 'its certificate is for another host',
+  INVALID_CA: 'its certificate comes from an authority that may not sign certificates',
+  INVALID_PURPOSE: 'its certificate is not for servers',
+  PATH_LENGTH_EXCEEDED: 'its certificate chain is too long',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate comes from an authority that this machine does not know',
   UNABLE_TO_GET_ISSUER_CERT: 'its certificate comes from an authority that this machine does not know',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate comes from an authority that this machine does not know',
@@ -144,7 +167,7 @@ const words: Readonly<Record<string, string>> = {
   UND_ERR_CLOSED: 'the client was closed',
   UND_ERR_DESTROYED: 'the client was closed',
   UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its length is not the one that it promised',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'its length differs from its Content-Length header',
   UND_ERR_SOCKET: 'the connection was closed',
 };
 
@@ -155,18 +178,21 @@ export function describeCause(error: unknown, host: string): string {
 }
 
 function partWords(error: unknown, host: string): string {
+  if (error instanceof GatewayError || error instanceof ConnectionEnd) return error.message;
   const code = codeOf(error) ?? '';
   const known = words[code] ?? wordsOfKind(error, code);
-  const message = known === undefined ? messageOf(error) : `${known}${addressOf(error, host)}`;
-  return code === '' || code.startsWith('UND_ERR_') || message.includes(code) ? message : `${message} (${code})`;
+  const message = `${known ?? 'the connection failed'}${addressOf(error, host)}`;
+  return code === '' || (known !== undefined && code.startsWith('UND_ERR_')) ? message : `${message} (${code})`;
 }
 
 function wordsOfKind(error: unknown, code: string): string | undefined {
-  if (code.startsWith('ERR_SSL_')) return 'the TLS handshake failed';
+  if (isOutOfMemory(error, code)) return 'there is not enough memory';
+  if (isTrustCode(code) && !/^(?:ERR_|EPROTO)/.test(code)) return 'its certificate is not trusted';
+  if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'the TLS handshake failed';
   if (code === 'HPE_INVALID_EOF_STATE') return 'the connection was closed';
   if (code.startsWith('HPE_')) return 'it does not speak HTTP';
   if (!(error instanceof Error) || error.name !== 'HTTPParserError') return undefined;
-  return error.message.includes('Invalid EOF state') ? 'the connection was closed' : 'it is no HTTP/1.1';
+  return error.message.includes('Invalid EOF state') ? 'the connection was closed' : 'its reply is not HTTP/1.1';
 }
 
 /** Of a name that has several; an address that the user typed is told already. */

@@ -12,6 +12,7 @@ import { isPrivateHost, lookupPublic, privateAddress } from './public-address.ts
 import { hasMoreAuthorities, openTrust, requireSystemStore, type Trust } from './trust.ts';
 import { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
+import { ConnectionEnd } from './network-error.ts';
 import { endWhilePaused } from './undici-5360.ts';
 import { isLoopback } from './url.ts';
 
@@ -85,7 +86,8 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     });
     endWhilePaused(socket);
   };
-  const timedOut = (cause: Error): Error => new Error(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
+  const timedOut = (cause: Error): Error =>
+    new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
   const tunnel = callbackify(openTunnel);
 
   return (target, callback) => {

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import * as tls from 'node:tls';
-import { codeOf, messageOf, settingError, usageError } from '../errors.ts';
+import { codeOf, settingError, usageError } from '../errors.ts';
 import type { TransportOptions } from './types.ts';
 
 /** Lists the certificate authorities of a place, as PEM. */
@@ -18,6 +18,20 @@ export interface Trust {
   secureContext: tls.SecureContext;
 }
 
+/** OpenSSL's codes for what a certificate and a key can have wrong. */
+const certificateFaults: Readonly<Record<string, string>> = {
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH: 'the key belongs to another certificate',
+  ERR_OSSL_X509_KEY_TYPE_MISMATCH: 'the key belongs to another certificate',
+  ERR_OSSL_PEM_NO_START_LINE: 'one of them is not PEM',
+  ERR_OSSL_PEM_BAD_BASE64_DECODE: 'one of them is not valid PEM',
+  ERR_OSSL_BAD_DECRYPT: 'the key has a password',
+  ERR_OSSL_CRYPTO_INTERRUPTED_OR_CANCELLED: 'the key has a password',
+  ERR_OSSL_UNSUPPORTED: 'the key is not a PEM private key',
+  ERR_OSSL_ASN1_WRONG_TAG: 'one of them is damaged',
+  ERR_OSSL_ASN1_HEADER_TOO_LONG: 'one of them is damaged',
+  ERR_OSSL_ASN1_NOT_ENOUGH_DATA: 'one of them is damaged',
+};
+
 /**
  * TLS settings beside Node's own: certificates are added to those that Node trusts, never put in their place.
  * Undefined when there are none. Throws GatewayError usage for PEM texts that are no certificates or keys.
@@ -27,13 +41,18 @@ export async function openTrust(options: TransportOptions): Promise<Trust | unde
   const authorities = await authoritiesOf(options);
   if (authorities === undefined && clientCert === undefined && clientKey === undefined) return undefined;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
-    throw usageError('a client certificate and its key go together', 'give both, as PEM');
+    throw usageError('a client certificate must come with its key', 'give both, as PEM');
   }
   try {
     const secureContext = tls.createSecureContext({ ca: authorities, cert: clientCert, key: clientKey });
     return { authorities, secureContext };
   } catch (error) {
-    throw usageError(`the client certificate and its key do not work: ${messageOf(error)}`, undefined, error);
+    const reason = certificateFaults[codeOf(error) ?? ''] ?? `one of them is not valid (${codeOf(error) ?? 'no code'})`;
+    throw usageError(
+      `the client certificate and its key cannot be used: ${reason}`,
+      'give the certificate and its own private key, both as PEM without a password',
+      error,
+    );
   }
 }
 
@@ -72,8 +91,8 @@ async function extraCertificates(env: TransportOptions['env']): Promise<string[]
     return [await readFile(path, 'utf8')];
   } catch (error) {
     throw usageError(
-      `cannot read NODE_EXTRA_CA_CERTS ${path} (${codeOf(error) ?? messageOf(error)})`,
-      undefined,
+      `cannot read NODE_EXTRA_CA_CERTS ${path} (${codeOf(error) ?? 'no code'})`,
+      'correct the variable, or unset it',
       error,
     );
   }
@@ -85,7 +104,7 @@ function requireCertificate(pem: string): void {
     const { subject } = new X509Certificate(pem);
     if (subject !== undefined) return;
   } catch (error) {
-    throw usageError('the certificate authorities hold no PEM certificate', 'give them as PEM', error).with({
+    throw usageError('the certificate authorities contain no valid PEM certificate', 'give them as PEM', error).with({
       reason: 'authorities',
     });
   }

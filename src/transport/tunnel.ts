@@ -2,7 +2,7 @@ import { request as requestHttp, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { type Advice, codeOf, GatewayError } from '../errors.ts';
-import { describeCause, isTrustCode } from './network-error.ts';
+import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { type Proxy, proxyAuthorization } from './proxy.ts';
 
 interface TunnelOptions {
@@ -44,7 +44,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
       // Whatever NODE_TLS_REJECT_UNAUTHORIZED says: the proxy is told its password.
       rejectUnauthorized: true,
     } as RequestOptions);
-    connecting.on('timeout', () => connecting.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+    connecting.on('timeout', () => connecting.destroy(new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`)));
     connecting.on('error', (error) => reject(unreachable(proxy, target.hostname, error)));
     connecting.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
       if (statusCode >= 200 && statusCode < 300) {

@@ -25,7 +25,7 @@ const changes: [string, (lines: readonly string[]) => string | undefined, (path:
   ],
   ['a job that is not sent yet is removed', (lines) => lines.slice(0, -1).join(''), () => undefined],
   ['it is cut to nothing', () => '', () => undefined],
-  ['it holds no jobs any more', (lines) => lines.map(() => '{"id":\n').join(''), () => undefined],
+  ['it contains no jobs any more', (lines) => lines.map(() => '{"id":\n').join(''), () => undefined],
 ];
 
 /** Changes the job file in its place when so many requests came. */

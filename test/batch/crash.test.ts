@@ -18,7 +18,7 @@ describe('a journal from a crash', () => {
     folder.write('out/results.jsonl', '');
     const { code, stderr } = await batch();
     expect(code).toBe(13);
-    expect(stderr).toContain('1 done, 1 unknown (maybe billed)');
+    expect(stderr).toContain('1 done, 1 unknown (may have been billed)');
     expect(stderr).toContain(`${line['id']}: no-reply: its run ended before an answer was written down\n`);
     const failures = [{ id: line['id'], error: { class: 'no-reply', billed: 'unknown' } }];
     expect(folder.lines('summary.json')).toMatchObject([{ unknown: 1, failures }]);
@@ -43,7 +43,7 @@ describe('a journal from a crash', () => {
     kept('results.jsonl', () => false);
     const again = await batch();
     expect([again.code, server.bodies.length]).toEqual([code, requests]);
-    expect(again.stderr).toContain(code === 0 ? '3 done\n' : '2 done, 1 unknown (maybe billed)');
+    expect(again.stderr).toContain(code === 0 ? '3 done\n' : '2 done, 1 unknown (may have been billed)');
     const failures = code === 0 ? [] : [{ id: 'p2', error: { class: 'no-reply' } }];
     expect(folder.lines('summary.json')).toMatchObject([{ failures }]);
   });
@@ -98,7 +98,7 @@ describe('a journal from a crash', () => {
       'out/results.jsonl',
       before.padStart(Number(runs.findLast(({ type }) => type === 'run')?.['results'])),
     );
-    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (maybe billed)');
+    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
     expect(server.bodies).toHaveLength(2);
   });
 
@@ -110,7 +110,7 @@ describe('a journal from a crash', () => {
     folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
     const told = /p1: no-reply: (?!its run ended)/;
     expect((await batch(['status', 'out'])).stdout).toMatch(told);
-    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (maybe billed)');
+    expect((await batch(['--retry-failed'])).stderr).toContain('0 done, 1 unknown (may have been billed)');
     // Now the journal has it, too.
     expect((await batch()).stderr).toMatch(told);
     expect(server.bodies).toHaveLength(1);

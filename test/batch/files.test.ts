@@ -191,7 +191,7 @@ describe('the journal', () => {
   });
 
   test.each([
-    ['a line that is no JSON', 'hello\n'],
+    ['a line that is not JSON', 'hello\n'],
     ['a record of another version', `${JSON.stringify({ ...run, schema: 'gateway-cli/journal@2' })}\n`],
     ['a record of no known type', `${JSON.stringify(record('maybe', 'a'))}\n`],
     ['a record without id', '{"type":"done"}\n'],

@@ -206,7 +206,7 @@ describe('the summary', () => {
   });
 
   test('in words', () => {
-    expect(describeCounts(counts)).toBe('2 done, 1 failed, 1 unknown (maybe billed), 1 not sent yet');
+    expect(describeCounts(counts)).toBe('2 done, 1 failed, 1 unknown (may have been billed), 1 not sent yet');
     expect(describeCounts({ ...counts, failed: 0, unknown: 0, pending: 0 })).toBe('2 done');
   });
 

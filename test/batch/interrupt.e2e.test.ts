@@ -40,7 +40,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
     // At the end of the ten seconds it would have written this.
     expect(existsSync(join(folder.cwd, 'out/summary.json'))).toBe(false);
     server.answer = () => undefined;
-    expect((await batch()).stderr).toContain('7 done, 2 unknown (maybe billed)');
+    expect((await batch()).stderr).toContain('7 done, 2 unknown (may have been billed)');
     expect(Math.max(...server.counts.values())).toBe(1);
   });
 });

@@ -78,15 +78,15 @@ describe('a mistake names file and line', () => {
     ['no JSON', '{"prompt":', 'jobs.jsonl:3: '],
     ['no object', '["hi"]', 'jobs.jsonl:3: a job is a JSON object'],
     ['null', 'null', 'a job is a JSON object'],
-    ['an unknown key', '{"promt":"x"}', 'jobs.jsonl:3: "promt" is no key of a job of text'],
-    ['a key of another command', '{"prompt":"x","aspect":"1:1"}', '"aspect" is no key of a job of text'],
-    ['a connection key', '{"prompt":"x","baseUrl":"http://evil"}', '"baseUrl" is no key'],
-    ['a secret key', '{"prompt":"x","apiKeyFile":"k"}', '"apiKeyFile" is no key'],
-    ['an output key', '{"command":"image gen","prompt":"x","output":"../../x"}', '"output" is no key'],
-    ['a record key', '{"prompt":"x","record":"dir"}', '"record" is no key'],
-    ['requests a job', '{"command":"image gen","prompt":"x","count":4}', '"count" is no key'],
-    ['the name of a prototype', '{"prompt":"x","__proto__":{"polluted":1}}', '"__proto__" is no key'],
-    ['a constructor', '{"prompt":"x","constructor":1}', '"constructor" is no key'],
+    ['an unknown key', '{"promt":"x"}', 'jobs.jsonl:3: unknown job key "promt" for text'],
+    ['a key of another command', '{"prompt":"x","aspect":"1:1"}', 'unknown job key "aspect" for text'],
+    ['a connection key', '{"prompt":"x","baseUrl":"http://evil"}', 'unknown job key "baseUrl"'],
+    ['a secret key', '{"prompt":"x","apiKeyFile":"k"}', 'unknown job key "apiKeyFile"'],
+    ['an output key', '{"command":"image gen","prompt":"x","output":"../../x"}', 'unknown job key "output"'],
+    ['a record key', '{"prompt":"x","record":"dir"}', 'unknown job key "record"'],
+    ['requests a job', '{"command":"image gen","prompt":"x","count":4}', 'unknown job key "count"'],
+    ['the name of a prototype', '{"prompt":"x","__proto__":{"polluted":1}}', 'unknown job key "__proto__"'],
+    ['a constructor', '{"prompt":"x","constructor":1}', 'unknown job key "constructor"'],
     [
       'an unknown command',
       '{"command":"video","prompt":"x"}',
@@ -146,8 +146,8 @@ describe('--defaults', () => {
   });
 
   test('refuse what no job may have', () => {
-    expect(() => readDefaults({ baseUrl: 'x' }, jobKeys)).toThrow('--defaults: "baseUrl" is no key');
-    expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never, jobKeys)).toThrow('is no key');
+    expect(() => readDefaults({ baseUrl: 'x' }, jobKeys)).toThrow('--defaults: unknown job key "baseUrl"');
+    expect(() => readDefaults(JSON.parse('{"__proto__":{"a":1}}') as never, jobKeys)).toThrow('unknown job key');
     expect(() => readDefaults({ temperature: 'hot' }, jobKeys)).toThrow('--temperature takes a number');
   });
 });

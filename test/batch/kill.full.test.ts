@@ -115,7 +115,7 @@ test('when the time after a signal is over, those under way are ended and maybe 
   const summary = JSON.parse(readFileSync(join(folder.cwd, 'out/summary.json'), 'utf8')) as unknown;
   expect(summary).toMatchObject({ exitCode: 143, done: 0, failed: 0, unknown: 4, pending: jobCount - 4 });
   server.answer = () => undefined;
-  expect((await batch()).stderr).toContain('8 done, 4 unknown (maybe billed)');
+  expect((await batch()).stderr).toContain('8 done, 4 unknown (may have been billed)');
   expect(Math.max(...server.counts.values())).toBe(1);
 });
 
@@ -139,6 +139,6 @@ test('a run that was killed leaves a lock that the next one takes over; a living
   release();
   const third = await batch();
   expect(third.stderr).toMatch(/took over from process \d+ on .*, which is dead/);
-  expect(third.stderr).toContain('8 done, 4 unknown (maybe billed)');
+  expect(third.stderr).toContain('8 done, 4 unknown (may have been billed)');
   expect(Math.max(...server.counts.values())).toBe(1);
 });

@@ -61,7 +61,7 @@ describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and 
     await holder.ended;
     const next = await runUntilFree(folder, server);
     expect(next.stderr()).toContain('whose lease has run out');
-    expect(next.stderr()).toContain(`${jobCount - 4} done, 4 unknown (maybe billed)`);
+    expect(next.stderr()).toContain(`${jobCount - 4} done, 4 unknown (may have been billed)`);
     expectPaidOnce(server);
   });
 
@@ -72,7 +72,7 @@ describe.skipIf(!canUnshare)('a run in another PID namespace (needs unshare and 
     const { holder, answer } = await startHolder(folder, server);
     holder.kill('SIGSTOP');
     const next = await runUntilFree(folder, server);
-    expect(next.stderr()).toContain(`${jobCount - 4} done, 4 unknown (maybe billed)`);
+    expect(next.stderr()).toContain(`${jobCount - 4} done, 4 unknown (may have been billed)`);
     const written = ['journal.jsonl', 'results.jsonl', 'summary.json'].map((name) => join(folder.cwd, 'out', name));
     const before = written.map((path) => readFileSync(path, 'utf8'));
     answer();

@@ -167,7 +167,7 @@ describe('a batch', () => {
 describe('before anything is sent', () => {
   test.for([
     ['no JSON in line 2', ['{"prompt":"x"}', '{"prompt"'], 'jobs.jsonl:2: '],
-    ['an unknown key', ['{"prompt":"x"}', '{"promt":"x"}'], 'jobs.jsonl:2: "promt" is no key'],
+    ['an unknown key', ['{"prompt":"x"}', '{"promt":"x"}'], 'jobs.jsonl:2: unknown job key "promt"'],
     [
       'an id that stands twice',
       ['{"id":"a","prompt":"x"}', '{"prompt":"y"}', '{"id":"a","prompt":"z"}'],
@@ -183,7 +183,7 @@ describe('before anything is sent', () => {
     ['no prompt', ['{"prompt":"x"}', '{"temperature":1}'], 'jobs.jsonl:2: there is no prompt'],
     ['stdin in a job', ['{"promptFile":"-"}'], 'jobs.jsonl:1: --prompt-file - cannot stand in a job'],
     ['a schema that is none', ['{"prompt":"x","schema":{"type":7}}'], 'jobs.jsonl:1: --schema'],
-    ['no jobs at all', ['', ''], 'jobs.jsonl holds no jobs'],
+    ['no jobs at all', ['', ''], 'jobs.jsonl contains no jobs'],
   ] as const)('%s is code 2, and leaves no folder', async ([, lines, message], { server, folder, batch }) => {
     folder.jobs(...lines);
     const { code, stdout, stderr } = await batch();
@@ -200,7 +200,7 @@ describe('before anything is sent', () => {
     ['jobs and prompts', ['jobs.jsonl', '--prompts', 'p.txt', '-o', 'out'], 'both given'],
     ['a job file that is not there', ['no.jsonl', '-o', 'out'], 'there is no such file'],
     ['a folder without parent', ['jobs.jsonl', '-o', 'a/b/c'], 'parent folder is not there'],
-    ['a file as folder', ['jobs.jsonl', '-o', 'jobs.jsonl'], 'it is no folder'],
+    ['a file as folder', ['jobs.jsonl', '-o', 'jobs.jsonl'], 'it is not a folder'],
     ['a shard that is none', ['jobs.jsonl', '-o', 'out', '--shard', '3/2'], 'not within 1 to 2'],
     ['a shard that nobody knows', ['jobs.jsonl', '-o', 'out', '--shard', 'auto'], 'no variable says'],
     ['no workers', ['jobs.jsonl', '-o', 'out', '--concurrency', '0'], '--concurrency takes a whole number'],

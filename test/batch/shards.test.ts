@@ -190,7 +190,7 @@ describe('batch status', () => {
     const running = batch(['--concurrency', '2']);
     await server.received(2);
     const { stdout } = await batch(['status', 'out']);
-    expect(stdout).toContain('3 jobs: 0 done, 2 unknown (maybe billed), 1 not sent yet');
+    expect(stdout).toContain('3 jobs: 0 done, 2 unknown (may have been billed), 1 not sent yet');
     expect(stdout).toContain(`process ${process.pid} on`);
     expect(stdout).not.toContain('its run ended');
     const second = await batch();
@@ -204,6 +204,6 @@ describe('batch status', () => {
     folder.write('one.png', 'x');
     expect((await batch(['status', 'nowhere'])).stderr).toContain('there is no folder nowhere');
     expect((await batch(['status', '.'])).stderr).toContain('. holds no batch');
-    expect((await batch(['status', 'one.png'])).stderr).toContain('usage: one.png is no folder');
+    expect((await batch(['status', 'one.png'])).stderr).toContain('usage: one.png is not a folder');
   });
 });

@@ -73,12 +73,12 @@ describe('what a batch says', () => {
     const prompts = await batch(['run', '--prompts', 'empty', '-o', 'out']);
     expect([prompts.code, prompts.stderr]).toEqual([
       2,
-      expect.stringMatching(/^.*empty holds no jobs\n {2}one prompt a line\n$/),
+      expect.stringMatching(/^.*empty contains no jobs\n {2}one prompt a line\n$/),
     ]);
     const jobs = await batch(['run', 'empty', '-o', 'out']);
     expect([jobs.code, jobs.stderr]).toEqual([
       2,
-      expect.stringMatching(/^.*empty holds no jobs\n {2}one JSON object a line\n$/),
+      expect.stringMatching(/^.*empty contains no jobs\n {2}one JSON object a line\n$/),
     ]);
     const asFolder = await batch(['run', '--prompts', '.', '-o', 'out']);
     expect(asFolder.stderr).toContain("--prompts '.' is a folder\n  name a file with one prompt a line\n");

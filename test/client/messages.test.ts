@@ -51,7 +51,7 @@ const piece = (text: string) => `data: {"candidates":[{"content":{"parts":[{"tex
 
 test.each([
   ['an error event', 'data: {"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}\n\n', 'gateway'],
-  ['what is no JSON', 'data: <html>\n\n', 'bad-reply'],
+  ['what is not JSON', 'data: <html>\n\n', 'bad-reply'],
   ['an event that is cut', 'data: {"candidates":[{"content":{"parts":[{"te', 'incomplete'],
 ])('a streamed content reply keeps what came before %s', async (_, last, errorClass) => {
   const answer = await contentOf(replyOf([bytes(piece('Hel') + piece('lo') + last)]));

@@ -217,8 +217,8 @@ test.each([
   ['nothing', '', 'recover takes one file'],
   ['a file that is not there', 'nope.json', 'there is no such file'],
   ['a folder', '.', 'it is a folder'],
-  ['some other JSON', 'other.json', 'it is no recovery file'],
-  ['no JSON', 'other.txt', 'it is no recovery file'],
+  ['some other JSON', 'other.json', 'it is not a recovery file'],
+  ['no JSON', 'other.txt', 'it is not a recovery file'],
   ['a changed picture', 'changed.json', 'a picture in it is damaged'],
 ])('paid result cannot be saved: recover of %s is exit 2 and writes nothing', async (_name, file, message) => {
   const cwd = folder();

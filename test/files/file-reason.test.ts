@@ -14,22 +14,22 @@ function thrownBy(act: () => unknown): unknown {
 test.each([
   ['a folder', '/', 'it is a folder'],
   ['a file that is not there', '/no/such/file', 'there is no such file'],
-  ['a file below a file', '/etc/passwd/x', 'a part of the path is no folder'],
+  ['a file below a file', '/etc/passwd/x', 'a part of the path is not a folder'],
   ['a name that is too long', `/${'x'.repeat(300)}`, 'the name is too long'],
-  ['a name with a NUL', 'a\0b', 'the name holds a NUL character'],
+  ['a name with a NUL', 'a\0b', 'the name contains a NUL character'],
 ])('%s that cannot be read is told in words', (_, path, words) => {
   expect(readReason(thrownBy(() => readFileSync(path)))).toBe(words);
 });
 
 test.each([
-  ['a folder that is not there', '/no/such/file', 'the folder is not there'],
+  ['a folder that is not there', '/no/such/file', 'the folder does not exist'],
   ['a full disk', '/dev/full', 'the disk is full'],
 ])('%s that cannot be written is told in words', (_, path, words) => {
   expect(writeReason(thrownBy(() => writeFileSync(path, 'x')))).toBe(words);
 });
 
-test('an error that is in no table keeps the words of the system without its call and path', () => {
-  const error = Object.assign(new Error("EIO: i/o error, read '/x'"), { code: 'EIO' });
-  expect(readReason(error)).toBe('i/o error (EIO)');
+test('an error that is in no table is told by the code of the system', () => {
+  const error = Object.assign(new Error("EWORLD: odd words, read '/x'"), { code: 'EWORLD' });
+  expect(readReason(error)).toBe('the system reports an error (EWORLD)');
   expect(readReason(new Error('not so'))).toBe('not so');
 });

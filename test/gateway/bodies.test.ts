@@ -30,10 +30,10 @@ describe('the content type', () => {
   });
 });
 
-describe('what is no JSON object', () => {
+describe('what is not JSON object', () => {
   const rows: [name: string, body: string, text: string][] = [
     ['nothing', '', 'the body is empty'],
-    ['half of one', '{"contents": [', 'not valid JSON'],
+    ['half of one', '{"contents": [', 'not valid JSON: a value is expected at line 1, column 15'],
     ['words', 'hello', 'not valid JSON'],
     ['a list', '[]', 'must be a JSON object'],
     ['a string', '"x"', 'must be a JSON object'],

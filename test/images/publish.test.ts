@@ -57,7 +57,7 @@ test.each<[string, (path: string) => void]>([
   const blob = await blobIn(store);
   await expect(publish(blob, given, { cwd, force: false })).rejects.toMatchObject({
     class: 'not-written',
-    message: 'cannot write "cat.png": it exists already',
+    message: 'cannot write "cat.png": it already exists',
   });
   expect(lstatSync(join(cwd, 'cat.png')).ino).toBe(before);
   expect(await publish(blob, given, { cwd, force: true })).toBe('cat.png');
@@ -123,7 +123,7 @@ test('says what the system said, and leaves the stored picture', async () => {
   });
   await expect(publish(blob, named('no/cat.png'), { cwd, force: false })).rejects.toMatchObject({
     class: 'not-written',
-    message: 'cannot write "no/cat.png": the folder is not there',
+    message: 'cannot write "no/cat.png": the folder does not exist',
   });
   expect(await publish(blob, given, { cwd, force: false })).toBe('cat.png');
   await store.discard();

@@ -10,7 +10,7 @@ test('writes facts beside a picture, and replaces a sidecar with force only', as
   expect(readFileSync(join(cwd, 'cat.png.json'), 'utf8')).toBe('{\n  "prompt": "ä",\n  "n": 1\n}\n');
   await expect(writeSidecar('cat.png', {}, { cwd, force: false })).rejects.toMatchObject({
     class: 'not-written',
-    message: 'cannot write "cat.png.json": it exists already',
+    message: 'cannot write "cat.png.json": it already exists',
   });
   expect(JSON.parse(readFileSync(join(cwd, 'cat.png.json'), 'utf8'))).toMatchObject({ n: 1 });
   await writeSidecar('cat.png', {}, { cwd, force: true });

@@ -45,7 +45,7 @@ describe('equal requests have equal hashes', () => {
     ['uploaded from a file or written inline', upload(createUpload(file, photo.length)), request(inline(photo))],
     ['uploaded from memory or written inline', upload(createUpload(photo)), request(inline(photo))],
     ['also when the upload is short', upload(createUpload(short)), request(inline(short))],
-    ['also when it is no JSON', request('not json'), request('not json')],
+    ['also when it is not JSON', request('not json'), request('not json')],
   ])('%s', async (_name, one, other) => {
     expect(await hashOf(one)).toBe(await hashOf(other));
   });

@@ -72,7 +72,7 @@ deviation('an error injected into an open event is a bad stream, and keeps what 
   reply: `${start}${block}${delta('Hello')}event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_deltadata: {"type":"error","error":{"type":"api_error","message":"m"}}\n\n`,
   code: 9,
   stdout: 'Hello\n',
-  stderr: 'an event of the stream is no JSON',
+  stderr: 'an event of the stream is not JSON',
 });
 
 deviation('CRLF (deviation 27)', { argv: chat, reply: whole.replaceAll('\n', '\r\n'), code: 0, document: hello });

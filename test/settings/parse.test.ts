@@ -60,7 +60,11 @@ describe('parseConfig', () => {
     ['a timeout of another kind', inWork('{"timeout": true}'), 'profiles.work.timeout must be seconds'],
     ['an empty key', inWork('{"apiKey": " "}'), 'profiles.work.apiKey must not be empty'],
     ['a number as key', inWork('{"apiKey": 5}'), 'profiles.work.apiKey must be a string, not a number'],
-    ['two keys', inWork('{"apiKey": "k", "apiKeyFile": "f"}'), 'profiles.work.apiKeyFile cannot stand beside apiKey'],
+    [
+      'two keys',
+      inWork('{"apiKey": "k", "apiKeyFile": "f"}'),
+      'profiles.work.apiKeyFile cannot be combined with apiKey',
+    ],
     [
       'a shell command',
       inWork('{"apiKeyCommand": "pass show | head -1"}'),

@@ -87,8 +87,8 @@ test('shows a client certificate to a server that asks for one', async () => {
 });
 
 test.each([
-  ['no certificate', { ca: 'hello' }, 'the certificate authorities hold no PEM certificate'],
-  ['a certificate alone', { clientCert: clientPair.cert }, 'a client certificate and its key go together'],
+  ['no certificate', { ca: 'hello' }, 'the certificate authorities contain no valid PEM certificate'],
+  ['a certificate alone', { clientCert: clientPair.cert }, 'a client certificate must come with its key'],
   [
     'a key of another',
     { clientCert: clientPair.cert, clientKey: serverPair.key },

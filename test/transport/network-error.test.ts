@@ -15,14 +15,14 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
     withCode('EHOSTUNREACH'),
     'not-sent',
     true,
-    'cannot connect to h:1: there is no way to the host (EHOSTUNREACH)',
+    'cannot connect to h:1: there is no route to the host (EHOSTUNREACH)',
   ],
   ['connecting', withCode('ENOTFOUND'), 'not-sent', false, 'ENOTFOUND'],
   ['connecting', withCode('EAI_AGAIN'), 'not-sent', true, 'EAI_AGAIN'],
   ['connecting', withCode('DEPTH_ZERO_SELF_SIGNED_CERT'), 'not-sent', false, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
   ['connecting', withCode('CERT_HAS_EXPIRED'), 'not-sent', false, 'CERT_HAS_EXPIRED'],
   ['connecting', withCode('UND_ERR_DESTROYED', 'x'), 'not-sent', false, 'the client was closed'],
-  ['connecting', new Error(''), 'not-sent', true, 'cannot connect to h:1: Error'],
+  ['connecting', new Error(''), 'not-sent', true, 'cannot connect to h:1: the connection failed'],
   ['waiting', withCode('ECONNRESET'), 'no-reply', false, 'no reply from h:1: the connection was reset (ECONNRESET)'],
   [
     'waiting',
@@ -42,8 +42,16 @@ test.each<[Phase, Error, string, boolean | undefined, string]>([
     withCode('UND_ERR_INVALID_ARG', 'invalid x-api-key header'),
     'usage',
     false,
-    'invalid x-api-key header',
+    'the header x-api-key cannot be sent: its value is not valid',
   ],
+  [
+    'connecting',
+    withCode('EXXX', 'raw words'),
+    'not-sent',
+    true,
+    'cannot connect to h:1: the connection failed (EXXX)',
+  ],
+  ['waiting', new Error('other side closed'), 'no-reply', false, 'no reply from h:1: the connection failed'],
 ])('while %s, %s is %s', (phase, error, kind, retryable, message) => {
   const fault = networkError(error, phase, 'h:1');
   expect([fault.class, fault.details.retryable]).toEqual([kind, retryable]);

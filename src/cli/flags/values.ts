@@ -106,7 +106,7 @@ export function parseJson(name: string, text: string): JsonValue {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
     throw usageError(
-      `${name} is no JSON: ${jsonFaultWords(text)}`,
+      `${name} is not JSON: ${jsonFaultWords(text)}`,
       'JSON has names and texts in double quotes, and no comma at the end',
       error,
     );

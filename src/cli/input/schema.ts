@@ -16,12 +16,12 @@ export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
   }
   // By its default: of a CommonJS package nothing else is there once it is bundled.
   const { default: ajv } = await import('ajv/dist/2020.js');
+  const checker = new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
   try {
-    return new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false }).compile(
-      withoutDialect(schema),
-    );
+    return checker.compile(withoutDialect(schema));
   } catch (error) {
-    throw usageError(`--schema: ${messageOf(error)}`, 'check it against https://json-schema.org', error);
+    const reason = compileFault(error, checker.errors?.[0]);
+    throw usageError(`--schema: ${reason}`, 'check it against https://json-schema.org', error);
   }
 }
 
@@ -39,18 +39,49 @@ export function checkSchema(check: SchemaCheck, answer: string): void {
   });
 }
 
-/** `/born must be integer`; what is unwanted or allowed is named too. */
-function describeFault({ instancePath, message = 'does not fit', params }: ErrorObject): string {
-  const { additionalProperty, allowedValues } = params as { additionalProperty?: string; allowedValues?: unknown[] };
-  const more = additionalProperty ?? (allowedValues && allowedValues.map((value) => JSON.stringify(value)).join(', '));
-  return `${instancePath || '/'} ${message}${more === undefined ? '' : `: ${more}`}`;
+/** Why ajv cannot use a schema: where it breaks the rules of schemas, else what ajv said of it in our words. */
+function compileFault(error: unknown, fault: ErrorObject | undefined): string {
+  const [, reference] = /^can't resolve reference (\S+)/.exec(messageOf(error)) ?? [];
+  if (reference !== undefined) return `the reference "${reference}" leads to nothing in the schema`;
+  const [, pattern] = /^Invalid regular expression: (\/[\s\S]*\/u?):/.exec(messageOf(error)) ?? [];
+  if (pattern !== undefined) return `the pattern ${pattern} is not a valid regular expression`;
+  return fault === undefined ? 'it is not a valid JSON Schema' : `it is not valid: ${describeFault(fault)}`;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** What a value must be, by the keyword of the schema that it breaks. */
+const rules: Readonly<Record<string, (params: Params) => string>> = {
+  additionalProperties: ({ additionalProperty }) => `must not have the property ${JSON.stringify(additionalProperty)}`,
+  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  enum: ({ allowedValues }) =>
+    `must be one of: ${(allowedValues as unknown[]).map((one) => JSON.stringify(one)).join(', ')}`,
+  exclusiveMaximum: ({ limit }) => `must be less than ${String(limit)}`,
+  exclusiveMinimum: ({ limit }) => `must be more than ${String(limit)}`,
+  maxItems: ({ limit }) => `must have ${String(limit)} items or fewer`,
+  maxLength: ({ limit }) => `must have ${String(limit)} characters or fewer`,
+  maximum: ({ limit }) => `must be ${String(limit)} or less`,
+  minItems: ({ limit }) => `must have ${String(limit)} items or more`,
+  minLength: ({ limit }) => `must have ${String(limit)} characters or more`,
+  minimum: ({ limit }) => `must be ${String(limit)} or more`,
+  multipleOf: ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
+  pattern: ({ pattern }) => `must match the pattern ${String(pattern)}`,
+  required: ({ missingProperty }) => `must have the property ${JSON.stringify(missingProperty)}`,
+  type: ({ type }) => `must be ${[type].flat().join(' or ')}`,
+  uniqueItems: () => 'must not have the same item twice',
+};
+
+/** `/born must be integer`; a rule without words here is named by its keyword. */
+function describeFault({ instancePath, keyword, params }: ErrorObject): string {
+  const rule = rules[keyword];
+  return `${instancePath || 'the whole'} ${rule?.(params as Params) ?? `does not fit the keyword "${keyword}"`}`;
 }
 
 function parseAnswer(answer: string): unknown {
   try {
     return JSON.parse(answer);
   } catch (error) {
-    throw new GatewayError('incomplete', `the answer is no JSON: ${jsonFaultWords(answer)}`, {
+    throw new GatewayError('incomplete', `the answer is not JSON: ${jsonFaultWords(answer)}`, {
       sent: 'yes',
       retryable: true,
       cause: error,

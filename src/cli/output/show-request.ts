@@ -26,7 +26,8 @@ export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
     flags.output === '-' && '-o -',
     json && !flags.dryRun && '--json',
   ].filter((owner) => typeof owner === 'string');
-  if (owners.length > 1) throw usageError(`${owners.join(' and ')} both want stdout`, `keep one of them: ${owners[0]}`);
+  if (owners.length > 1)
+    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
 }
 
 /** Prints the request for `--dry-run` or `--curl`; true when it did. No key is read, nothing is sent. */

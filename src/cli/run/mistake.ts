@@ -24,7 +24,7 @@ export function explainMistake(error: CommanderError, typed: Typed): GatewayErro
   const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1]?.replace(/^one of /, '');
   switch (error.code) {
     case 'commander.help':
-      return usageError('a command is missing', 'choose one from the list above');
+      return usageError('no command was given', 'choose one from the list above');
     case 'commander.unknownOption':
       return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, typed);
     case 'commander.unknownCommand':

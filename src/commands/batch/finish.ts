@@ -80,7 +80,7 @@ function failed(
   };
   const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
   const next = nextStep(counts, isSpent(state.usage, flags.maxTokensTotal));
-  const told = counts.pending > 0 ? next : `why stands in ${batchFiles.summary}; ${next}`;
+  const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;
   const hint = [kept, told].filter((line) => line !== undefined).join('\n');
   return new GatewayError('batch-failed', message, { hint, sent: 'yes', retryable: true });
 }

@@ -21,7 +21,7 @@ export async function findOutdir(
     throw usageError('a batch needs a folder for its results', 'for example: -o out');
   const path = resolve(io.cwd, output);
   const found = await folderAt(path);
-  if (found === 'file') throw usageError(`-o ${output}: it is no folder`, 'name another one');
+  if (found === 'file') throw usageError(`-o ${output}: it is not a folder`, 'name another one');
   if (found === 'none' && (await folderAt(dirname(path))) !== 'folder')
     throw usageError(
       `-o ${output}: its parent folder is not there`,

@@ -108,7 +108,7 @@ function readJob(object: JsonObject, line: number, { tables, defaults }: JobRule
   for (const key of Object.keys(object)) {
     if (jobFields.has(key)) continue;
     const rule = own(table, key);
-    if (!rule) throw usageError(`${unknownKey(key)} of ${chosen}`, keysHint(key, table));
+    if (!rule) throw usageError(`${unknownKey(key)} for ${chosen}`, keysHint(key, table));
     values[key] = readValue(key, object[key] as JsonValue, rule);
   }
   for (const key of Object.keys(defaults.values)) {
@@ -137,7 +137,7 @@ function parseObject(text: string): JsonObject {
     value = JSON.parse(json);
   } catch (error) {
     const { column, expected } = findJsonFault(json);
-    throw usageError(`no JSON: ${expected} is expected at column ${column}`, 'one JSON object a line', error);
+    throw usageError(`not JSON: ${expected} is expected at column ${column}`, 'one JSON object a line', error);
   }
   if (isObject(value)) return value;
   throw usageError('a job is a JSON object', 'for example: {"id":"1","prompt":"three names for a cat"}');
@@ -172,7 +172,7 @@ function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value 
 }
 
 function unknownKey(key: string): string {
-  return `"${key.slice(0, 60)}" is no key of a job`;
+  return `unknown job key "${key.slice(0, 60)}"`;
 }
 
 function keysHint(key: string, ...tables: readonly FlagTable[]): string {

@@ -99,7 +99,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     options.onChecked();
   }
   lineErrors.throwIfAny();
-  if (plan.total === 0) throw usageError(`${source.name} holds no jobs`, source.lineForm);
+  if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
   plan.list = keyToHex(planning.sum);
   await checkGateways(planning);
   for (const slot of state.table.slots()) if (!state.table.has(slot, 'seen')) plan.removed++;
@@ -228,7 +228,7 @@ function collectLineErrors(file: string): LineErrors {
       if (count === 1) throw first;
       const lines = named.map(({ message }) => message);
       if (count > named.length) lines.push(`and ${count - named.length} more`);
-      throw usageError(`${count} lines of ${file} are no jobs that could be sent; nothing was sent`, lines.join('\n'));
+      throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
     },
   };
 }

@@ -18,7 +18,7 @@ export async function readBatchFolder(
     const state = await readJournal(folder).catch((error: unknown) => {
       if (error instanceof GatewayError) throw error;
       throw usageError(
-        `${outdir}${codeOf(error) === 'ENOTDIR' ? ' is no folder' : `: ${readReason(error)}`}`,
+        `${outdir}${codeOf(error) === 'ENOTDIR' ? ' is not a folder' : `: ${readReason(error)}`}`,
         hint,
         error,
       );

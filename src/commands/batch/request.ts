@@ -2,7 +2,8 @@ import { type Digest, digestRequest } from '../../batch/digest.ts';
 import { atLine } from './job-line.ts';
 import type { Job, JobCommand } from '../../batch/types.ts';
 import type { Deadline } from '../../client/deadline.ts';
-import { codeOf, messageOf, usageError } from '../../errors.ts';
+import { codeOf, usageError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
@@ -154,6 +155,6 @@ async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
 function readable(error: unknown): unknown {
   const code = codeOf(error) ?? '';
   return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
-    ? usageError(messageOf(error), undefined, error)
+    ? usageError(`an input file cannot be read: ${readReason(error)}`, 'check the files that the job names', error)
     : error;
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { codeOf, GatewayError } from '../../errors.ts';
-import { describeCause, networkError } from '../../transport/network-error.ts';
+import { ConnectionEnd, describeCause, networkError } from '../../transport/network-error.ts';
 import { type Proxy, proxyFor } from '../../transport/proxy.ts';
 import { hasMoreAuthorities, openTrust, type Trust } from '../../transport/trust.ts';
 import { openTunnel } from '../../transport/tunnel.ts';
@@ -54,7 +54,7 @@ export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<C
     for (const [name, step] of steps) {
       const check = await step().catch((error: unknown) => {
         options.signal.throwIfAborted();
-        return failure(name, isAbort(error) ? new Error(`no answer within ${timeoutMs / 1000} s`) : error, {
+        return failure(name, isAbort(error) ? new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`) : error, {
           host: way.next.host,
           fixOf,
         });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { codeOf, usageError } from '../../errors.ts';
-import { readReason } from '../../files/file-reason.ts';
+import { usageError } from '../../errors.ts';
+import { runReason } from '../../files/file-reason.ts';
 import type { Context } from '../../cli/context.ts';
 import { servedEnvironment } from './models.ts';
 
@@ -63,6 +63,6 @@ export async function runServed(
 }
 
 function cannotRun(program: string, error: Error): Error {
-  const reason = codeOf(error) === 'ENOENT' ? 'there is no such command' : readReason(error);
+  const reason = runReason(error);
   return usageError(`cannot run '${program}': ${reason}`, 'for example: gateway-cli serve -- npm test', error);
 }

@@ -24,7 +24,8 @@ function contentsOf(input: ContentInput, body: Body): BodyValue | undefined {
   const earlier: BodyValue = input.contents ? [...input.contents] : (body['contents'] ?? []);
   const parts = promptParts(input);
   if (parts.length === 0) return input.contents && earlier;
-  if (!Array.isArray(earlier)) throw usageError("'contents' in the body is no array, so the prompt cannot follow it");
+  if (!Array.isArray(earlier))
+    throw usageError("'contents' in the body is not an array, so the prompt cannot follow it");
   return [...earlier, { role: 'user', parts }];
 }
 

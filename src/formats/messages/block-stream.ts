@@ -45,7 +45,7 @@ export function addDelta(blocks: BlockStream, payload: JsonObject): StreamDelta[
 
 function textIn(delta: JsonObject, name: string): string {
   const text = delta[name] ?? '';
-  if (typeof text !== 'string') throw badStream(`the ${name} of a delta of the stream is no text`);
+  if (typeof text !== 'string') throw badStream(`the ${name} of a delta of the stream is not text`);
   return text;
 }
 

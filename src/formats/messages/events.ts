@@ -28,7 +28,7 @@ export interface ServerEvent {
 export interface MessageAssembler {
   /**
    * Takes the next event and says what it means to a reader. Throws what an `error` event stands for (class by its type),
-   * and bad-reply for data that is no JSON, a second message, or more than anybody says; what came before is kept.
+   * and bad-reply for data that is not JSON, a second message, or more than anybody says; what came before is kept.
    */
   feed(event: ServerEvent | TextRun): StreamDelta[];
   /** What a filter still holds back of blocks that never ended: the stream is over. */
@@ -129,7 +129,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw badStream(`an event of the stream is no JSON: ${quote(text)}`, error);
+    throw badStream(`an event of the stream is not JSON: ${quote(text)}`, error);
   }
 }
 
@@ -161,7 +161,7 @@ function changeMessage(state: State, payload: JsonObject): StreamDelta[] {
   state.stopSequence = stringOf(delta['stop_sequence']) ?? state.stopSequence;
   state.stopDetails = delta['stop_details'] ?? state.stopDetails;
   const stopReason = delta['stop_reason'] ?? '';
-  if (typeof stopReason !== 'string') throw badStream('the stop reason of the stream is no text');
+  if (typeof stopReason !== 'string') throw badStream('the stop reason of the stream is not text');
   if (stopReason === '') return [];
   state.stopReason = stopReason;
   return [{ type: 'stop', stopReason }];

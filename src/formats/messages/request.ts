@@ -30,7 +30,8 @@ function messagesOf(input: MessagesInput, body: Body): BodyValue | undefined {
   const earlier: BodyValue = input.messages ? [...input.messages] : (body['messages'] ?? []);
   const content = contentOf(input);
   if (content === undefined) return input.messages && earlier;
-  if (!Array.isArray(earlier)) throw usageError("'messages' in the body is no array, so the prompt cannot follow it");
+  if (!Array.isArray(earlier))
+    throw usageError("'messages' in the body is not an array, so the prompt cannot follow it");
   return [...earlier, { role: 'user', content }];
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
+import { jsonFaultWords } from '../../settings/json-position.ts';
 import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';
 
@@ -83,11 +84,19 @@ export function parseBody(bytes: Buffer): JsonObject {
 }
 
 function parseJson(bytes: Buffer): unknown {
+  const text = decodeUtf8(bytes);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    const reason = error instanceof SyntaxError ? `not valid JSON: ${error.message.slice(0, 200)}` : 'not valid UTF-8';
-    throw new Problem(400, `the body is ${reason}`);
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(400, `the body is not valid JSON: ${jsonFaultWords(text)}`);
+  }
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Problem(400, 'the body is not valid UTF-8');
   }
 }
 

@@ -45,7 +45,7 @@ test.each([
 test.each([
   ['a missing file', './weather.sh', 'there is no such file', 'ls -l '],
   ['a file that may not run', './plain.sh', 'may not be executed', 'chmod +x /'],
-  ['a program that is nowhere', 'no-such-program', 'is no program of the PATH', 'no shell runs it'],
+  ['a program that is nowhere', 'no-such-program', 'is not a program in PATH', 'no shell runs it'],
 ])('--tool-exec with %s says so', async (_, command, message, hint) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'plain.sh'), 'true\n', { mode: 0o600 });

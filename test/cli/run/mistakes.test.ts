@@ -102,7 +102,7 @@ test.each([
   [
     'JSON in single quotes',
     ['chat', 'x', '--metadata', "{'a':1}"],
-    '--metadata is no JSON: a key in double quotes is expected at line 1, column 2',
+    '--metadata is not JSON: a key in double quotes is expected at line 1, column 2',
     'double quotes',
   ],
 ])('%s is exit 2, with what was meant', async (_, argv, message, hint) => {

@@ -187,11 +187,11 @@ describe('refused before anything is sent', () => {
     mkdirSync(join(cwd, 'locked'), { mode: 0o500 });
     const cases: [string[], string][] = [
       [['text', 'hi', '--replay', 'nodir'], 'there is no such folder'],
-      [['text', 'hi', '--replay', 'file'], 'it is no folder'],
+      [['text', 'hi', '--replay', 'file'], 'it is not a folder'],
       [['text', 'hi', '--replay', 'locked'], 'there is no cassette in it'],
       [['serve', '--port', '0', '--replay', 'nodir'], 'there is no such folder'],
-      [['text', '--offline', 'hi', '--record', 'file'], 'it is no folder'],
-      [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is no folder'],
+      [['text', '--offline', 'hi', '--record', 'file'], 'it is not a folder'],
+      [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is not a folder'],
     ];
     // The superuser may write anywhere.
     if (process.getuid?.() !== 0) {

@@ -101,7 +101,7 @@ test.each([
   ],
   ['a key in argv', ['text', 'x', '--api-key', canaryKey], '--api-key would show the key', 'GATEWAY_API_KEY'],
   ['a credential header', ['text', 'x', '--header', `Authorization: ${canaryKey}`], '--header authorization', '@file'],
-  ['two owners of stdout', ['text', 'x', '--raw', '--curl'], '--curl and --raw both want stdout', 'keep one'],
+  ['two owners of stdout', ['text', 'x', '--raw', '--curl'], '--curl and --raw both write to stdout', 'keep one'],
   [
     'a file that is not there',
     ['text', '--prompt-file', 'nope.txt'],
@@ -111,7 +111,7 @@ test.each([
   [
     'tools that are no JSON',
     ['text', 'x', '--tools', '-'],
-    '--tools - is no JSON: a value is expected at line 1, column 1',
+    '--tools - is not JSON: a value is expected at line 1, column 1',
     '',
   ],
   ['a file with a blank', ['image', 'edit', 'x', '-i', 'no pe/x.png'], 'there is no such file', "/no pe'"],

@@ -113,7 +113,7 @@ test('/save keeps the conversation under a name, and goes on there', async ({ se
   const typed = ['/save early', 'a', '/save trip', '/save talk.md', '/save talk.md', 'b', '/save'];
   const ran = await cli(['chat'], { ...person(typed).options, cwd });
   expect(ran.stderr).toContain('nothing to keep yet');
-  expect(ran.stderr).toContain('it exists already');
+  expect(ran.stderr).toContain('it already exists');
   expect(kept()).toEqual(['trip.jsonl']);
   expect(linesOf(join(sessions, 'trip.jsonl'))).toHaveLength(4);
   expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('## You\n\na\n\n## Answer (m-1)\n\none\n');

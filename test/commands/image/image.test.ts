@@ -92,7 +92,7 @@ describe('-o -', () => {
   test.for([
     ['a terminal', ['-o', '-'], { tty: { stdout: true } }, 'terminal'],
     ['several pictures', ['-o', '-', '-n', '2'], {}, 'one image'],
-    ['--json', ['-o', '-', '--json'], {}, 'both want stdout'],
+    ['--json', ['-o', '-', '--json'], {}, 'both write to stdout'],
     ['--sidecar', ['-o', '-', '--sidecar'], {}, 'name a file: -o image.png'],
   ] as const)('is refused for %s', async ([, flags, options, told], { server, cli }) => {
     const ran = await cli(['image', 'gen', 'x', ...flags], options);

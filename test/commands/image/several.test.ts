@@ -120,7 +120,10 @@ describe('--raw', () => {
     expect(readdirSync(ran.cwd)).toEqual([]);
   });
 
-  test('prints what is no JSON and no UTF-8 as it came, with status 200 and with an error', async ({ server, cli }) => {
+  test('prints what is not JSON and no UTF-8 as it came, with status 200 and with an error', async ({
+    server,
+    cli,
+  }) => {
     server.reply({ body: odd });
     const good = await cli(['image', 'gen', 'x', '--raw']);
     expect([good.code, good.stdoutBytes]).toEqual([0, odd]);

@@ -104,7 +104,7 @@ describe('keeps what was printed and asks once', () => {
       'incomplete',
     ],
     ['with an error inside', [sse(...words('Hel', 'lo'), overloaded)], 6, 'overloaded'],
-    ['with what is no JSON', [sse(...words('Hel', 'lo'), '<html>')], 9, 'an event of the stream is no JSON'],
+    ['with what is not JSON', [sse(...words('Hel', 'lo'), '<html>')], 9, 'an event of the stream is not JSON'],
   ] as const)('of a stream %s', async ([, chunks, code, message], { server, cli }) => {
     server.reply({ headers, chunks });
     const ran = await cli(['text', 'hi', '--stream']);
@@ -176,7 +176,7 @@ test.for([
   [['--stream', '--candidates', '2'], '--stream prints one candidate, and 2 are asked for'],
   [['--stream', '--set', 'generationConfig.candidateCount=3'], '--stream prints one candidate, and 3 are asked for'],
   [['--jsonl'], '--jsonl prints the events of a stream'],
-  [['--stream', '--jsonl', '--raw'], 'both want stdout'],
+  [['--stream', '--jsonl', '--raw'], 'both write to stdout'],
   [['--set', 'stream=true'], '--stream of text'],
 ] as const)('%j is refused before anything is sent', async ([flags, message], { cli }) => {
   const ran = await cli(['text', 'hi', ...flags]);
@@ -228,5 +228,5 @@ test('--offline streams', async ({ cli }) => {
 test('stream is no key of a text job', async ({ cli }) => {
   const ran = await cli(['batch', '-', '-o', 'out'], { stdin: '{"prompt":"hi","stream":true}\n' });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain('"stream" is no key of a job of text');
+  expect(ran.stderr).toContain('unknown job key "stream" for text');
 });

@@ -25,7 +25,7 @@ describe('streams', () => {
     expect([half.includes('"stop_reason":"end_turn"'), half.includes('message_stop')]).toEqual([true, false]);
   });
 
-  it('fault-bad-event has an event that is no JSON', async () => {
+  it('fault-bad-event has an event that is not JSON', async () => {
     expect((await stream('fault-bad-event')).text).toContain('"delta":{oops\n\n');
   });
 

@@ -5,7 +5,13 @@ import { outcomes } from '../src/errors.ts';
 import { code, readme, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
-const hooks = { columns: 80, act: async () => undefined, out: () => undefined, err: () => undefined };
+const hooks = {
+  columns: 80,
+  colored: { out: false, err: false },
+  act: async () => undefined,
+  out: () => undefined,
+  err: () => undefined,
+};
 
 /** Every command with its words: `image gen`. */
 async function commandWords(): Promise<string[]> {

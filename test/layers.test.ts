@@ -40,7 +40,7 @@ const allowed: Record<string, readonly string[]> = {
   'cli/output': ['cli/flags', 'client', 'files', 'images', 'settings', 'terminal', 'formats'],
   'cli/input': ['cli/flags', 'files', 'images', 'settings', 'terminal', 'formats'],
   'cli/flags': ['batch', 'chat', 'images', 'settings'],
-  'cli/help': [],
+  'cli/help': ['cli/flags', 'terminal'],
   recordings: ['files'],
   batch: ['files', 'settings'],
   chat: ['files', 'settings'],

@@ -4,7 +4,7 @@ import { wordsOf } from './run/argv.ts';
 import type { Action } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
-import { formatHelp, setExamples, setNotes } from './help/help.ts';
+import { formatHelp, type Note, setExamples, setNotes } from './help/help.ts';
 import { topics } from './help/topics.ts';
 import { hintingAtReply } from './run/reply-hint.ts';
 import { throwFound } from './run/usage-error.ts';
@@ -15,25 +15,42 @@ export interface Hooks {
   act(action: Action, command: Command): Promise<void>;
   /** How wide the help is. */
   readonly columns: number;
+  /** Whether stdout and stderr get colour. */
+  readonly colored: { out: boolean; err: boolean };
   out(text: string): void;
   err(text: string): void;
 }
 
-const silent: Hooks = { columns: 80, act: async () => undefined, out: () => undefined, err: () => undefined };
+const silent: Hooks = {
+  columns: 80,
+  colored: { out: false, err: false },
+  act: async () => undefined,
+  out: () => undefined,
+  err: () => undefined,
+};
 const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
 /** The program with every command's name, and the flags of those whose words stand in argv. */
 export async function buildProgram(argv: readonly string[], hooks: Hooks): Promise<Command> {
   const full = argv.some((word) => word === '--verbose' || word === '-v');
   const program = new Command('gateway-cli')
-    .description('The command line of a generation gateway: text, images and chat for scripts, CI jobs and pipes.')
+    .description(
+      'A command-line client for a generation gateway: text, images and chat for scripts, CI jobs and pipes.',
+    )
     .usage('<command> [words…] [flags]')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
-    .configureOutput({ writeOut: hooks.out, writeErr: hooks.err, outputError: () => undefined })
-    .configureHelp({ formatHelp: (command) => formatHelp(command, { full, width: hooks.columns }) });
+    .configureOutput({
+      writeOut: hooks.out,
+      writeErr: hooks.err,
+      outputError: () => undefined,
+      getOutHasColors: () => hooks.colored.out,
+      getErrHasColors: () => hooks.colored.err,
+    })
+    // Commander takes the colour away where the stream gets none.
+    .configureHelp({ formatHelp: (command) => formatHelp(command, { full, width: hooks.columns, colored: true }) });
   program.exitOverride((error) => throwFound(error, program));
   setExamples(program, rootExamples);
   setNotes(program, rootNotes);
@@ -48,10 +65,16 @@ const rootExamples = [
   'git diff | gateway-cli chat "write a commit message"',
 ];
 
-const rootNotes = [
-  `Topics: gateway-cli help <topic> explains ${topics.join(', ')}.`,
-  'Codes: 0 done, 2 usage, 3 key, 4 rejected, 5 quota, 6 gateway, 7 not sent, 8 no reply, 9 bad reply, 10 nothing usable, 11 incomplete, 12 not written. They never change meaning; an unknown one is a failure.',
-  'Try it without an account: add --offline to text, image or chat.',
+const rootNotes: readonly Note[] = [
+  'To connect, do one of these, then check it with gateway-cli doctor:',
+  [
+    ['Gemini', 'export GEMINI_API_KEY=…, then add --service gemini (text, image)'],
+    ['Anthropic', 'export ANTHROPIC_API_KEY=…, then add --service anthropic (chat)'],
+    ['Your gateway', 'gateway-cli config init asks for its URL and key, and saves them'],
+    ['No account', 'add --offline to text, image, chat or batch'],
+  ],
+  '',
+  `For more, run gateway-cli help <command> or gateway-cli help <topic>. Topics: ${topics.join(', ')}.`,
 ];
 
 async function addTree(parent: Command, entries: Tree, at: { words: readonly string[]; hooks: Hooks }): Promise<void> {

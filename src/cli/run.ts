@@ -16,7 +16,7 @@ import { githubErrorLine } from '../terminal/github.ts';
 import { sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
 import type { Io } from '../terminal/io.ts';
 import { jsonLine } from '../terminal/json-line.ts';
-import { createStyle } from '../terminal/style.ts';
+import { createStyle, wantsColor } from '../terminal/style.ts';
 import type { Command } from 'commander';
 
 /** How a run may be ended from outside. */
@@ -80,6 +80,10 @@ async function parseAndAct(
     get columns() {
       return io.stdout.columns;
     },
+    colored: {
+      out: colorsOf(io, io.stdout, argv),
+      err: colorsOf(io, io.stderr, argv),
+    },
     out: (text) => void (written.out += text),
     err: (text) => void (written.err += text),
     act: (action, command) => {
@@ -106,7 +110,8 @@ async function parseAndAct(
   };
   const words = helpAsFlag(argv, tree);
   const program = await buildProgram(words, hooks);
-  if (argv.length === 0) written.out = formatHelp(program, { full: false, width: hooks.columns });
+  if (argv.length === 0)
+    written.out = formatHelp(program, { full: false, width: hooks.columns, colored: hooks.colored.out });
   const thrown =
     argv.length === 0 ? undefined : await attempt(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
@@ -161,6 +166,12 @@ function rootOptions(command: Command): RootOptions {
   for (let at: Command | null = command; at; at = at.parent) found.unshift(at.opts<RootOptions>());
   const merged = Object.assign({}, ...found) as RootOptions;
   return { ...merged, color: found.every((options) => options.color !== false) };
+}
+
+/** Whether help gets colour: none of it in a JSON document. */
+function colorsOf({ env }: Io, { isTTY }: Io['stdout'], argv: readonly string[]): boolean {
+  const { color, json } = rootBeforeParsing(argv);
+  return json !== true && wantsColor({ env, isTTY, color });
 }
 
 /** The root flags that a mistake in argv is told by: then nothing is parsed. */

@@ -24,11 +24,11 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
       return;
     }
     const { isTTY, columns: width } = io.stdout;
+    const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     // A command of the same name comes first: `help batch` is `batch --help` too.
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
-    const flags = named === undefined ? '' : `${formatHelp(named, { full: false, width })}\n`;
+    const flags = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
-    const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     await io.stdout.write(flags + renderMarkdown(blocksOf(text), { width, colored }));
   };
 }

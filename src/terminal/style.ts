@@ -49,3 +49,8 @@ export function createStyle(place: ColorPlace): Style {
     strong: paint((chalk, text) => chalk.bold(text)),
   };
 }
+
+/** Bold without loading chalk: for help, which nothing else delays. */
+export function bold(text: string, colored: boolean): string {
+  return colored ? `\u001B[1m${text}\u001B[22m` : text;
+}

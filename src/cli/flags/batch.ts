@@ -6,44 +6,61 @@ import { whole } from './values.ts';
 
 /** `batch run` alone. */
 export const batchFlags = {
-  output: { flags: '-o, --output <dir>', text: 'folder for results, images and journal', parse: notAFlag },
+  output: { flags: '-o, --output <dir>', text: 'folder for results, images and the journal', parse: notAFlag },
   prompts: {
     flags: '--prompts <path|->',
-    text: 'instead of jobs: a file with one prompt a line',
+    text: 'file with one prompt per line, instead of a job file; - is stdin',
     parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --prompts prompts.txt -o out'),
   },
-  defaults: { flags: '--defaults <json|path>', text: 'keys of jobs that do not say otherwise' },
-  concurrency: { flags: '--concurrency <n>', text: 'requests under way at once (4)', parse: whole(1, 512) },
-  rate: { flags: '--rate <n/unit>', text: 'at most so many requests: 5/s, 100/m, 2000/h', parse: parseRate },
-  shard: { flags: '--shard <i/n>', text: "this machine's share, from 1; auto and auto/n ask the engine" },
+  defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
+  concurrency: {
+    flags: '--concurrency <n>',
+    text: 'number of parallel requests, 1 to 512 (default: 4)',
+    parse: whole(1, 512),
+  },
+  rate: { flags: '--rate <n/unit>', text: 'maximum request rate: 5/s, 100/m, 2000/h', parse: parseRate },
+  shard: {
+    flags: '--shard <i/n>',
+    text: 'run part i of n, from 1/n; auto reads it from the CI job, auto/n for n parts',
+    rare: true,
+  },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
-  retryUnknown: { flags: '--retry-unknown', text: 'send jobs again that may have been billed' },
-  acceptChanges: { flags: '--accept-changes', text: 'send edited jobs again' },
-  failFast: { flags: '--fail-fast', text: 'take no further job after the first failure' },
-  maxFailures: { flags: '--max-failures <n>', text: 'take no further job after so many failures', parse: whole(1) },
+  retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
+  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed in the job file', rare: true },
+  failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
+  maxFailures: {
+    flags: '--max-failures <n>',
+    text: 'start no more jobs after this many failures',
+    parse: whole(1),
+    rare: true,
+  },
   maxTokensTotal: {
     flags: '--max-tokens-total <n>',
-    text: 'take no further job once so many tokens are used',
+    text: 'start no more jobs after this many tokens in total',
     parse: whole(1),
+    rare: true,
   },
-  ordered: { flags: '--ordered', text: 'results in the order of the jobs' },
+  ordered: { flags: '--ordered', text: 'write results in the order of the jobs', rare: true },
   maxImages: imageFlags.maxImages,
-  strict: { ...imageFlags.strict, text: 'a picture that is not of the asked shape fails its job' },
+  strict: { ...imageFlags.strict, text: 'a job fails if its image has another aspect ratio or size' },
   requireComplete: {
     ...outputFlags.requireComplete,
-    text: 'an answer that a limit cut, or that may not be whole, fails its job',
+    text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
-  dryRun: { ...outputFlags.dryRun, text: 'check all jobs and say what would be sent' },
+  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print what would be sent, and send nothing' },
 } satisfies FlagTable;
 
 /** `batch gallery` alone. */
 export const galleryFlags = {
-  embed: { flags: '--embed', text: 'small pictures in the page itself, which then needs no file beside it' },
+  embed: {
+    flags: '--embed',
+    text: 'put small copies of the images into the page, so that you can send it as one file',
+  },
 } satisfies FlagTable;
 
 /** `batch merge` alone. */
 export const mergeFlags = {
-  output: { flags: '-o, --output <dir>', text: 'folder for all of it, new or empty', parse: notAFlag },
+  output: { flags: '-o, --output <dir>', text: 'new or empty folder for the merged batch', parse: notAFlag },
 } satisfies FlagTable;
 
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };

@@ -13,6 +13,8 @@ interface Flag {
   /** Values that completion offers; others may be allowed too. */
   readonly values?: readonly string[];
   readonly hidden?: true;
+  /** Few need it: help shows it with `--verbose` alone. */
+  readonly rare?: true;
 }
 
 /** Flags by their camel-case names. */
@@ -31,6 +33,19 @@ type ValueOf<F extends Flag> = F extends { parse: (word: string, name: string) =
       ? string | true
       : true;
 
+/** Flags that few need. */
+const rare = new WeakSet<Option>();
+
+/** Whether the help shows a flag with `--verbose` alone. */
+export function isRare(option: Option): boolean {
+  return rare.has(option);
+}
+
+/** The same flags, for a command that seldom needs them. */
+export function seldom<T extends FlagTable>(flags: T): T {
+  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, rare: true }])) as T;
+}
+
 /** Adds the flags to a command, under one heading of its help. */
 export function addFlags(command: Command, heading: string, flags: FlagTable): void {
   for (const flag of Object.values(flags)) command.addOption(toOption(flag).helpGroup(heading));
@@ -39,6 +54,7 @@ export function addFlags(command: Command, heading: string, flags: FlagTable): v
 function toOption(flag: Flag): Option {
   const option = new Option(flag.flags, flag.text);
   if (flag.hidden) option.hideHelp();
+  if (flag.rare) rare.add(option);
   if (flag.values) option.argChoices = [...flag.values];
   const parse = parserOf(flag) ?? ((word: string) => word);
   if (flag.repeat) {

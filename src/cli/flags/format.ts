@@ -12,78 +12,116 @@ const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGE
 
 /** Fields that only the content format has: text, image gen, image edit. */
 export const contentFlags = {
-  candidates: { flags: '--candidates <n>', text: 'candidates in one reply', parse: whole(1, 100) },
-  seed: { flags: '--seed <n>', text: 'seed of the sampling', parse: whole(-(2 ** 31), 2 ** 31 - 1) },
+  candidates: {
+    flags: '--candidates <n>',
+    text: 'number of alternative answers in one reply, 1 to 100',
+    parse: whole(1, 100),
+    rare: true,
+  },
+  seed: {
+    flags: '--seed <n>',
+    text: 'integer that makes answers repeatable, if the model supports it',
+    rare: true,
+    parse: whole(-(2 ** 31), 2 ** 31 - 1),
+  },
   safety: {
     flags: '--safety <CATEGORY=THRESHOLD>',
-    text: 'safety setting',
+    text: 'from which probability on content of a category is blocked',
     parse: safety,
     repeat: true,
+    rare: true,
     values: safetySettings,
   },
-  toolConfig: { flags: '--tool-config <path|->', text: 'toolConfig, a JSON object' },
-  cachedContent: { flags: '--cached-content <name>', text: 'name of cached content' },
-  contents: { flags: '--contents <path|->', text: 'earlier turns, a JSON array' },
+  toolConfig: {
+    flags: '--tool-config <path|->',
+    text: 'which tools the model may or must call: a JSON object, in a file',
+    rare: true,
+  },
+  cachedContent: {
+    flags: '--cached-content <name>',
+    text: 'use context that the service keeps under this name',
+    rare: true,
+  },
+  contents: {
+    flags: '--contents <path|->',
+    text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
+    rare: true,
+  },
 } satisfies FlagTable;
 
 /** Where pictures go. */
 export const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
-    text: 'for images: file, folder/ or template; - is stdout',
+    text: 'image file, folder/ or {slug}-{n}.{ext}; - is stdout',
     parse: notAFlag,
   },
-  force: { flags: '-f, --force', text: 'replace files that exist' },
-  maxImages: { flags: '--max-images <n>', text: 'most images of one reply that are written (256)', parse: whole(1) },
+  force: { flags: '-f, --force', text: 'overwrite existing files' },
+  maxImages: {
+    flags: '--max-images <n>',
+    text: 'maximum number of images to write from one reply (default: 256)',
+    parse: whole(1),
+    rare: true,
+  },
 } satisfies FlagTable;
 
 /** What goes in beside the prompt. */
 const inputFlags = {
   image: {
     flags: '-i, --image <path|url|->',
-    text: 'image to send; a URL is fetched',
+    text: 'image file or URL to send; - is stdin',
     parse: notAFlag,
     repeat: true,
   },
   attach: {
     flags: '--attach <path|url|->',
-    text: 'file to send; a URL is fetched',
+    text: 'file or URL to send, such as a PDF',
     repeat: true,
   },
-  schema: { flags: '--schema <path|->', text: 'JSON Schema that the answer must fit' },
+  schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema' },
 } satisfies FlagTable;
 
-const jsonl = { flags: '--jsonl', text: 'print stream events as JSON Lines' } as const;
-const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown' } as const;
+const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
+const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown', rare: true } as const;
 
 /** `text` alone. */
 export const textFlags = {
   attach: inputFlags.attach,
   responseMime: {
     flags: '--response-mime <type>',
-    text: 'responseMimeType, such as application/json',
+    text: 'media type of the answer, such as application/json',
     values: ['application/json', 'text/plain'],
+    rare: true,
   },
   schema: inputFlags.schema,
-  stream: { flags: '--stream', text: 'print text as it arrives, if the gateway can' },
+  stream: { flags: '--stream', text: 'print the answer while it arrives' },
   jsonl,
   markdown,
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
 export const imageFlags = {
-  aspect: { flags: '--aspect <W:H>', text: 'aspect ratio, such as 16:9', parse: ratio, values: aspects },
+  aspect: {
+    flags: '--aspect <W:H>',
+    text: 'width to height of the image, such as 16:9',
+    parse: ratio,
+    values: aspects,
+  },
   size: {
     flags: '--size <size>',
-    text: 'image size: 1K, 2K, 4K or 512',
+    text: 'longer side in pixels: 512, 1K, 2K or 4K',
     parse: imageSize,
     values: ['1K', '2K', '4K', '512'],
   },
-  count: { flags: '-n, --count <n>', text: 'requests to make, four at a time, each paid for', parse: whole(1, 1000) },
+  count: {
+    flags: '-n, --count <n>',
+    text: 'number of requests, each billed, 1 to 1000',
+    parse: whole(1, 1000),
+  },
   ...fileFlags,
-  sidecar: { flags: '--sidecar', text: 'write <image>.json: prompt, parameters, usage' },
-  preview: { flags: '--preview', text: 'show the picture on the terminal' },
-  strict: { flags: '--strict', text: 'exit 11 when the picture is not of the asked shape' },
+  sidecar: { flags: '--sidecar', text: 'also write <image>.json with the prompt, parameters and usage', rare: true },
+  preview: { flags: '--preview', text: 'show the image in the terminal' },
+  strict: { flags: '--strict', text: 'exit code 11 if the image has another aspect ratio or size', rare: true },
 } satisfies FlagTable;
 
 /** `image edit` alone. */
@@ -95,23 +133,44 @@ export const chatFlags = {
   ...fileFlags,
   toolChoice: {
     flags: '--tool-choice <choice>',
-    text: 'auto, any, none, tool:<name> or JSON',
+    text: 'whether the model calls a tool: auto, any (must), none, tool:<name> or JSON',
     values: ['auto', 'any', 'none', 'tool:'],
+    rare: true,
   },
-  metadata: { flags: '--metadata <key=value>', text: 'request metadata, or JSON', parse: pairOrJson, repeat: true },
-  messages: { flags: '--messages <path|->', text: 'earlier turns, a JSON array' },
-  session: { flags: '--session <name|file>', text: 'go on with this conversation, and keep it', parse: notAFlag },
-  continue: { flags: '--continue', text: 'go on with the newest session' },
+  metadata: {
+    flags: '--metadata <key=value>',
+    text: 'value for the service, such as user_id=42; or a JSON object',
+    parse: pairOrJson,
+    repeat: true,
+    rare: true,
+  },
+  messages: {
+    flags: '--messages <path|->',
+    text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
+    rare: true,
+  },
+  session: {
+    flags: '--session <name|file>',
+    text: 'continue or begin a saved conversation',
+    parse: notAFlag,
+  },
+  continue: { flags: '--continue', text: 'continue the conversation that was saved last' },
   toolExec: {
     flags: '--tool-exec <name=command>',
-    text: 'run for calls of that tool; no shell',
+    text: 'program that runs when the model calls the tool: JSON input on stdin, result on stdout',
     parse: parseToolCommand,
     repeat: true,
+    rare: true,
   },
-  maxTurns: { flags: '--max-turns <n>', text: 'most requests with --tool-exec (10)', parse: whole(1, 1000) },
-  confirm: { flags: '--confirm', text: 'ask on the terminal before each of them' },
-  stream: { flags: '--no-stream', text: 'ask for one JSON reply' },
-  thinking: { flags: '--thinking', text: 'show thinking on stderr' },
+  maxTurns: {
+    flags: '--max-turns <n>',
+    text: 'maximum number of requests with --tool-exec, 1 to 1000 (default: 10)',
+    parse: whole(1, 1000),
+    rare: true,
+  },
+  confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },
+  stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
+  thinking: { flags: '--thinking', text: "print the model's reasoning on stderr" },
   jsonl,
   markdown,
 } satisfies FlagTable;

@@ -23,7 +23,7 @@ interface Lines {
 }
 
 /** The same for words that hold blanks of their own. */
-export function wrapWords(words: readonly string[], width: number, { first = '', hanging, gap }: Lines): string[] {
+function wrapWords(words: readonly string[], width: number, { first = '', hanging, gap }: Lines): string[] {
   const lines: string[] = [];
   let line = first;
   let isEmpty = true;
@@ -41,7 +41,7 @@ export function wrapWords(words: readonly string[], width: number, { first = '',
 
 /** Names and their texts in two columns. A name that is wider than its column has a line of its own. */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number): string[] {
-  const widest = Math.max(...rows.map(([name]) => name.length)) + 2;
+  const widest = Math.max(0, ...rows.map(([name]) => name.length)) + 2;
   const column = indent.length + Math.min(widest, mostNames, Math.floor(width * share));
   return rows.flatMap((row) => rowLines(row, { column, width }));
 }

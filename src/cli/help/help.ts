@@ -1,14 +1,13 @@
 import type { Command, Option } from 'commander';
-import { exampleText, twoColumns, wrapText, wrapWords } from './help-layout.ts';
-
-/** Headings of flags that every request command shares: shown as names, explained by `--help --verbose`. */
-const shared = new Set(['Request', 'Connection', 'Output', 'Everywhere']);
+import { bold } from '../../terminal/style.ts';
+import { isRare } from '../flags/flag.ts';
+import { exampleText, twoColumns, wrapText } from './help-layout.ts';
 
 /** Examples of a command, shown first. */
 const examples = new WeakMap<Command, readonly string[]>();
 
 /** A paragraph, or rows of names and their texts. */
-type Note = string | readonly (readonly [string, string])[];
+export type Note = string | readonly (readonly [string, string])[];
 
 /** What stands at the end of a command's help. */
 const notes = new WeakMap<Command, readonly Note[]>();
@@ -23,31 +22,46 @@ export function firstExample(command: Command): string | undefined {
   return examples.get(command)?.[0]?.replace(/ +# .*$/, '');
 }
 
+/** All of them. */
+function examplesOf(command: Command): readonly string[] {
+  return examples.get(command) ?? [];
+}
+
 /** Gives a command what its help ends with. */
 export function setNotes(command: Command, list: readonly Note[]): void {
   notes.set(command, list);
 }
 
+/** What its help ends with. */
+function notesOf(command: Command): readonly Note[] {
+  return notes.get(command) ?? [];
+}
+
 interface Shape {
-  /** Explains the shared flags too. */
+  /** Shows the flags that few need too. */
   full: boolean;
   /** Columns of the terminal. */
   width: number;
+  /** Headings are bold. */
+  colored: boolean;
 }
 
-/** The help text: examples first, the command's own flags, then the shared ones in short. */
+/** The help text: examples first, then the flags, those that few need only where all are asked for. */
 export function formatHelp(command: Command, shape: Shape): string {
-  const { width } = shape;
+  const { width, colored } = shape;
+  const title = (text: string) => bold(text, colored);
   const shown = orDefault(command);
   const sections = [
     wrapText(command.description(), width),
-    exampleLines(shown, width),
-    wrapText(`Usage: ${namesOf(command)} ${shown.usage()}`, width, ' '.repeat('Usage: '.length)),
-    commandLines(command, width),
-    ...flagSections(shown, shape),
-    (notes.get(shown) ?? []).flatMap((note) =>
-      typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width),
+    titled(
+      title('Examples:'),
+      examplesOf(shown).flatMap((line) => exampleText(line, width)),
     ),
+    usageLines(command, shape),
+    titled(title('Commands:'), twoColumns(commandRows(command), width)),
+    ...flagSections(shown, shape).map(({ heading, rows }) => titled(title(`${heading}:`), twoColumns(rows, width))),
+    notesOf(shown).flatMap((note) => (typeof note === 'string' ? wrapText(note, width) : twoColumns(note, width))),
+    wrapText(moreFlags(command, shape), width),
   ];
   return `${sections
     .filter((lines) => lines.length > 0 && lines[0] !== '')
@@ -55,9 +69,19 @@ export function formatHelp(command: Command, shape: Shape): string {
     .join('\n\n')}\n`;
 }
 
-function exampleLines(command: Command, width: number): string[] {
-  const lines = examples.get(command) ?? [];
-  return lines.length === 0 ? [] : ['Examples:', ...lines.flatMap((line) => exampleText(line, width))];
+function titled(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines];
+}
+
+function usageLines(command: Command, { width, colored }: Shape): string[] {
+  const head = 'Usage: ';
+  const [first = '', ...rest] = wrapText(`${head}${usageOf(command)}`, width, ' '.repeat(head.length));
+  return [bold(head.trimEnd(), colored) + first.slice(head.length - 1), ...rest];
+}
+
+/** How a command is typed: `gateway-cli text [prompt…] [flags]`. */
+function usageOf(command: Command): string {
+  return `${namesOf(command)} ${orDefault(command).usage()}`;
 }
 
 /** The command that runs where a group's words name none: its words may be left out, so the group's help is its own. */
@@ -82,51 +106,41 @@ export function commandRows(command: Command): (readonly [name: string, text: st
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
 }
 
-function commandLines(command: Command, width: number): string[] {
-  const rows = commandRows(command);
-  return rows.length === 0 ? [] : ['Commands:', ...twoColumns(rows, width)];
+/** Flags under their heading, each with its text. */
+interface FlagSection {
+  heading: string;
+  rows: (readonly [flags: string, text: string])[];
 }
 
-function flagSections(command: Command, { full, width }: Shape): string[][] {
-  const groups = groupByHeading(visible(command));
-  const own: string[][] = [];
-  const brief: string[] = [];
-  for (const [heading, options] of groups) {
-    if (shared.has(heading) && !full) brief.push(...nameLines(heading, options, width));
-    else
-      own.push([
-        `${heading}:`,
-        ...twoColumns(
-          options.map((option) => [option.flags, option.description + (isList(option) ? ' (repeatable)' : '')]),
-          width,
-        ),
-      ]);
+/** The flags of a command, those that are common first; those that few need are left out where `full` is not set. */
+function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
+  const shown = visible(command);
+  const ordered = [...shown.filter((option) => !isRare(option)), ...(full ? shown.filter(isRare) : [])];
+  const sections = new Map<string, FlagSection['rows']>();
+  for (const option of ordered) {
+    const heading = option.helpGroupHeading ?? 'Flags';
+    const rows = sections.get(heading) ?? [];
+    rows.push([option.flags, option.description + (isList(option) ? ' (repeatable)' : '')]);
+    sections.set(heading, rows);
   }
-  if (brief.length > 0) brief.push('', ...wrapText('Each flag explained: add --verbose to --help', width));
-  return [...own, brief];
+  if (full || !command.parent) sections.get('Everywhere')?.unshift(['-h, --help', 'print this help']);
+  else sections.delete('Everywhere');
+  const order = new Set(shown.map((option) => option.helpGroupHeading ?? 'Flags'));
+  return [...order].map((heading) => ({ heading, rows: sections.get(heading) ?? [] }));
 }
 
-function groupByHeading(options: readonly Option[]): Map<string, Option[]> {
-  const groups = new Map<string, Option[]>();
-  for (const option of options) groups.set(headingOf(option), [...(groups.get(headingOf(option)) ?? []), option]);
-  return groups;
+/** How to see the flags that are left out. */
+function moreFlags(command: Command, { full }: Shape): string {
+  const hidden = ({ helpGroupHeading }: Option) => command.parent !== null && helpGroupHeading === 'Everywhere';
+  const count = full ? 0 : visible(orDefault(command)).filter((option) => isRare(option) || hidden(option)).length;
+  return count === 0 ? '' : `${count} more flags, such as --json: ${namesOf(command)} --help --verbose`;
 }
 
 function visible(command: Command): Option[] {
   return command.options.filter((option) => !option.hidden);
 }
 
-function headingOf(option: Option): string {
-  return option.helpGroupHeading ?? 'Flags';
-}
-
 /** Whether a flag may be given several times: its parser takes what came before. */
 export function isList(option: Option): boolean {
   return option.parseArg?.length === 2;
-}
-
-function nameLines(heading: string, options: readonly Option[], width: number): string[] {
-  const names = options.map(({ short, long }) => [short, long].filter((name) => name !== undefined).join(' '));
-  if (heading === 'Everywhere') names.unshift('-h --help');
-  return wrapWords(names, width, { first: `${heading}: `.padEnd(12), hanging: ' '.repeat(12), gap: '  ' });
 }

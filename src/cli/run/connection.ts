@@ -145,12 +145,20 @@ export async function openTransports(
   flags: Parameters<typeof transportOptions>[1],
   context: Context,
 ): Promise<Transport> {
-  const opened = new Map<string, Transport>();
-  for (const settings of gateways) {
-    const transport = await openConnections(await transportOptions(settings, flags, context));
-    if (gateways.length === 1) return transport;
-    opened.set(new URL(settings.baseUrl?.value ?? '').origin, transport);
+  const ways = new Map(
+    gateways.map((settings) => [new URL(settings.baseUrl?.value ?? 'http://127.0.0.1').origin, settings]),
+  );
+  for (const { proxy, systemCa, baseUrl } of gateways) {
+    const way = ways.get(new URL(baseUrl?.value ?? 'http://127.0.0.1').origin);
+    if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
+    throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
   }
+  const opened = new Map<string, Transport>();
+  for (const [origin, settings] of ways) {
+    opened.set(origin, await openConnections(await transportOptions(settings, flags, context)));
+  }
+  const [only] = opened.values();
+  if (only !== undefined && opened.size === 1) return only;
   return {
     exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
     close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),

@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { commandRows, isList, orDefault } from '../../cli/help/help.ts';
+import { topics } from '../../cli/help/topics.ts';
 
 /** One thing that can stand where the cursor is. */
 interface Candidate {
@@ -39,8 +40,11 @@ interface Cursor {
 /** What can stand in the place of the last word, by the program's own command tree. */
 export async function complete(program: Command, line: readonly string[], sources: Sources): Promise<Completion> {
   const current = line.at(-1) ?? '';
-  const at = walk(program, line.slice(0, -1));
-  const found = await offer(at, { current, line, sources });
+  const isHelp = line[0] === 'help' && line.length > 1;
+  const at = walk(program, line.slice(isHelp ? 1 : 0, -1));
+  const typed = await offer(at, { current, line, sources });
+  const words = isHelp && line.length === 2 ? plain(topics).candidates : [];
+  const found = { ...typed, candidates: [...typed.candidates, ...words] };
   return { ...found, candidates: found.candidates.filter(({ value }) => value.startsWith(current)) };
 }
 

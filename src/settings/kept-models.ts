@@ -9,6 +9,9 @@ import type { SettingsSurvey } from './settings.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
+/** Shells insert a completed name as it is: one that could be a command, or drive the terminal, is never offered. */
+const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
+
 /** Whose list it is. */
 export type ListOwner = Pick<SettingsSurvey, 'baseUrl' | 'profile'>;
 
@@ -26,7 +29,7 @@ export async function keptModels(owner: ListOwner, now: number): Promise<string[
     const path = await pathOf(owner);
     const kept: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'));
     if (!isObject(kept) || !Array.isArray(kept['models']) || !isFresh(now - Number(kept['at']))) return [];
-    return kept['models'].filter((model) => typeof model === 'string');
+    return kept['models'].filter((model) => typeof model === 'string' && plainName.test(model));
   } catch {
     return [];
   }

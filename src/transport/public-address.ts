@@ -22,6 +22,13 @@ for (const [network, bits] of blocks(special4)) {
 }
 for (const [network, bits] of blocks(special6)) special.addSubnet(network, bits, 'ipv6');
 
+/** What IANA has given out for the internet, and the forms that stand for an IPv4 address. */
+const assigned = new BlockList();
+assigned.addSubnet('0.0.0.0', 0, 'ipv4');
+for (const [network, bits] of blocks([`2000::/3 ::ffff:0:0/96 ${translated}/96`])) {
+  assigned.addSubnet(network, bits, 'ipv6');
+}
+
 /** Names that a resolver answers from the network it stands in, and those without a dot. */
 const localName = /^[^.]*\.?$|\.(?:localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa)\.?$/i;
 
@@ -38,7 +45,8 @@ function blocks(lists: readonly string[]): [network: string, bits: number][] {
 export function isPublicAddress(address: string): boolean {
   const [bare = ''] = address.split('%');
   const version = isIP(bare);
-  return version !== 0 && !special.check(bare, version === 4 ? 'ipv4' : 'ipv6');
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  return version !== 0 && assigned.check(bare, family) && !special.check(bare, family);
 }
 
 /** Whether a name, or an address without brackets, tells by itself that it is not on the internet. */

@@ -56,7 +56,7 @@ test.each<[string, Case, string, string]>([
   ['a missing folder', { output: 'no/cat.png' }, 'there is no folder "no"', 'mkdir -p no'],
   ['a missing folder with a blank', { output: 'no w/cat.png' }, 'there is no folder "no w"', "mkdir -p 'no w'"],
   ['a missing parent of a folder', { output: 'no/dir/' }, 'there is no folder "no/dir/"', 'mkdir -p no/dir/'],
-  ['a file as a folder', { output: 'cat.png/x.png' }, '"cat.png" is no folder', ''],
+  ['a file as a folder', { output: 'cat.png/x.png' }, '"cat.png" is not a folder', ''],
   ['a file inside the path', { output: 'cat.png/x/y.png' }, 'a part of the path is not a folder', ''],
   ['a taken name', { output: 'cat.png' }, '"cat.png" already exists', '--force replaces it'],
   ['a taken name, one of many', { output: 'many.png', count: 3 }, '"many-2.png" already exists', ''],

@@ -44,7 +44,7 @@ test.each([
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the disk quota is used up'],
   ['EFBIG', 'the file would be larger than allowed'],
-  ['EIO', 'write EIO'],
+  ['EIO', 'the device failed to read or write'],
 ])('a device that does not take it (%s) is an output that is not written', async (code, words) => {
   const { place: at } = place([code]);
   await expect(createStdout(at).write('a')).rejects.toMatchObject({

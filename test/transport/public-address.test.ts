@@ -32,6 +32,9 @@ test.each([
   'fe80::1%eth0',
   'fec0::1',
   'ff02::1',
+  '::ffff:0:10.0.0.1',
+  '100:0:0:1::1',
+  '4000::1',
   'no address',
 ])('%s is not an address of the internet', (address) => expect(isPublicAddress(address)).toBe(false));
 

@@ -44,8 +44,10 @@ export async function complete(program: Command, line: readonly string[], source
   const at = walk(program, line.slice(isHelp ? 1 : 0, -1));
   const typed = await offer(at, { current, line, sources });
   const words = isHelp && line.length === 2 ? plain(topics).candidates : [];
-  const found = { ...typed, candidates: [...typed.candidates, ...words] };
-  return { ...found, candidates: found.candidates.filter(({ value }) => value.startsWith(current)) };
+  // A topic can have the name of a command.
+  const commands = new Set(typed.candidates.map(({ value }) => value));
+  const candidates = [...typed.candidates, ...words.filter(({ value }) => !commands.has(value))];
+  return { ...typed, candidates: candidates.filter(({ value }) => value.startsWith(current)) };
 }
 
 interface Typing {

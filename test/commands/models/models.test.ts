@@ -157,6 +157,25 @@ test('-m completes from the kept names, for a day, and asks nobody', async ({ se
   expect(await complete()).toBe(':none\n');
 });
 
+test('a name that a shell could run, or a terminal obey, is not completed', async ({ server, cli }) => {
+  const names = [
+    'gemini-$(id)',
+    'gemini-`id`',
+    'gemini-a;id',
+    'gemini-\u001b[2J',
+    'gemini-a\tb',
+    ':none',
+    '-x',
+    'gemini-fine',
+  ];
+  server.reply({ body: { models: names.map((name) => ({ name: `models/${name}` })) } });
+  server.reply(notFound);
+  await cli(['models']);
+  const ran = await cli(['__complete', 'bash', '--', 'text', '-m', '']);
+  expect(ran.stdout).toContain('gemini-fine');
+  expect(ran.stdout).not.toMatch(/[$`;\u001b\t]|-x/);
+});
+
 const unknownModel =
   '{"error":{"code":404,"message":"models/gemini-2.5-flsh is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.","status":"NOT_FOUND"}}';
 

@@ -29,7 +29,7 @@ export async function keptModels(owner: ListOwner, now: number): Promise<string[
     const path = await pathOf(owner);
     const kept: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'));
     if (!isObject(kept) || !Array.isArray(kept['models']) || !isFresh(now - Number(kept['at']))) return [];
-    return kept['models'].filter((model) => typeof model === 'string' && plainName.test(model));
+    return kept['models'].filter((model): model is string => typeof model === 'string' && plainName.test(model));
   } catch {
     return [];
   }

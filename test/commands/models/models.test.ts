@@ -171,9 +171,13 @@ test('a name that a shell could run, or a terminal obey, is not completed', asyn
   server.reply({ body: { models: names.map((name) => ({ name: `models/${name}` })) } });
   server.reply(notFound);
   await cli(['models']);
-  const ran = await cli(['__complete', 'bash', '--', 'text', '-m', '']);
-  expect(ran.stdout).toContain('gemini-fine');
-  expect(ran.stdout).not.toMatch(/[$`;\u001b\t]|-x/);
+  const ran = await cli(['__complete', 'fish', '--', 'text', '-m', '']);
+  expect(ran.stdout.split('\n').filter((line) => !line.startsWith('local-'))).toEqual([
+    'm',
+    'gemini-fine',
+    ':none',
+    '',
+  ]);
 });
 
 const unknownModel =

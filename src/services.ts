@@ -13,7 +13,7 @@ export interface Service {
   uses: readonly Use[];
   /** The headers of the key in the content format, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
-  /** How the key is carried where nobody asked for a form; `auto` is the table of the specification. */
+  /** How the key is carried where nobody asked for a form; `auto` is the table of formats/README.md. */
   auth: AuthForm;
   /** Variables of the vendor's own tools that hold a key of this service; the first that is set counts. */
   keyVariables: readonly string[];
@@ -21,7 +21,7 @@ export interface Service {
   keyPage: string | undefined;
 }
 
-/** The names that the vendors' public services take in place of the placeholders of the specification. */
+/** The names that the vendors' public services take in place of the placeholders of formats/README.md. */
 export const vendorHeaderNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 
 /** Every service. Help, `config init`, completion, `doctor` and the README are made or checked with this table. */

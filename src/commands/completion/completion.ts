@@ -102,8 +102,7 @@ function flagValue(words: readonly string[], flag: string): string | undefined {
 /** Models of the profile and the environment; offline the local ones. */
 function modelsOf(config: Config | undefined, words: readonly string[], env: Context['io']['env']): string[] {
   if (words.includes('--offline')) return ['local-text', 'local-chat', 'local-image', 'local-edit'];
-  const at = words.indexOf('--profile');
-  const named = (at < 0 ? undefined : words[at + 1]) ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
+  const named = flagValue(words, '--profile') ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
   const names = typeof named === 'object' ? Object.values(named) : [named];
   const models = names.flatMap((name) => Object.values(config?.profiles[name]?.models ?? {}));
   const all = [

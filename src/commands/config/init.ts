@@ -197,7 +197,8 @@ function noTerminal({ root }: Context): Error {
   const profile = root.profile === undefined ? '' : ` --profile ${shellWord(root.profile)}`;
   const lines = [
     'without one, type:',
-    `gateway-cli config set baseUrl https://gateway.example.com${profile}     (or: config set service gemini)`,
+    `gateway-cli config set baseUrl https://gateway.example.com${profile}`,
+    `or for a service: gateway-cli config set service gemini${profile}`,
     `gateway-cli config set models.text some-model${profile}`,
     `printf %s "$KEY" | gateway-cli config set apiKey -${profile}`,
   ];

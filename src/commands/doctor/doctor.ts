@@ -45,7 +45,7 @@ export function doctorCommand(command: Command): Action {
   ]);
   setNotes(command, ['Exit 0 when nothing failed, else the code of the first failure. Keys are never shown.']);
   addFlags(command, 'Flags', {
-    live: { flags: '--live', text: 'send a small request in each format; it may be billed' },
+    live: { flags: '--live', text: 'send small requests until it is known what works; they may be billed' },
   });
   addFlags(command, 'Connection', wayFlags);
   return (context, _words, flags) => runDoctor(flags as Flags, context);

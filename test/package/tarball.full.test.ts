@@ -21,7 +21,8 @@ test('holds these files and no other', () => {
   const kinds = [...installed.files.keys()].map((path) =>
     path
       .replace(/^dist\/chunks\/[\w-]+-[\w-]{8}\.js$/, 'dist/chunks/*.js')
-      .replace(/^dist\/types\/[\w/-]+\.d\.ts$/, 'dist/types/*.d.ts'),
+      .replace(/^dist\/types\/[\w/-]+\.d\.ts$/, 'dist/types/*.d.ts')
+      .replace(/^src\/help\/[\w-]+\.md$/, 'src/help/*.md'),
   );
   expect([...new Set(kinds)].toSorted()).toEqual([
     'LICENSE',
@@ -39,6 +40,7 @@ test('holds these files and no other', () => {
     'dist/types/*.d.ts',
     'dist/version.txt',
     'package.json',
+    'src/help/*.md',
   ]);
 });
 

@@ -97,7 +97,7 @@ const replies: [string, string, ScriptedReply, number, string, string?][] = [
     { headers: sse, body: `${events.slice(0, 3).join('')}data: {é${'é'.repeat(5000)}\n\n` },
     9,
     'all of it\n',
-    `is no JSON: {${'é'.repeat(198)}…`,
+    `is not JSON: {${'é'.repeat(198)}…`,
   ],
   [
     'JSON broken: HTML of a captive portal',

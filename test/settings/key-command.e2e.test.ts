@@ -44,7 +44,7 @@ test('refuses a program that is not there', async () => {
 
 test('refuses one that prints without end', async () => {
   const script = 'for (;;) require("fs").writeSync(1, "x".repeat(9999))';
-  await expect(runKeyCommand([node, '-e', script], from)).rejects.toThrow('maxBuffer');
+  await expect(runKeyCommand([node, '-e', script], from)).rejects.toThrow('it printed too much');
 });
 
 test('kills one that takes too long, also when its child holds the pipes', async () => {

@@ -18,7 +18,7 @@ describe.runIf(process.platform === 'linux')('with little room for addresses', (
     const server = await serve();
     const run = await shell(`${limit}; "$BIN" text hi -m m`, { env: env(server.url) });
     expect(run).toMatchObject({ code: 7, stdout: '' });
-    expect(run.stderr).toMatch(/Out of memory[^]*ulimit -v/);
+    expect(run.stderr).toMatch(/not enough memory[^]*ulimit -v/);
     expect(run.stderr).not.toMatch(/retry|check the network/);
   });
 

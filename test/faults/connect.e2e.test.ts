@@ -79,7 +79,9 @@ test('a proxy that refuses the connection is exit 7, and its password stays hidd
   const ran = await bash(argv, nowhere, { env });
   expect(ran.code).toBe(7);
   expect(document(ran.stdout).error).toMatchObject({ sent: 'no', billed: 'no' });
-  expect(ran.stderr).toContain('the proxy 127.0.0.1:1 (HTTPS_PROXY) does not work: the connection was refused (ECONNREFUSED) (POST ');
+  expect(ran.stderr).toContain(
+    'the proxy 127.0.0.1:1 (HTTPS_PROXY) does not work: the connection was refused (ECONNREFUSED) (POST ',
+  );
   expect(ran.stdout + ran.stderr).not.toContain('hunter22');
 });
 

@@ -13,17 +13,19 @@ const dist = `${root}dist`;
 // Where there is no config file, its checker is not loaded.
 const checker =
   /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/;
-// `text` needs none of these. A file runs all of its modules when it is loaded, and string-width alone takes 10 ms.
-const rare = /[\\/]src[\\/](commands|batch|chat|recordings|recovery|terminal[\\/](column-width|markdown|live-lines))\b/;
+// A file runs all of its modules when it is loaded: what measures columns (string-width) takes 10 ms.
+const columns = /[\\/]src[\\/]terminal[\\/](column-width|markdown|live-lines)\b/;
+const rare = /[\\/]src[\\/](commands|batch|chat|recordings|recovery)[\\/]/;
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
   {
     name: 'core',
-    test: (id) => /[\\/]src[\\/]/.test(id) && !rare.test(id) && !checker.test(id),
+    test: (id) => /[\\/]src[\\/]/.test(id) && ![rare, columns, checker].some((other) => other.test(id)),
     minShareCount: 3,
     priority: 2,
   },
   { name: 'checker', test: checker, priority: 1 },
+  { name: 'columns', test: columns, priority: 1 },
   { name: 'rare', test: rare, minShareCount: 3 },
 ];
 

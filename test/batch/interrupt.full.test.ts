@@ -13,9 +13,9 @@ describe.skipIf(withoutTmux)('in tmux', () => {
       env: environmentFor(server),
     });
     try {
-      await terminal.shows(/^\S 3 of 8, .+\/(?:s|min), \d+ tokens, .+ left$/m);
+      await terminal.shows(/^\S sending · 3\/8, .+\/(?:s|min), \d+ tokens, .+ left/m);
       first.happen();
-      expect(await terminal.shows(/^\S 6 of 8, /m)).not.toContain('3 of 8');
+      expect(await terminal.shows(/^\S sending · 6\/8, /m)).not.toContain('3/8');
       second.happen();
       expect(await terminal.shows('exit 0')).toBe('8 done\nout/results.jsonl\nexit 0');
     } finally {
@@ -32,7 +32,7 @@ describe.skipIf(withoutTmux)('in tmux', () => {
       env: environmentFor(server),
     });
     try {
-      await terminal.shows(/2 of 8/);
+      await terminal.shows('2/8');
       await terminal.press('C-c');
       await terminal.shows('waiting for 1 request, 10 s at most; Ctrl-C again stops');
       event.happen();

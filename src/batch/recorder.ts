@@ -12,8 +12,8 @@ export interface Recorder {
   sent(noted: Noted): Promise<void>;
   /** They were ready, and did not go out. Nothing to write where nobody wrote that they are ready. */
   unsent(group: readonly Noted[]): Promise<void>;
-  /** The result first, then the journal's word that there is one. Resolves when the disk has both. */
-  ended(noted: Noted, performed: Performed): Promise<void>;
+  /** The result first, then, behind `check`, the journal's word that there is one. Resolves when the disk has both. */
+  ended(noted: Noted, performed: Performed, check?: () => Promise<void> | undefined): Promise<void>;
   /** No more jobs begin: what has ended goes to the disk without waiting for others. */
   hurry(): void;
   close(): Promise<void>;
@@ -77,13 +77,14 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     async unsent(group) {
       if (run.boot !== undefined) await unsent(group);
     },
-    async ended({ job: { id }, request }, performed) {
+    async ended({ job: { id }, request }, performed, check) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
       const { state, document, usage, error } = performed;
       results.append(await resultLine(folder, { id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
+      await check?.();
       await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), usage, error }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
@@ -124,7 +125,8 @@ export function withLock(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm
     },
     async ended(noted, performed) {
       await lock.check();
-      await recorder.ended(noted, performed);
+      // Who stood still before the result was written can have written it to a file that another run has replaced.
+      await recorder.ended(noted, performed, () => lock.check());
     },
   };
 }

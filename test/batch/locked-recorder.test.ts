@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { withLock } from '../../src/batch/recorder.ts';
+import { openRecorder, withLock } from '../../src/batch/recorder.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 import { done } from './with-runner.ts';
 
 const noted = { job: { id: 'a' }, request: 'r' };
@@ -49,4 +52,22 @@ test('a run that stood still while it wrote that a job is sent takes it back, an
   const { recorder, log } = guarded(2);
   await expect(recorder.sent(noted)).rejects.toBe(lost);
   expect(log).toEqual(['sent', 'unsent']);
+});
+
+test('a run that stood still while it wrote a result does not say that the job has ended', async () => {
+  const folder = scratchFolder();
+  const recorder = await openRecorder({
+    folder,
+    run: { type: 'run', schema: 'gateway-cli/journal@1', tool: 't', origin: 'o', jobs: 1, total: 1, list: 'x', at: 1 },
+    lostEnds: [],
+    now: () => 1,
+  });
+  let looks = 0;
+  const locked = withLock(recorder, {
+    check: () => (++looks === 2 ? Promise.reject(lost) : undefined),
+    confirm: async () => undefined,
+  });
+  await expect(locked.ended(noted, done)).rejects.toBe(lost);
+  await recorder.close();
+  expect(readFileSync(join(folder, 'journal.jsonl'), 'utf8')).not.toContain('"done"');
 });

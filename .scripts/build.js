@@ -54,11 +54,16 @@ const { output } = await build({
 
 writeFileSync(`${dist}/package.json`, '{"type":"commonjs"}\n');
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
-// The JSON Schema for editors, from the definition that checks config files; what it cannot express is left out.
-const definition = await build({ cwd: root, input: 'src/settings/definition.ts', platform: 'node', write: false });
-const { configDefinition } = await import(`data:text/javascript,${encodeURIComponent(definition.output[0].code)}`);
-const jsonSchema = toJsonSchema(configDefinition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
-writeFileSync(`${dist}/config.schema.json`, `${JSON.stringify(jsonSchema, null, 2)}\n`);
+// The JSON Schemas of config files and of results, from their definitions; what JSON Schema cannot express is left out.
+for (const [name, file, definition] of [
+  ['config', 'settings/definition', 'configDefinition'],
+  ['result', 'cli/output/result-definition', 'resultDefinition'],
+]) {
+  const built = await build({ cwd: root, input: `src/${file}.ts`, platform: 'node', write: false });
+  const module = await import(`data:text/javascript,${encodeURIComponent(built.output[0].code)}`);
+  const schema = toJsonSchema(module[definition], { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
+  writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`);
+}
 // What `--help` and `--version` print without loading the program: its own words, by the way that loads it.
 for (const [name, words] of [
   ['help.txt', ['help']],

@@ -1,4 +1,10 @@
-import type { AuthForm, Use } from './settings/types.ts';
+/** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
+export const authForms = ['auto', 'api-key', 'bearer'] as const;
+export type AuthForm = (typeof authForms)[number];
+
+/** What a command asks a model for; it picks the model and the form of authentication. */
+export const useNames = ['text', 'image', 'edit', 'chat'] as const;
+export type Use = (typeof useNames)[number];
 
 /** A kind of gateway that people hold a key of, as `--service` takes it. */
 export type ServiceName = 'gateway' | 'gemini' | 'anthropic';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Result, ResultImage } from '../client/result.ts';
+import type { Result, ResultImage, ToolCall } from '../client/result.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../files/types.ts';
 import type { Redaction } from '../settings/redact.ts';
@@ -63,6 +63,19 @@ export interface WrittenImage {
   candidate: number;
 }
 
+/** A call with what came of it. */
+export interface RunCall extends ToolCall {
+  result: string;
+  isError: boolean;
+}
+
+/** A request of a tool loop, with the tools that were run for its answer. */
+export interface Turn {
+  text: string;
+  stopReason?: string | undefined;
+  toolCalls: RunCall[];
+}
+
 /** What of a paid reply could not be written where it was wanted; the end of the run keeps it. */
 export interface Lost {
   failure?: GatewayError | undefined;
@@ -80,7 +93,7 @@ export interface Report {
   result?: Result | undefined;
   images: WrittenImage[];
   /** What led to the answer, where tools were run for it. */
-  turns?: object[] | undefined;
+  turns?: Turn[] | undefined;
   warnings: string[];
   /** Requests sent so far. */
   attempts: number;

@@ -9,7 +9,10 @@ import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
 import { topics } from '../cli/help/topics.ts';
 
 /** Two folders up from here is the package's root, and so it is from the bundle of this file. */
-const folder = new URL('../../src/help/', import.meta.url);
+const shipped = new URL('../../', import.meta.url);
+
+/** The JSON Schemas that topics describe; `--json` shows them beside the text. */
+const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
 /** `help <topic>`. The help of a command is printed by commander: `help text` is `text --help`. */
 export function helpCommand(command: Command, openProgram: (words: readonly string[]) => Promise<Command>): Action {
@@ -18,9 +21,9 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   setNotes(command, [`Topics: ${topics.join(', ')}`]);
   return async ({ io, root, report }, [name = '']) => {
     if (!topics.includes(name)) throw unknownTopic(name);
-    const text = await readFile(new URL(`${name}.md`, folder), 'utf8');
+    const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
-      report.own = { schema: 'gateway-cli/help@1', text };
+      report.own = { schema: 'gateway-cli/help@1', text, jsonSchema: await schemaOf(name) };
       return;
     }
     const { isTTY, columns: width } = io.stdout;
@@ -31,6 +34,15 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
     await io.stdout.write(flags + renderMarkdown(blocksOf(text), { width, colored }));
   };
+}
+
+async function schemaOf(topic: string): Promise<unknown> {
+  const name = schemas[topic];
+  return name && JSON.parse(await readShipped(`dist/${name}.schema.json`));
+}
+
+function readShipped(path: string): Promise<string> {
+  return readFile(new URL(path, shipped), 'utf8');
 }
 
 function unknownTopic(name: string): Error {

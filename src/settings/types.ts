@@ -2,13 +2,8 @@ import type { InferOutput } from 'valibot';
 import type { configDefinition } from './definition.ts';
 import type { Secret } from './secret.ts';
 
-/** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
-export const authForms = ['auto', 'api-key', 'bearer'] as const;
-export type AuthForm = (typeof authForms)[number];
-
-/** What a command asks a model for; it picks the model and the form of authentication. */
-export const useNames = ['text', 'image', 'edit', 'chat'] as const;
-export type Use = (typeof useNames)[number];
+/** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
+export { type AuthForm, authForms, type Use, useNames } from '../services.ts';
 
 /** The operations with a form of their own (formats 1), as a profile's `auth` names them. */
 export type AuthUse = 'text' | 'image' | 'messages';

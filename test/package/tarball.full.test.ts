@@ -36,6 +36,7 @@ test('holds these files and no other', () => {
     'dist/index.js',
     'dist/main.js',
     'dist/package.json',
+    'dist/result.schema.json',
     'dist/thumbnail-worker.js',
     'dist/types/*.d.ts',
     'dist/version.txt',

@@ -1,8 +1,9 @@
 import type { GatewayError } from '../../errors.ts';
 import { outcomes } from '../../errors.ts';
 import type { Redaction } from '../../settings/redact.ts';
-import type { Report, WrittenImage } from '../context.ts';
+import type { Report } from '../context.ts';
 import { hintOf } from './flag-hints.ts';
+import type { ResultDocument } from './result-definition.ts';
 
 /** A report with nothing in it. */
 export function emptyReport(command: string): Report {
@@ -17,9 +18,9 @@ export interface DocumentEnd {
 }
 
 /** The one JSON document of a run; absent keys are unknown. */
-export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): object {
+export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): ResultDocument {
   const { result } = report;
-  const document = redaction.clean({
+  const document = redaction.clean<ResultDocument>({
     schema: 'gateway-cli/result@1',
     command: report.command,
     ok: error === undefined,
@@ -31,7 +32,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     role: result?.role,
     text: result?.text,
     candidates: result?.candidates,
-    images: noImages,
+    images: [],
     toolCalls: result?.toolCalls ?? [],
     turns: report.turns,
     stopReason: result?.stopReason,
@@ -47,11 +48,8 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
   return { ...document, images: report.images };
 }
 
-/** Keeps the place of the images in the document. */
-const noImages: readonly WrittenImage[] = [];
-
 /** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */
-function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): object {
+function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): ResultDocument['error'] {
   const hint = hintOf(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
   return {

@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../json.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Body } from '../../upload.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context, RunCall } from '../../cli/context.ts';
 import { behind } from '../../cli/flags/behind.ts';
 import type { PrintFlags } from '../../cli/output/print-stream.ts';
 
@@ -19,12 +19,6 @@ export interface ToolFlags extends PrintFlags {
 
 /** Asks a person; the answer is a line. */
 export type Ask = (question: string) => Promise<string>;
-
-/** A call with what came of it. */
-export interface RunCall extends ToolCall {
-  result: string;
-  isError: boolean;
-}
 
 /** The commands that may answer calls of the model, and nothing else. */
 export interface ToolBelt {

@@ -8,8 +8,8 @@ import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { Body, BodyValue } from '../../upload.ts';
-import { resultsMessage, type RunCall, type ToolBelt, type ToolFlags } from './tools.ts';
-import type { Context } from '../../cli/context.ts';
+import { resultsMessage, type ToolBelt, type ToolFlags } from './tools.ts';
+import type { Context, RunCall, Turn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
 import { printStream } from '../../cli/output/print-stream.ts';
 import { sumUsage } from '../../cli/run/merge-answers.ts';
@@ -100,7 +100,7 @@ function assistantMessage({ content = [] }: Result, { report }: Context): BodyVa
   return { role: 'assistant', content: names === '' ? [] : [{ type: 'text', text: names }] };
 }
 
-function describeTurn({ text, stopReason }: Result, toolCalls: readonly RunCall[]): object {
+function describeTurn({ text, stopReason }: Result, toolCalls: RunCall[]): Turn {
   return { text, stopReason, toolCalls };
 }
 

@@ -1,0 +1,115 @@
+import * as v from 'valibot';
+import { outcomes } from '../../errors.ts';
+
+/*
+ * The one definition of the result document: `resultDocument` has its type, and the build makes result.schema.json of it. It
+ * is read for its types alone, so no run loads it. Keys are only ever added.
+ */
+
+/** A key that every document has. */
+function key<T extends v.GenericSchema>(schema: T, description: string) {
+  return v.pipe(schema, v.description(description));
+}
+
+/** A key that is absent where nothing is known of it. */
+function known<T extends v.GenericSchema>(schema: T, description: string) {
+  return v.optional(key(schema, description));
+}
+
+const text = v.string();
+const flag = v.boolean();
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const certainty = v.picklist(['yes', 'no', 'unknown']);
+
+const candidate = v.object({
+  index: key(count, 'its place in the reply, from 0'),
+  text: key(text, 'its text, without thinking'),
+  finishReason: known(text, "why it ended, in the gateway's own word"),
+  finishMessage: known(text, 'why it ended, in a sentence'),
+  safetyRatings: known(v.array(v.unknown()), 'ratings, as the gateway gave them'),
+});
+
+const image = v.object({
+  path: key(text, 'where the file is; - is stdout'),
+  mimeType: key(text, 'the type of the bytes, such as image/png'),
+  width: known(count, 'in pixels'),
+  height: known(count, 'in pixels'),
+  bytes: key(count, 'the size of the file'),
+  sha256: key(text, 'the SHA-256 digest of the file, in hexadecimal'),
+  candidate: key(count, 'the index of the candidate that it came with'),
+});
+
+const toolCallEntries = {
+  id: known(text, "the gateway's name for the call"),
+  name: key(text, 'the tool'),
+  input: key(v.unknown(), 'any JSON value, as the tool wants it'),
+};
+
+const turn = v.object({
+  text: key(text, 'the text of this answer'),
+  stopReason: known(text, "why it ended, in the gateway's own word"),
+  toolCalls: key(
+    v.array(
+      v.object({
+        ...toolCallEntries,
+        result: key(text, 'what the tool answered'),
+        isError: key(flag, 'whether the tool failed'),
+      }),
+    ),
+    'the calls and what the tools answered',
+  ),
+});
+
+const usage = v.object({
+  inputTokens: known(count, 'tokens of the request'),
+  outputTokens: known(count, 'tokens of the answer'),
+  thinkingTokens: known(count, 'tokens of thinking'),
+  cachedInputTokens: known(count, 'tokens of the request that the gateway had in its cache'),
+  totalTokens: known(count, 'all tokens'),
+});
+
+const errorClasses = Object.keys(outcomes).filter((name) => name !== 'ok') as Exclude<keyof typeof outcomes, 'ok'>[];
+
+const error = v.object({
+  class: key(v.picklist(errorClasses), 'the class, as in the table of exit codes'),
+  message: key(text, 'what happened'),
+  hint: known(text, 'what to type next'),
+  status: known(count, 'the HTTP status of the reply'),
+  requestId: known(text, "the gateway's own name for the request"),
+  retryable: key(flag, 'true if the same command may succeed later'),
+  retryAfterMs: known(v.number(), 'how long the gateway asks you to wait, in milliseconds'),
+  sent: key(certainty, 'whether the request was sent'),
+  billed: key(certainty, 'whether the request may have been billed'),
+});
+
+/** @public The build loads it. */
+export const resultDefinition = v.pipe(
+  v.object({
+    schema: key(v.literal('gateway-cli/result@1'), 'the name of this schema'),
+    command: key(text, 'the command, such as image gen'),
+    ok: key(flag, 'true if the exit code is 0'),
+    complete: key(flag, 'true if the reply ended with a reason that says it is whole'),
+    exitCode: key(count, 'the exit code'),
+    model: known(text, 'the model that you asked'),
+    modelVersion: known(text, 'the model that answered'),
+    responseId: known(text, "the gateway's name for the reply"),
+    role: known(text, 'the role of the answer, such as model or assistant'),
+    text: known(text, 'the text of the first candidate, without thinking'),
+    candidates: known(v.array(candidate), 'every candidate of the reply'),
+    images: key(v.array(image), 'the images that were written'),
+    toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls that nobody answered'),
+    turns: known(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
+    stopReason: known(text, "why the answer ended, in the gateway's own word"),
+    stopSequence: known(text, 'the stop sequence that ended the answer'),
+    promptFeedback: known(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
+    usage: known(usage, 'tokens, as far as the gateway tells'),
+    warnings: key(v.array(text), 'what stderr showed as warnings'),
+    attempts: key(count, 'the number of requests that were sent'),
+    durationMs: key(count, 'the time of the whole command, in milliseconds'),
+    error: known(error, 'the failure; absent on success'),
+  }),
+  v.title('The result document of gateway-cli'),
+);
+
+/** The document that `--json` prints of one command. */
+export type ResultDocument = v.InferOutput<typeof resultDefinition>;

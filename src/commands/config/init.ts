@@ -142,13 +142,8 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const { survey } = await import('../doctor/settings.ts');
   const { examineLive } = await import('../doctor/live.ts');
   const surveyed = await survey({}, loaded, context);
-  for await (const { name, text, fix } of examineLive({
-    surveyed,
-    uses: useNames,
-    key: undefined,
-    flags: {},
-    context,
-  })) {
+  const live = { surveyed, uses: useNames, key: undefined, flags: {}, context };
+  for (const { name, text, fix } of await examineLive(live)) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
   }
 }

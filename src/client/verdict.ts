@@ -108,7 +108,9 @@ function isEmpty(result: Result): boolean {
 
 function missing(what: string, result: Result, wanted: Wanted): GatewayError {
   const facts = feedback(result);
-  const message = facts.length > 0 ? `${what}: ${facts.join(', ')}` : what;
+  const why = facts.length > 0 ? `${what}: ${facts.join(', ')}` : what;
+  const words = wanted.images > 0 ? quote(result.text) : '';
+  const message = words === '' ? why : `${why}; the model answered: "${words}"`;
   return new GatewayError('no-result', message, { ...adviceFor(result, wanted), sent: 'yes', retryable: false });
 }
 

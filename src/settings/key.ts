@@ -7,9 +7,9 @@ import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/url.ts';
 import { createRedactor } from './redact.ts';
 import { Secret } from './secret.ts';
-import { baseUrlOfProfile } from './service.ts';
+import { baseUrlOfProfile, vendorWay } from './service.ts';
 import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
-import type { KeySource, LoadedConfig, Sourced } from './types.ts';
+import type { KeySource, LoadedConfig, Sourced, Use } from './types.ts';
 
 /** What decides where the key comes from. */
 export interface KeyPlace {
@@ -21,6 +21,7 @@ export interface KeyPlace {
   config: Pick<LoadedConfig, 'path' | 'distrust'>;
   service: Sourced<ServiceName>;
   baseUrl: Sourced<string> | undefined;
+  use: Use;
 }
 
 const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
@@ -38,18 +39,22 @@ export function pickKey(place: KeyPlace): KeySource {
   const file = fromEnvironment(place.env, 'GATEWAY_API_KEY_FILE');
   if (file !== undefined) return { kind: 'file', path: file.value, from: file.from };
   const candidates = [profileKey(place), vendorKey(place)].filter((source) => source !== undefined);
-  return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place.service.value);
+  return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place);
 }
 
-function noKey(service: ServiceName): KeySource {
+function noKey(place: KeyPlace): KeySource {
+  const service = place.service.value;
   const { keyVariables, keyPage } = services[service];
   const [variable] = keyVariables;
-  if (variable === undefined)
+  if (variable === undefined) {
+    const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
+    const vendor = place.baseUrl !== undefined && isLoopback(new URL(place.baseUrl.value)) && vendorWay(place);
     return {
       kind: 'missing',
       reason: 'no API key is set',
-      hint: `${ownKey}, or type: gateway-cli config set apiKey -`,
+      hint: vendor ? `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}` : hint,
     };
+  }
   return {
     kind: 'missing',
     reason: `no API key of ${service} is set`,

@@ -1,14 +1,17 @@
 import { defaultTimeoutMs } from '../clock.ts';
-import { type GatewayError, usageError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
-import { type ServiceName, services, vendorHeaderNames, vendorsOf } from '../services.ts';
+import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import { ownsOrigin, pickKey } from './key.ts';
-import { namesIn, type PickedProfile, pickProfile } from './profile.ts';
+import { missingError } from './missing.ts';
+import { type PickedProfile, pickProfile } from './profile.ts';
 import { namedService, pickService, requireUse, standsBack } from './service.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
 import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue, sourced } from './sources.ts';
-import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced, type Use } from './types.ts';
+import { typedFlags } from './typed-flags.ts';
+import { type AuthForm, authForms, type HeaderNames, type Sourced, type Use } from './types.ts';
+import { useDefaults } from './use-defaults.ts';
 
 /** The service recommends at least so long for images. */
 const imageTimeoutMs = 120_000;
@@ -18,51 +21,6 @@ export const defaultMaxTokens = 4096;
 
 const off: Sourced<boolean> = { value: false, from: 'default' };
 const on: Sourced<boolean> = { value: true, from: 'default' };
-
-/** What a command of each use takes where nothing else is said. */
-interface UseDefaults {
-  /** Variables that name its model; the first that is set counts, the last is that of most uses. */
-  variables: readonly string[];
-  /** Whose model of a profile it takes where it has none of its own. */
-  fallback: Use;
-  /** The local gateway's model. */
-  local: string;
-  /** The row of a profile's `auth`. */
-  auth: AuthUse;
-  /** A command that needs no gateway. */
-  example: string;
-}
-
-export const useDefaults: { [use in Use]: UseDefaults } = {
-  text: {
-    variables: ['GATEWAY_MODEL'],
-    fallback: 'text',
-    local: 'local-text',
-    auth: 'text',
-    example: "gateway-cli text --offline 'Hello'",
-  },
-  chat: {
-    variables: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
-    fallback: 'text',
-    local: 'local-chat',
-    auth: 'messages',
-    example: "gateway-cli chat --offline 'Hello'",
-  },
-  image: {
-    variables: ['GATEWAY_IMAGE_MODEL'],
-    fallback: 'image',
-    local: 'local-image',
-    auth: 'image',
-    example: "gateway-cli image gen --offline 'a lighthouse'",
-  },
-  edit: {
-    variables: ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL'],
-    fallback: 'image',
-    local: 'local-edit',
-    auth: 'image',
-    example: "gateway-cli image edit --offline -i photo.png 'make it gray'",
-  },
-};
 
 /**
  * flag > environment > profile > default. Pure: reads no file, no key and no clock.
@@ -100,7 +58,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     service,
     baseUrl,
     model: model.model,
-    key: pickKey({ apiKeyFile: flags.apiKeyFile, env, offline: offline.value, picked, config, service, baseUrl }),
+    key: pickKey({ apiKeyFile: flags.apiKeyFile, env, offline: offline.value, picked, config, service, baseUrl, use }),
     auth: pickAuth(input, picked, service),
     headerNames: pickHeaderNames(input, picked, service),
     headers: pickHeaders(flags.headers ?? [], owned),
@@ -115,6 +73,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
       mapValue(fromSwitch('--no-markdown', flags.noMarkdown), () => false) ??
       fromProfile(picked, ({ markdown }) => markdown) ??
       on,
+    typedFlags: typedFlags(flags),
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }
@@ -122,45 +81,6 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
 function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
   if ((use !== 'image' && use !== 'edit') || value >= imageTimeoutMs) return [];
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
-}
-
-/** What is missing, and the nearest way to it: the service whose key is there, the profiles that nobody chose. */
-export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
-  const { use } = input;
-  const ways = [
-    missing.includes('base URL') && (vendorWay(input) ?? '--base-url <url> or GATEWAY_BASE_URL'),
-    missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
-  ].filter((way) => way !== false);
-  const hint = [
-    `set ${ways.join(', and ')}, or ${profileWay(input)}`,
-    ...(missing.includes('base URL') ? [] : listWay(input)),
-    `to try it without a gateway: ${useDefaults[use].example}`,
-  ];
-  return usageError(`no ${missing.join(' and no ')} is set`, hint.join('\n'));
-}
-
-/** The command that lists the models: with the service, where only a flag names it. */
-function listWay({ flags: { service, baseUrl, profile, replay } }: SettingsInput): string[] {
-  // Other flags would have to be typed again with values that may be long, and recordings have no list.
-  if (baseUrl !== undefined || profile !== undefined || replay === true) return [];
-  return [`to see which there are: gateway-cli models${service === undefined ? '' : ` --service ${service}`}`];
-}
-
-/** The service with this use whose key the environment holds, as the flag that names it. */
-export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
-  for (const name of vendorsOf(use)) {
-    const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
-    if (key !== undefined) return `--service ${name}, whose key is in ${key}`;
-  }
-  return undefined;
-}
-
-function profileWay(input: SettingsInput): string {
-  const { config } = input;
-  if (!config.exists) return 'a profile (gateway-cli config init)';
-  const { profiles } = config.config;
-  if (pickProfile(input) || Object.keys(profiles).length === 0) return `a profile in ${config.path}`;
-  return `choose a profile (--profile): ${namesIn(config.config)}`;
 }
 
 /** `--offline` or GATEWAY_OFFLINE. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */

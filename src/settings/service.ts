@@ -70,6 +70,15 @@ export function pickService(
   return fromProfile(picked, ({ service }) => service) ?? { value: 'gateway', from: 'default' };
 }
 
+/** The service with this use whose key the environment holds, as the flag that names it. */
+export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
+  for (const name of vendorsOf(use)) {
+    const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
+    if (key !== undefined) return `--service ${name}, whose key is in ${key}`;
+  }
+  return undefined;
+}
+
 const commands: { [use in Use]: string } = { text: 'text', image: 'image gen', edit: 'image edit', chat: 'chat' };
 
 /** Throws usage where the service does not have what the command asks for; names one that does, and the commands that it has. */

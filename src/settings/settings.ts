@@ -61,6 +61,8 @@ export interface Settings {
   preview: Sourced<boolean>;
   /** Whether a terminal shows the Markdown of an answer as type. */
   markdown: Sourced<boolean>;
+  /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
+  typedFlags: string;
   /** Those of the config file too. */
   warnings: string[];
 }

@@ -41,10 +41,22 @@ describe('resolveSettings refuses', () => {
       'to see which there are: gateway-cli models --service gemini\n',
     ],
     [
+      'no model of a gateway that flags name',
+      { flags: { profile: 'work', baseUrl: 'https://x/a b', auth: 'bearer', allowHttp: true }, config: twoProfiles },
+      'no model is set',
+      ": gateway-cli models --profile work --base-url 'https://x/a b' --auth bearer --allow-http\n",
+    ],
+    [
+      'no model of a URL with a password, which is not repeated',
+      { flags: { baseUrl: 'https://me:canary@x' } },
+      'no model is set',
+      ': gateway-cli models --base-url <url>\n',
+    ],
+    [
       'no model for images',
       { env: { GATEWAY_BASE_URL: 'https://x', GATEWAY_MODEL: 'm' }, use: 'image' },
-      'no model is set',
-      'GATEWAY_IMAGE_MODEL',
+      'no image model is set',
+      'GATEWAY_MODEL is for text; images have a model of their own\nset --model <model> or GATEWAY_IMAGE_MODEL',
     ],
     ['neither', {}, 'no base URL and no model is set', "gateway-cli text --offline 'Hello'"],
     [
@@ -71,7 +83,12 @@ describe('resolveSettings refuses', () => {
       'no base URL is set',
       `a profile in ${path}`,
     ],
-    ['neither for images', { use: 'image' }, 'no base URL and no model is set', 'gateway-cli image gen --offline'],
+    [
+      'neither for images',
+      { use: 'image' },
+      'no base URL and no image model is set',
+      'gateway-cli image gen --offline',
+    ],
     [
       'an unknown profile',
       { flags: { profile: 'wrok' }, config: twoProfiles },

@@ -52,6 +52,15 @@ describe('the service', () => {
     expect(resolve(start).service.value).toBe(service);
   });
 
+  test.each<[Use, string, string]>([
+    ['text', 'GEMINI_API_KEY', 'name it: --service gemini, whose key is in GEMINI_API_KEY\nelse set GATEWAY_API_KEY'],
+    ['chat', 'ANTHROPIC_API_KEY', 'name it: --service anthropic, whose key is in ANTHROPIC_API_KEY\nelse set GATEWAY_'],
+  ])('has to be named for the key of a vendor to go to this machine: %s', (use, variable, hint) => {
+    const at = (baseUrl: string) => resolve({ flags: { baseUrl }, env: { [variable]: 'k' }, use }).key;
+    expect(at('http://127.0.0.1:1')).toMatchObject({ kind: 'missing', hint: expect.stringContaining(hint) as string });
+    expect(at('https://gateway.example')).toMatchObject({ hint: expect.not.stringContaining(variable) as string });
+  });
+
   test('keeps the names and forms that the user sets', () => {
     const flags = { service: 'gemini', baseUrl: 'http://127.0.0.1:1', headerNames: 'x-own', auth: 'bearer' };
     expect(resolve({ flags })).toMatchObject({

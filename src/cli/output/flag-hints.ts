@@ -19,15 +19,14 @@ const hints: Record<Reason, (value: Value) => string> = {
   key: keyHint,
   'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
-  model: (nearest) =>
-    nearest === undefined
-      ? 'check --model: the gateway does not offer it; gateway-cli models lists those that it does'
-      : `the nearest that the gateway offers: -m ${shellWord(String(nearest))}`,
+  model: (flags = '') =>
+    `check --model: the gateway does not offer it; to see those that it does: gateway-cli models${flags}`,
+  'nearest-model': (nearest) => `the nearest that the gateway offers: -m ${shellWord(String(nearest))}`,
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
   'no-recordings': () => 'record into it first: --record <dir>',
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-stream': () => 'this gateway does not stream the content format: leave --stream out',
-  'no-such-path': () => 'check --model and --base-url; gateway-cli models lists the names',
+  'no-such-path': (flags = '') => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
   'other-format': (format) =>
     `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',

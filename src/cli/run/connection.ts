@@ -178,7 +178,7 @@ async function withNearestModel(
   const kept = await keptModels(settings, context.io.now());
   const nearest = kept.includes(model) ? undefined : closest(model, kept);
   if (nearest === undefined) return error;
-  return error.but({ hint: `the gateway offers ${nearest}`, reason: 'model', value: nearest });
+  return error.but({ hint: `the gateway offers ${nearest}`, reason: 'nearest-model', value: nearest });
 }
 
 interface Parts {
@@ -191,7 +191,6 @@ interface Parts {
 /** A sender of one command, which has one deadline for all that it sends. */
 function createConnection(options: ClientOptions, { exchanges, settings, context, deadline }: Parts): Connection {
   const hidden = hiddenHeaderNames(settings);
-  const keyFrom = 'from' in settings.key ? settings.key.from : undefined;
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -203,17 +202,18 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
   return {
     send: (post, own = {}) =>
       sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch(async (error: unknown) => {
-        throw await withNearestModel(withKeySource(error, keyFrom), post, { settings, context });
+        throw await withNearestModel(withSource(error, settings), post, { settings, context });
       }),
     close: () => sender.close(),
   };
 }
 
-/** The hint of a key that is refused says which one it is. */
-function withKeySource(error: unknown, from: string | undefined): unknown {
+/** The hint says which key was refused, and which flags lead to the same gateway. */
+function withSource(error: unknown, { key, typedFlags }: SettingsSurvey): unknown {
   if (!(error instanceof GatewayError)) return error;
   const { reason } = error.details;
-  return reason === 'key' || reason === 'auth-unknown' ? error.but({ value: from }) : error;
+  if (reason === 'key' || reason === 'auth-unknown') return error.but({ value: 'from' in key ? key.from : undefined });
+  return reason === 'model' || reason === 'no-such-path' ? error.but({ value: typedFlags }) : error;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Exchanges } from '../../client/sender.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { type GatewayError, usageError } from '../../errors.ts';
-import { useDefaults } from '../../settings/resolve.ts';
+import { useDefaults } from '../../settings/use-defaults.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Transport } from '../../transport/types.ts';

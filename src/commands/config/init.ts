@@ -10,6 +10,7 @@ import { type Config, type LoadedConfig, type Use, useNames } from '../../settin
 import { configDocument, describeMap, openConfig, saveConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
+import { withFlags } from '../../cli/output/flag-hints.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { shellWord } from '../../shell-word.ts';
 
@@ -56,9 +57,13 @@ export function configInitCommand(command: Command): Action {
     await ui.note(`written: profile ${profile} in ${opened.loaded.path}`);
     if (typeof inUse === 'object') await ui.note(`in use: ${describeMap(inUse)}`);
     const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
-    if (/^y(es)?$/i.test(answer.trim()))
-      await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
-    await ui.note(`try it: ${nextCommand(service, config.profiles[profile]?.models)}`);
+    const isTested = /^y(es)?$/i.test(answer.trim());
+    const { models = {} } = config.profiles[profile] ?? {};
+    const own = { ...context, root: { ...root, profile } };
+    if (Object.keys(models).length === 0)
+      return tellNoModel(service, { isTested, isMap: inUse !== profile, context: own });
+    if (isTested) await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
+    await ui.note(`try it: ${nextCommand(models)}`);
   };
 }
 
@@ -142,23 +147,52 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const { survey } = await import('../doctor/settings.ts');
   const { examineLive } = await import('../doctor/live.ts');
   const surveyed = await survey({}, loaded, context);
-  for await (const { name, text, fix } of examineLive({
-    surveyed,
-    uses: useNames,
-    key: undefined,
-    flags: {},
-    context,
-  })) {
+  const live = { surveyed, uses: useNames, key: undefined, flags: {}, context };
+  for (const { name, text, fix } of await examineLive(live)) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
   }
 }
 
-/** The command that shows that it works, for the first model that is set; without one, a command that the service has. */
-function nextCommand({ uses }: Service, models: { text?: string; chat?: string; image?: string } = {}): string {
+/** The command that shows that it works, for the first model that is set. */
+function nextCommand(models: { text?: string; chat?: string }): string {
   if (models.text !== undefined) return "gateway-cli text 'Hello'";
-  if (models.chat !== undefined) return "gateway-cli chat 'Hello'";
-  if (models.image !== undefined) return "gateway-cli image gen 'a lighthouse'";
-  return `gateway-cli ${uses.includes('text') ? 'text' : 'chat'} -m <model> 'Hello'`;
+  return models.chat === undefined ? "gateway-cli image gen 'a lighthouse'" : "gateway-cli chat 'Hello'";
+}
+
+/** How a model is found and set, and what to try then. A test without a model asks for the names. */
+async function tellNoModel(
+  { uses }: Service,
+  { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
+): Promise<void> {
+  const { ui, root } = context;
+  const use = uses.includes('text') ? 'text' : 'chat';
+  if (isTested) await tellModels(use, context);
+  const flag = isMap ? ` --profile ${root.profile}` : '';
+  await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
+  await ui.note(`set one: gateway-cli config set models.${use} <model>${flag}`);
+  await ui.note(`then try it: gateway-cli ${use} 'Hello'`);
+}
+
+const mostExamples = 3;
+
+/** Some names of the service's own list, or why there are none. */
+async function tellModels(use: 'text' | 'chat', context: Context): Promise<void> {
+  const { askLists } = await import('../models/lists.ts');
+  try {
+    const lists = await askLists({}, context);
+    const listed = lists.find(({ format }) => (format === 'messages') === (use === 'chat')) ?? lists[0];
+    const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
+      operations.includes('generateContent'),
+    );
+    const names = (fitting ?? []).slice(0, mostExamples).map(({ id }) => id);
+    await context.ui.note(
+      names.length === 0 ? 'its list of models is empty' : `it has models such as ${names.join(', ')}`,
+    );
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { hint = '' } = withFlags(error).details;
+    await context.ui.note([error.message, ...hint.split('\n')].filter((line) => line !== '').join('\n  '));
+  }
 }
 
 async function askUntilRight(question: Question, asking: Asking): Promise<LoadedConfig> {
@@ -170,16 +204,25 @@ async function askUntilRight(question: Question, asking: Asking): Promise<Loaded
     const answer = (await dialog.ask(`${text}${shown}: `, { hidden })).trim();
     if (answer === '' && (before !== undefined || !required)) return loaded;
     try {
-      if (answer === '') throw usageError(`${key} is needed`);
+      if (answer === '') throw usageError(`${key} is needed; Ctrl-C leaves everything as it was`);
       if (hidden) checkKey(answer, 'as you typed it');
       const next = withAnswer(loaded, profile, { key, word: answer });
-      if (hidden) await context.ui.note(`key received, ${answer.length} characters`);
+      if (hidden) await tellKey(answer, context);
       return next;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       await context.ui.note(error.message);
     }
   }
+}
+
+/** Keys are longer: a short one was cut, or something else was pasted. */
+const shortestKey = 8;
+
+async function tellKey(key: string, { ui }: Context): Promise<void> {
+  await ui.note(`key received, ${key.length} characters`);
+  if (key.length < shortestKey)
+    await ui.warn('that is short for a key: check that it is whole; config init asks again');
 }
 
 function withAnswer(loaded: LoadedConfig, profile: string, answer: { key: string; word: string }): LoadedConfig {

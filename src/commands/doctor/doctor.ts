@@ -78,8 +78,8 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   if (first === undefined) return;
   const count = failed.length === 1 ? 'one check' : `${failed.length} checks`;
   const names = failed.map(({ name, profile }) => (profile === undefined ? name : `${name} of ${profile}`));
-  throw new GatewayError(first.class ?? 'internal', `${count} failed: ${names.join(', ')}`, {
-    hint: first.fix,
+  throw new GatewayError(first.class ?? 'internal', `${count} failed: ${names.join('; ')}`, {
+    hint: failed.find(({ fix }) => fix !== undefined)?.fix,
     sent: 'no',
   });
 }
@@ -127,7 +127,7 @@ async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   if (offline.value) {
     yield models;
     yield { name: 'gateway', state: 'ok', text: `offline (${offline.from}): the local gateway answers` };
-    if (flags.live) yield* examineLive({ ...examined, key: undefined });
+    if (flags.live) yield* await askLive({ ...examined, key: undefined });
     return;
   }
   const { url, check } = addressOf(settings);
@@ -136,12 +136,13 @@ async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   yield found.check;
   yield models;
   if (url === undefined || !(yield* examineWay(url, settings, { flags, context }))) return;
-  if (flags.live && found.key) yield* examineLive({ ...examined, key: found.key });
+  if (flags.live && found.key) yield* await askLive({ ...examined, key: found.key });
 }
 
-async function* examineLive(live: Live): AsyncGenerator<Check> {
-  const { examineLive: examine } = await import('./live.ts');
-  yield* examine(live);
+/** Loads the live examination only where it is wanted. */
+async function askLive(live: Live): Promise<Check[]> {
+  const { examineLive } = await import('./live.ts');
+  return examineLive(live);
 }
 
 async function readKeyCheck(
@@ -159,7 +160,8 @@ async function readKeyCheck(
 
 function addressOf({ baseUrl, allowHttp }: SettingsSurvey): { url: URL | undefined; check: Check } {
   if (baseUrl) return checkAddress(baseUrl, allowHttp.value);
-  const fix = 'gateway-cli config init, or GATEWAY_BASE_URL; to try without a gateway: gateway-cli doctor --offline';
+  const fix =
+    'to try it without a gateway: gateway-cli doctor --offline\nset GATEWAY_BASE_URL, or type: gateway-cli config init';
   return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
 }
 

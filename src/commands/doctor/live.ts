@@ -32,24 +32,44 @@ interface Way {
   version: string;
 }
 
-/** A request of one format in one way, and what came of it. */
-interface Tried {
-  way: Way;
+/** What came of a request. */
+interface Asked {
   check: Check;
+  /** The gateway does not have the path: perhaps it does not have the format. */
+  isAbsent: boolean;
+}
+
+/** A request of one format in one way, and what came of it. */
+interface Tried extends Asked {
+  way: Way;
   /** What would use this way, as a profile's `auth` names it. */
   users: AuthUse[];
 }
 
 /** How a format is asked: with the settings of a use, in a way. */
-type Ask = (way: Way) => Promise<Check>;
+type Ask = (way: Way) => Promise<Asked>;
+
+/** What came of all requests of one format. */
+interface Examined {
+  checks: Check[];
+  /** Whether one way was taken. */
+  answers: boolean;
+  isAbsent: boolean;
+}
 
 /**
  * Sends the smallest request of each format, in the ways that the settings say. Where one is refused, the other forms and
- * header names are tried until one is taken. A request that is taken may be billed.
+ * header names are tried until one is taken. A request that is taken may be billed. A gateway need not have both formats.
  */
-export async function* examineLive(live: Live): AsyncGenerator<Check> {
-  if (contentUses(live).length > 0) yield* examineContent(live);
-  if (live.uses.includes('chat')) yield* examineMessages(live);
+export async function examineLive(live: Live): Promise<Check[]> {
+  const formats = [await examineContent(live), await examineMessages(live)];
+  const isServed = formats.some(({ answers }) => answers);
+  return formats.flatMap(({ checks, isAbsent }) => (isServed && isAbsent ? checks.map(asWarning) : checks));
+}
+
+/** The other format answers: the gateway works, and perhaps has that one alone. */
+function asWarning({ name, text, fix }: Check): Check {
+  return { name, state: 'warning', text: `${text}; perhaps the gateway does not have this format`, fix };
 }
 
 /** Those whose forms of authentication can differ; edits are as images. */
@@ -58,13 +78,14 @@ function contentUses({ uses }: Live): ('text' | 'image')[] {
   return own.length === 0 && uses.includes('edit') ? ['image'] : own;
 }
 
-async function* examineContent(live: Live): AsyncGenerator<Check> {
+async function examineContent(live: Live): Promise<Examined> {
   const { of } = live.surveyed;
   const users = contentUses(live);
+  if (users.length === 0) return unasked();
   const use = users.find((one) => of(one).model !== undefined) ?? users[0] ?? 'image';
   const model = of(use).model?.value;
-  if (!services[of(use).service.value].uses.includes(use)) return;
-  if (model === undefined) return yield skipped('content', `models.${use}`, live);
+  if (!services[of(use).service.value].uses.includes(use)) return unasked();
+  if (model === undefined) return unasked(skipped('content', `models.${use}`, live));
   const post = contentPost(model, 'text', contentBody);
   const ask: Ask = (way) =>
     askIn(live, { way, use, name: `content, ${way.form}` }, async (send) => {
@@ -75,16 +96,16 @@ async function* examineContent(live: Live): AsyncGenerator<Check> {
     const way = wayOf(of(user), user === 'text' ? 'api-key' : 'bearer');
     const same = tried.find((one) => isSame(one.way, way));
     if (same) same.users.push(user);
-    else tried.push({ way, users: [user], check: await ask(way) });
+    else tried.push({ way, users: [user], ...(await ask(way)) });
   }
-  yield* verdicts(tried, await findWay(tried, ask, contentWays(of(use))), live);
+  return judge(tried, await findWay(tried, ask, contentWays(of(use))), live);
 }
 
-async function* examineMessages(live: Live): AsyncGenerator<Check> {
+async function examineMessages(live: Live): Promise<Examined> {
   const chat = live.surveyed.of('chat');
   const model = chat.model?.value;
-  if (!services[chat.service.value].uses.includes('chat')) return;
-  if (model === undefined) return yield skipped('messages', 'models.chat', live);
+  if (!live.uses.includes('chat') || !services[chat.service.value].uses.includes('chat')) return unasked();
+  if (model === undefined) return unasked(skipped('messages', 'models.chat', live));
   const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
   const ask: Ask = (way) =>
     askIn(live, { way, use: 'chat', name: 'messages' }, async (send) => {
@@ -95,8 +116,13 @@ async function* examineMessages(live: Live): AsyncGenerator<Check> {
       }
     });
   const way = wayOf(chat, 'api-key');
-  const tried: Tried[] = [{ way, users: ['messages'], check: await ask(way) }];
-  yield* verdicts(tried, await findWay(tried, ask, messagesWays(chat)), live);
+  const tried: Tried[] = [{ way, users: ['messages'], ...(await ask(way)) }];
+  return judge(tried, await findWay(tried, ask, messagesWays(chat)), live);
+}
+
+/** A format that was not asked for anything. */
+function unasked(...checks: Check[]): Examined {
+  return { checks, answers: false, isAbsent: false };
 }
 
 const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 1 } };
@@ -145,7 +171,7 @@ async function findWay(tried: readonly Tried[], ask: Ask, ways: readonly Way[]):
   for (const way of ways) {
     if (asked.some((one) => isSame(one, way))) continue;
     asked.push(way);
-    if ((await ask(way)).state === 'ok') return way;
+    if ((await ask(way)).check.state === 'ok') return way;
   }
   return undefined;
 }
@@ -155,18 +181,22 @@ function isRefusal({ state, class: errorClass }: Check): boolean {
   return state === 'failed' && (errorClass === 'auth' || errorClass === 'rejected');
 }
 
-function* verdicts(tried: readonly Tried[], works: Way | undefined, { context, surveyed }: Live): Generator<Check> {
-  for (const { way, users, check } of tried) {
-    if (!isRefusal(check) || works === undefined) yield check;
-    else {
-      const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
-      const lines = fixOf({ from: way, to: works, users }, context);
-      const [first = 'text'] = users;
-      const stronger = strongerThanProfile(surveyed.of(first === 'messages' ? 'chat' : first), way, works);
-      if (stronger.length > 0) lines.push(`then leave out ${stronger.join(' and ')}`);
-      yield { ...check, text, fix: lines.join('\n') };
-    }
-  }
+function judge(tried: readonly Tried[], works: Way | undefined, live: Live): Examined {
+  return {
+    checks: tried.map((one) => (works !== undefined && isRefusal(one.check) ? withFix(one, works, live) : one.check)),
+    answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
+    isAbsent: works === undefined && tried.every((one) => one.isAbsent),
+  };
+}
+
+/** A refusal, with the lines that lead to a way that is taken. */
+function withFix({ way, users, check }: Tried, works: Way, { context, surveyed }: Live): Check {
+  const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
+  const lines = fixOf({ from: way, to: works, users }, context);
+  const [first = 'text'] = users;
+  const stronger = strongerThanProfile(surveyed.of(first === 'messages' ? 'chat' : first), way, works);
+  if (stronger.length > 0) lines.unshift(`leave out ${stronger.join(' and ')}, and type:`);
+  return { ...check, text, fix: lines.join('\n') };
 }
 
 /** The lines that turn one way into another. */
@@ -194,7 +224,7 @@ async function askIn(
   { surveyed, key, flags, context }: Live,
   { way, use, name }: { way: Way; use: Use; name: string },
   read: (send: (post: Post) => Promise<HttpReply>) => Promise<GatewayError | undefined>,
-): Promise<Check> {
+): Promise<Asked> {
   const survey = surveyed.of(use);
   const settings = {
     ...survey,
@@ -206,13 +236,21 @@ async function askIn(
   const connection = await openConnection(settings, flags, context);
   try {
     const error = await read(async (post) => (await connection.send(post, once)).reply);
-    return error ? failedCheck(name, error) : { name, state: 'ok', text: 'accepted' };
+    return error ? refused(name, error) : { check: { name, state: 'ok', text: 'accepted' }, isAbsent: false };
   } catch (error) {
     if (error instanceof GatewayError && endings.has(error.class)) throw error;
-    return failedCheck(name, error);
+    return refused(name, error);
   } finally {
     await connection.close();
   }
+}
+
+const absentStatuses = new Set([404, 405, 501]);
+
+function refused(name: string, error: unknown): Asked {
+  const { status, reason } = error instanceof GatewayError ? error.details : {};
+  const isAbsent = reason === 'no-such-path' || (absentStatuses.has(status ?? 0) && reason !== 'model');
+  return { check: failedCheck(name, error), isAbsent };
 }
 
 function sourceOf(key: KeySource): string {

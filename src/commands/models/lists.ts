@@ -6,7 +6,9 @@ import { GatewayError } from '../../errors.ts';
 import type { ListedModel } from '../../formats/model-list.ts';
 import { services } from '../../services.ts';
 import type { ListOwner } from '../../settings/kept-models.ts';
-import { missingError, surveySettings, vendorWay } from '../../settings/resolve.ts';
+import { missingError } from '../../settings/missing.ts';
+import { surveySettings } from '../../settings/resolve.ts';
+import { vendorWay } from '../../settings/service.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 
 type Format = 'content' | 'messages';

@@ -8,6 +8,7 @@ import {
 } from '../../recordings/models.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { usageError } from '../../errors.ts';
+import { useDefaults } from '../../settings/use-defaults.ts';
 import type { Context } from '../../cli/context.ts';
 
 type Variables = Record<string, string>;
@@ -21,6 +22,11 @@ export function modelVariables({ text, chat, image, edit }: ModelsByUse): Variab
     GATEWAY_EDIT_MODEL: edit === image ? undefined : edit,
   });
 }
+
+/** Those of the offline models. */
+export const localModels = modelVariables(
+  Object.fromEntries(Object.entries(useDefaults).map(([use, { local }]) => [use, local])),
+);
 
 /**
  * What a served command finds: the variables over the environment, where one of chat or edit alone must not outdo the

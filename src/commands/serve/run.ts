@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
+import type { PlayedService } from '../../gateway/service.ts';
 import type { Context } from '../../cli/context.ts';
 import { servedEnvironment } from './models.ts';
 
@@ -15,25 +16,36 @@ const misleading = [
   'GATEWAY_AUTH',
 ];
 
-/** What the SDKs of Gemini, Anthropic and Vercel read, so that they call this gateway. */
-export function vendorVariables(url: string, key: string): Record<string, string> {
-  return {
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_KEY: key,
-    GOOGLE_GEMINI_BASE_URL: url,
-    GEMINI_API_KEY: key,
-    // Vercel's client of Gemini reads no base URL: it shall at least not show the real key.
-    GOOGLE_GENERATIVE_AI_API_KEY: key,
-  };
+/** What the SDKs of a service read. */
+interface VendorVariables {
+  baseUrl: readonly string[];
+  key: readonly string[];
+  /** What they prefer to these: another key, or another service of the vendor. */
+  rivals: readonly string[];
 }
 
-/** What these SDKs prefer to the variables above: another key, or another service of the vendor. */
-export const vendorRivals: readonly string[] = [
-  'GOOGLE_API_KEY',
-  'GOOGLE_GENAI_USE_VERTEXAI',
-  'GOOGLE_GENAI_USE_ENTERPRISE',
-  'ANTHROPIC_AUTH_TOKEN',
-];
+const vendorVariables: Readonly<Record<PlayedService, VendorVariables>> = {
+  gemini: {
+    baseUrl: ['GOOGLE_GEMINI_BASE_URL'],
+    // Vercel's client of Gemini reads no base URL: it shall at least not show the real key.
+    key: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+    rivals: ['GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
+  },
+  anthropic: { baseUrl: ['ANTHROPIC_BASE_URL'], key: ['ANTHROPIC_API_KEY'], rivals: ['ANTHROPIC_AUTH_TOKEN'] },
+};
+
+/** What leads the SDKs of Gemini, Anthropic and Vercel to this gateway: of the service that is played, else of each. */
+export function vendorEnvironment(
+  service: PlayedService | undefined,
+  { url, key }: { url: string; key: string },
+): { variables: Record<string, string>; unset: string[] } {
+  const vendors = service === undefined ? Object.values(vendorVariables) : [vendorVariables[service]];
+  const variables = vendors.flatMap((vendor) => [
+    ...vendor.baseUrl.map((name) => [name, url]),
+    ...vendor.key.map((name) => [name, key]),
+  ]);
+  return { variables: Object.fromEntries(variables), unset: vendors.flatMap(({ rivals }) => rivals) };
+}
 
 /** Runs a command against the gateway; its exit code becomes ours (128 + n where a signal ended it). */
 export async function runServed(

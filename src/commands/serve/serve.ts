@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { createApp } from '../../gateway/app.ts';
-
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
@@ -15,7 +14,8 @@ import { addFlags } from '../../cli/flags/flag.ts';
 import { serveFlags } from '../../cli/flags/serve.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
-import { runServed, vendorRivals, vendorVariables } from './run.ts';
+import { localModels } from './models.ts';
+import { runServed, vendorEnvironment } from './run.ts';
 import { openSource, type SourceFlags } from './source.ts';
 
 /** Flags of `serve`, as they were typed. */
@@ -104,17 +104,17 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   context.atEnd(() => gateway.close(drainMs));
   context.patience.ms = drainMs + 1000;
   if (!gateway.isLoopback) await warnOfNetwork(gateway.url, flags, context);
-  const models = source?.models ?? { GATEWAY_MODEL: 'local-text', GATEWAY_IMAGE_MODEL: 'local-image' };
+  const vendors = flags.vendorEnv && vendorEnvironment(service, { url: gateway.localUrl, key });
   const variables = {
     GATEWAY_BASE_URL: gateway.localUrl,
     GATEWAY_API_KEY: key,
     // Also where it is a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
     ...(service === undefined && nameVariable(headerNames, flags)),
-    ...models,
-    ...(flags.vendorEnv && vendorVariables(gateway.localUrl, key)),
+    ...(source?.models ?? localModels),
+    ...vendors?.variables,
   };
-  const unset = flags.vendorEnv ? vendorRivals : [];
+  const unset = vendors?.unset ?? [];
   if (words.length > 0) return runServed(words, { variables, unset, context });
   await announce(gateway, { variables, unset }, { context, name: source?.name ?? service });
   await untilAborted(context.signal);

@@ -219,9 +219,40 @@ test('init leaves a profile of another service as it is', async () => {
 test.each([
   ['gemini', ['', '', ''], 'text'],
   ['anthropic', ['', ''], 'chat'],
-])('init without a model ends with a command that %s has', async (service, empty, command) => {
+])('init without a model ends with how one is found and set for %s', async (service, empty, use) => {
   const ran = await place().cli(['config', 'init'], { answers: [service, ...empty, 'n'] });
-  expect(ran.stderr).toContain(`\ntry it: gateway-cli ${command} -m <model> 'Hello'\n`);
+  expect(ran.stderr).toMatch(
+    new RegExp(
+      `: gateway-cli models\nset one: gateway-cli config set models.${use} <model>\nthen try it: gateway-cli ${use} 'Hello'\n$`,
+    ),
+  );
+});
+
+test('init without a model tests the list of models, and names some', async () => {
+  const server = await startScriptedServer();
+  onTestFinished(() => server.close());
+  const operations = { 'embed-it': ['embedContent'], 'write-it': ['generateContent'] };
+  server.always(({ path, headers }) => {
+    if (headers['x-vendor-a-api-key'] !== 'canary-7') return { status: 404 };
+    const models = Object.entries(operations).map(([name, supportedGenerationMethods]) => ({
+      name: `models/${name}`,
+      supportedGenerationMethods,
+    }));
+    return path.startsWith('/v1beta/models') ? { body: { models } } : { status: 404 };
+  });
+  const first = { profile: { text: 'other', chat: 'other' }, profiles: { other: { service: 'anthropic' } } };
+  const ran = await place(first).cli(['config', 'init', '--profile', 'own'], {
+    answers: ['gateway', '', server.url, 'canary-7', '', '', '', 'y'],
+  });
+  expect(ran.code).toBe(0);
+  expect(ran.stderr).toContain('it has models such as write-it\n');
+  expect(ran.stderr).toContain('key received, 8 characters\n');
+  expect(ran.stderr).not.toContain('short for a key');
+});
+
+test('init warns of a key that is too short to be one', async () => {
+  const ran = await place().cli(['config', 'init'], { answers: ['gemini', 'canary7', '', '', 'n'] });
+  expect(ran.stderr).toContain('key received, 7 characters\ngateway-cli: warning: that is short for a key');
 });
 
 test('init tests the profile where it is asked to, and tells what came of it', async () => {

@@ -123,6 +123,35 @@ test('--live finds the header names that a gateway takes, and prints what sets t
   ]);
 });
 
+test('--live passes a gateway that has one format alone, and fails where neither answers', async ({ server, cli }) => {
+  const notFound = { status: 404, body: { error: { code: 404, message: 'Not Found', status: 'NOT_FOUND' } } };
+  server.always(({ method, path }) => {
+    if (method !== 'POST') return { status: 404, ...head() };
+    return path.includes('generateContent') ? { body: textReply('h') } : notFound;
+  });
+  const one = await cli(['doctor', '--live', '--json']);
+  expect(one.code).toBe(0);
+  expect(states(one.stdout)).toMatchObject({ 'content, api-key': 'ok', messages: 'warning' });
+  server.always(({ method }) => (method === 'POST' ? notFound : { status: 404, ...head() }));
+  const none = await cli(['doctor', '--live']);
+  expect(none.code).toBe(4);
+  expect(none.stderr).toContain('content, api-key; content, bearer; messages\n');
+});
+
+test('the last line of a failure is what to type', async ({ server, cli }) => {
+  server.always(({ method, headers }) => {
+    if (method !== 'POST') return { status: 404, ...head() };
+    return headers['authorization'] === undefined ? { body: textReply('h') } : { status: 401, body: {} };
+  });
+  const env = { GATEWAY_AUTH: 'bearer' };
+  const refused = await cli(['doctor', '--live'], { env });
+  expect(refused.stderr).toMatch(
+    /leave out GATEWAY_AUTH, and type:\n(?: +gateway-cli config set auth\.\w+ api-key\n)+$/,
+  );
+  const unset = await run(['doctor']);
+  expect(unset.stderr).toMatch(/type: gateway-cli config init\n$/);
+});
+
 test('--live leaves out the format that the service does not have', async ({ server, cli }) => {
   server.reply(head());
   server.reply({ status: 400, body: { error: { message: 'API key not valid' } } });

@@ -97,7 +97,11 @@ test.for([
     ['finishReason IMAGE_SAFETY', 'Unable to show it'],
   ],
   ['no candidates at all', { candidates: [], usageMetadata: {} }, ['no image came']],
-  ['words only', textReply('Here you are!'), ['finishReason STOP', 'answered in words']],
+  [
+    'words only',
+    textReply(`I cannot\n\u001b[31mdraw${'!'.repeat(300)}`),
+    ['finishReason STOP; the model answered: "I cannot ^[[31mdraw!!', '!!…"\n', 'answered in words'],
+  ],
 ] as const)(
   '%s is exit 10 with its reasons, stdout empty, nothing written',
   async ([, body, told], { server, cli }) => {

@@ -192,6 +192,9 @@ test('a 404 for a model that the kept list lacks names the nearest', async ({ se
 });
 
 test('a 404 for a model without a kept list names the command that lists them', async ({ server, cli }) => {
-  server.reply({ status: 404, body: unknownModel });
-  expect((await cli(['text', '-m', 'gemini-2.5-flsh', 'hi'])).stderr).toContain('gateway-cli models');
+  server.always({ status: 404, body: unknownModel });
+  const typed = ['text', '-m', 'gemini-2.5-flsh', 'hi'];
+  expect((await cli(typed)).stderr).toContain(': gateway-cli models\n');
+  const flags = ['--service', 'gemini', '--base-url', server.url];
+  expect((await cli([...typed, ...flags])).stderr).toContain(`: gateway-cli models ${flags.join(' ')}\n`);
 });

@@ -75,10 +75,12 @@ describe('the faults on demand', () => {
 });
 
 test('serve -- command runs it against the gateway and exits with its code', async () => {
-  const script = `node $BIN serve -- bash -c 'node $BIN text hi && node $BIN image gen hi -o a.png; exit 7'`;
-  const ran = await shell(script.replaceAll('$BIN', bin));
+  const served = ['text hi', 'chat hi', 'image gen hi --size 512 -o a.png', 'image edit gray -i a.png -o b.png'];
+  const script = `node $BIN serve -- bash -c '${served.map((words) => `node $BIN ${words}`).join(' && ')}; exit 7'`;
+  const env = { GATEWAY_CHAT_MODEL: 'mine', GATEWAY_EDIT_MODEL: 'mine' };
+  const ran = await shell(script.replaceAll('$BIN', bin), { env });
   expect(ran.code).toBe(7);
-  expect(ran.stdout).toMatch(/offline model[\s\S]*a\.png\n$/);
+  expect(ran.stdout).toMatch(/local-text[\s\S]*local-chat[\s\S]*a\.png\nb\.png\n$/);
   expect(ran.stderr).toContain('POST /v1beta/models/local-text:generateContent 200');
 });
 

@@ -58,6 +58,19 @@ describe('serve --vendor-env', () => {
     });
   });
 
+  test('leaves what belongs to another service than the one that is played', async () => {
+    const keys = { ...rivals, ANTHROPIC_API_KEY: 'real', GEMINI_API_KEY: 'real' };
+    const script = 'env | grep -E "^(ANTHROPIC|GEMINI|GOOGLE)" | sed s/=local-.*/=local/ | sed s/=http:.*/=url/ | sort';
+    const ran = await shell(`$BIN serve --vendor-env --service gemini -q -- bash -c '${script}'`, { env: keys });
+    expect(ran.stdout.trimEnd().split('\n')).toEqual([
+      'ANTHROPIC_API_KEY=real',
+      'ANTHROPIC_AUTH_TOKEN=real',
+      'GEMINI_API_KEY=local',
+      'GOOGLE_GEMINI_BASE_URL=url',
+      'GOOGLE_GENERATIVE_AI_API_KEY=local',
+    ]);
+  });
+
   test('prints lines to paste that do the same', async () => {
     const stop = new AbortController();
     const ran = await run(['serve', '--port', '0', '--vendor-env'], {

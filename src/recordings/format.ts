@@ -16,8 +16,6 @@ export interface RecordedRequest {
 
 /** First line of a recording. */
 export interface RecordingHead {
-  /** Version of the form. */
-  cassette: 1;
   /** SHA-256 of the request line as it stands here, in hex, before anything in it was masked. */
   hash: string;
   request: RecordedRequest;
@@ -31,7 +29,7 @@ export type RecordingLine =
 
 /** The first line; `request` is canonical JSON, kept as it is. */
 export function encodeHead(hash: string, request: string): string {
-  return `{"cassette":1,"hash":"${hash}","request":${request}}\n`;
+  return `{"recording":1,"hash":"${hash}","request":${request}}\n`;
 }
 
 /** One line of a recording. A chunk is text where its own bytes are UTF-8, else Base64. */
@@ -50,11 +48,12 @@ function membersOf(line: RecordingLine): JsonObject {
 
 /** Reads the first line; undefined when it is none. */
 export function parseHead(text: string): RecordingHead | undefined {
-  const { cassette, hash, request } = parseObject(text);
-  if (cassette !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
+  // The member was called cassette at first.
+  const { cassette, recording = cassette, hash, request } = parseObject(text);
+  if (recording !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;
-  return { cassette, hash, request: { method, path, body } };
+  return { hash, request: { method, path, body } };
 }
 
 /** Reads a further line; undefined when it is none. */

@@ -68,7 +68,7 @@ async function listFiles(folder: string): Promise<ListedFile[]> {
   });
   const recordings = names.filter((name) => name.endsWith('.jsonl') && !name.startsWith('.')).toSorted();
   if (recordings.length === 0) {
-    throw settingError(`'${folder}': there is no cassette in it`, { reason: 'no-recordings' });
+    throw settingError(`'${folder}': there is no recording in it`, { reason: 'no-recordings' });
   }
   const files = recordings.map((name) => {
     const told = readRecordingName(name);
@@ -95,7 +95,7 @@ function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]
     const found = differences(request, asked);
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
   }
-  const what = `no cassette in ${folder} fits ${asked.method} ${asked.path}`;
+  const what = `no recording in ${folder} fits ${asked.method} ${asked.path}`;
   if (!nearest) return settingError(what, { reason: 'no-recording' });
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);

@@ -136,7 +136,7 @@ function placeOf({ method = 'POST', url }: HttpRequest): string {
 }
 
 function broken(path: string, line: number | undefined): GatewayError {
-  const where = line === undefined ? 'it has no end' : `line ${line} is none of a cassette`;
+  const where = line === undefined ? 'it has no end' : `line ${line} is not one of a recording`;
   return new GatewayError('bad-reply', `cannot replay ${path}: ${where}`, {
     hint: 'record it again',
     sent: 'no',

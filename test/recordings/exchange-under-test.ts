@@ -54,7 +54,7 @@ export async function recorderFor(
 }
 
 /** The files of a folder with their lines, in order of their names. */
-export function cassettesIn(folder: string): { name: string; lines: unknown[] }[] {
+export function recordingsIn(folder: string): { name: string; lines: unknown[] }[] {
   return readdirSync(folder)
     .toSorted()
     .map((name) => ({ name, lines: parsedLines(join(folder, name)) }));

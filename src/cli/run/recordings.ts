@@ -24,7 +24,7 @@ export function checkRecordingFlags({ record, replay, replaySpeed }: RecordingFl
     throw usageError('--record and --replay exclude each other', 'record first, then replay');
   }
   if (replaySpeed !== undefined && replay === undefined) {
-    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay cassettes --replay-speed 0');
+    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay recordings --replay-speed 0');
   }
 }
 
@@ -37,7 +37,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const models = await recordedModels(resolve(io.cwd, replay)).catch(behind('--replay '));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
-  const held = first === undefined ? '' : `the cassettes hold ${models.slice(0, namedModels).join(', ')}${more}; `;
+  const held = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
     `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${useDefaults[use].variables.at(-1)}`,

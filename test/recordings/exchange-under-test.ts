@@ -50,7 +50,7 @@ export async function recorderFor(
   const onFailure = (error: unknown): never => {
     throw error;
   };
-  return { recorder: await openRecorder({ mask: noMask, onFailure, ...options, folder }), folder };
+  return { recorder: await openRecorder({ mask: noMask, onFailure, now: () => 5, ...options, folder }), folder };
 }
 
 /** The files of a folder with their lines, in order of their names. */

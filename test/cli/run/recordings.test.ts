@@ -149,7 +149,7 @@ describe('refused before anything is sent', () => {
   });
 
   test.for<[string[], string]>([
-    [['--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
+    [['--record', 'a', '--replay', 'b'], 'for a cache: --record b --replay b'],
     [['--replay-speed', '2'], '--replay-speed needs --replay <dir>'],
     [['--replay', 'a', '--replay-speed', '-1'], '--replay-speed takes a number from 0'],
     [['--replay', 'no-such-folder'], 'record into it first'],

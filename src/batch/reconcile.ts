@@ -49,7 +49,14 @@ function lostEnd(result: ResultLine, { table, lastAt, failures }: JournalState):
   if (error === undefined) failures.delete(result.id);
   else keepFailure(failures, result.id, error);
   // It came in the time of the run that sent it, nobody knows when.
-  return { type, id: result.id, request: result.request, at: lastAt, usage: attempts === 0 ? undefined : (usage as Usage | undefined), error };
+  return {
+    type,
+    id: result.id,
+    request: result.request,
+    at: lastAt,
+    usage: attempts === 0 ? undefined : (usage as Usage | undefined),
+    error,
+  };
 }
 
 /** A job that one of these ended has a result only where it went out: it may have been billed. */

@@ -44,12 +44,19 @@ function lostEnd(result: ResultLine, { table, lastAt, failures }: JournalState):
   if (slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) return undefined;
   const type = endOf(result.document);
   table.setState(slot, type);
-  const usage = result.document['usage'] as Usage | undefined;
+  const { usage, attempts } = result.document;
   const error = type === 'done' ? undefined : errorOf(result.document);
   if (error === undefined) failures.delete(result.id);
   else keepFailure(failures, result.id, error);
   // It came in the time of the run that sent it, nobody knows when.
-  return { type, id: result.id, request: result.request, at: lastAt, usage, error };
+  return {
+    type,
+    id: result.id,
+    request: result.request,
+    at: lastAt,
+    usage: attempts === 0 ? undefined : (usage as Usage | undefined),
+    error,
+  };
 }
 
 /** A job that one of these ended has a result only where it went out: it may have been billed. */

@@ -97,6 +97,8 @@ export interface Report {
   warnings: string[];
   /** Requests sent so far. */
   attempts: number;
+  /** Recordings have answered where nothing had to be sent. */
+  fromCache?: true;
   /** A document of another schema, where the command has one of its own (a dry run, a list of sessions). */
   own?: object | undefined;
   /** The command printed its document itself, before its end. */

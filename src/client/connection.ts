@@ -25,6 +25,7 @@ export interface SendOptions {
 /** A reply whose body is still to be read. Errors of reading it are told by the deadline too. */
 export interface Answered {
   reply: HttpReply;
+  /** Requests that were sent: none where a cache answered. */
   attempts: number;
   /** Bounds what is done with the reply, too. */
   deadline: Deadline;
@@ -73,9 +74,10 @@ export async function sendPost(
       onRetry: options.onRetry,
       gate: options.gate,
     });
-    const { status, headers, body } = reply;
+    const { status, headers, body, recordedAt } = reply;
     const explain = (error: unknown) => explainAt(name, error, () => deadline.explain(error, 'reading'));
-    return { attempts, deadline, reply: { status, headers, body: explained(body, explain), request: name } };
+    const sent = recordedAt === undefined ? attempts : attempts - 1;
+    return { attempts: sent, deadline, reply: { status, headers, body: explained(body, explain), request: name } };
   } catch (error) {
     throw explainAt(name, error, () => deadline.explain(error, phase));
   }

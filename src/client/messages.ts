@@ -61,6 +61,15 @@ export async function* readMessage(reply: HttpReply, options: ReadingOptions): A
   return { ...answer, error: answer.error && located(answer.error, reply) };
 }
 
+/** The same, read to its end. */
+export async function readWholeMessage(reply: HttpReply, options: ReadingOptions): Promise<Answer> {
+  const deltas = readMessage(reply, { ...options, joined: true });
+  for (;;) {
+    const next = await deltas.next();
+    if (next.done) return next.value;
+  }
+}
+
 async function readWhole(reply: HttpReply, { store, model }: { store: PictureStore; model: string }): Promise<Answer> {
   const { value, cut } = parseReply(await readDiverted(reply.body, store), reply, 'messages');
   if (isBare(value) && cut) return { result: emptyResult(model), error: cut };

@@ -21,6 +21,8 @@ export interface Sender {
 /** What one post has of its own; what it leaves out of the policy is as for all, and so is `onRetry`. */
 export interface PostOptions extends Pick<SendOptions, 'deadline' | 'onRetry' | 'onSent' | 'onFailedBody' | 'gate'> {
   policy?: Partial<RetryPolicy> | undefined;
+  /** Which of several answers to the same request is wanted, from 0. */
+  sample?: number | undefined;
 }
 
 /** Exchanges below a base URL, and their end. */
@@ -73,7 +75,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
     async send(post, own) {
       target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
       transport ??= openConnections({ env, proxy, systemCa, ca, clientCert, clientKey });
-      const request = addressPost(await target, post);
+      const request = { ...addressPost(await target, post), sample: own.sample };
       return sendPost(await transport, request, {
         ...own,
         use: post.use,

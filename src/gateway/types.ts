@@ -60,7 +60,7 @@ export interface Reply {
   note?: string | undefined;
 }
 
-/** Answers calls: the offline models, an upstream gateway, a cassette. Throws Problem for what the caller did wrong. */
+/** Answers calls: the offline models, an upstream gateway, a recording. Throws Problem for what the caller did wrong. */
 export type Answerer = (call: Call) => Promise<Reply>;
 
 /** What the log learns of one request; never a header, a query or a body. */

@@ -83,8 +83,9 @@ function requestTo(
   };
 }
 
-function passOn({ status, headers, body }: HttpReply, call: Call): Reply {
-  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: call.model };
+function passOn({ status, headers, body, recordedAt }: HttpReply, call: Call): Reply {
+  const note = recordedAt === undefined ? undefined : 'from the cache';
+  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: call.model, note };
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
       yield* body;

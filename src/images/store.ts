@@ -47,6 +47,13 @@ export function createMemoryStore(nonce = randomNonce): BlobStore {
   return createStore(nonce, { open: createMemoryTarget, discard: () => Promise.resolve() });
 }
 
+/** Looks at the pictures of one reply and keeps none of them. */
+export function createEmptyStore(nonce = randomNonce): BlobStore {
+  const content = { data: new Uint8Array() };
+  const target = { write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) };
+  return createStore(nonce, { open: () => target, discard: () => Promise.resolve() });
+}
+
 function fileTarget(writer: BlockWriter): Target {
   return {
     write: (bytes) => writer.write(bytes),

@@ -8,12 +8,14 @@ import { readRecordingName, shownHash } from './file-name.ts';
 import type { Ended } from './format.ts';
 import { clearDeadParts } from './parts.ts';
 import { type RecorderOptions, type RecordingWriter, startRecording } from './recording-writer.ts';
-import { describeRequest } from './request-key.ts';
+import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** Keeps exchanges as recordings. */
 export interface Recorder {
   /** The same exchange, recorded; `base` is what the paths of the service begin behind. */
   record(exchange: Exchange, base: URL): Exchange;
+  /** Records one exchange of a request that was described already. */
+  keep(key: RequestKey, exchange: () => Promise<HttpReply>, signal: AbortSignal): Promise<HttpReply>;
   /** Ends what is still open. */
   close(): Promise<void>;
 }
@@ -22,24 +24,25 @@ export interface Recorder {
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const nextNumber = await openCounter(options.folder);
   const open = new Set<RecordingWriter>();
+  const keep: Recorder['keep'] = async (key, exchange, signal) => {
+    const asked = { key, number: nextNumber(key.hash), started: options.elapsed(), at: options.now() };
+    const start = (reply?: HttpReply): RecordingWriter => {
+      const writer = startRecording({ ...asked, reply }, options);
+      open.add(writer);
+      return { ...writer, end: (ended) => writer.end(ended).finally(() => open.delete(writer)) };
+    };
+    try {
+      const reply = await exchange();
+      return { ...reply, body: recorded(reply.body, start(reply), signal) };
+    } catch (error) {
+      if (isLost(error) && !signal.aborted) await start().end(endedBy(error));
+      throw error;
+    }
+  };
   return {
-    record: (exchange, base) => async (request, exchangeOptions) => {
-      const key = await describeRequest(request, base);
-      const number = nextNumber(key.hash);
-      const started = options.elapsed();
-      const start = (reply?: HttpReply): RecordingWriter => {
-        const writer = startRecording({ key, number, started, reply }, options);
-        open.add(writer);
-        return { ...writer, end: (ended) => writer.end(ended).finally(() => open.delete(writer)) };
-      };
-      try {
-        const reply = await exchange(request, exchangeOptions);
-        return { ...reply, body: recorded(reply.body, start(reply), exchangeOptions.signal) };
-      } catch (error) {
-        if (isLost(error) && !exchangeOptions.signal.aborted) await start().end(endedBy(error));
-        throw error;
-      }
-    },
+    keep,
+    record: (exchange, base) => async (request, exchangeOptions) =>
+      keep(await describeRequest(request, base), () => exchange(request, exchangeOptions), exchangeOptions.signal),
     async close() {
       await Promise.all([...open].map((writer) => writer.end('left')));
     },

@@ -24,13 +24,37 @@ interface ListedFile {
 }
 
 interface ReadFile extends ListedFile {
-  hashes: readonly string[];
+  hash: string;
+  /** Of the request as it stands in the file now. */
+  changedHash: string;
   request: RecordedRequest;
+}
+
+/** The recordings of a folder to which more are added. */
+export interface GrowingIndex {
+  /** The recordings of a request, in the recorded order. */
+  find(key: RequestKey): readonly string[];
+  add(key: RequestKey, path: string): void;
+}
+
+/** Opens a folder that may be empty. Throws GatewayError usage when it cannot be read. */
+export async function openGrowingIndex(folder: string): Promise<GrowingIndex> {
+  const found = new Map<string, string[]>();
+  const put = (hash: string, path: string): void => {
+    const paths = found.get(shownHash(hash));
+    if (paths === undefined) found.set(shownHash(hash), [path]);
+    else paths.push(path);
+  };
+  const files = await listFiles(folder);
+  for (const file of files) if (file.shownHash !== undefined) put(file.shownHash, file.path);
+  // Names that the user gave: the first line tells.
+  for (const { hash, path } of await readHeads(files.filter((file) => file.shownHash === undefined))) put(hash, path);
+  return { find: ({ hash }) => [...(found.get(shownHash(hash)) ?? [])], add: ({ hash }, path) => put(hash, path) };
 }
 
 /** Opens a folder of recordings. Throws GatewayError usage when it is not there or has none. */
 export async function openIndex(folder: string): Promise<RecordingIndex> {
-  const files = await listFiles(folder);
+  const files = await listSome(folder);
   const runs = new Map<string, { paths: string[]; taken: number }>();
   let read: Promise<ReadFile[]> | undefined;
   const find = async (key: RequestKey): Promise<string[]> => {
@@ -39,7 +63,7 @@ export async function openIndex(folder: string): Promise<RecordingIndex> {
     // A recording may have been renamed, or its request changed by hand: then its first line tells.
     read ??= readHeads(files);
     const all = await read;
-    const fitting = all.filter(({ hashes }) => hashes.includes(key.hash));
+    const fitting = all.filter(({ hash, changedHash }) => [hash, changedHash].includes(key.hash));
     if (fitting.length > 0) return fitting.map(({ path }) => path);
     throw noRecording(folder, key, all);
   };
@@ -57,7 +81,13 @@ export async function openIndex(folder: string): Promise<RecordingIndex> {
 
 /** Where each recording of a folder is, and its request. Throws GatewayError usage like `openIndex`. */
 export async function listHeads(folder: string): Promise<{ path: string; request: RecordedRequest }[]> {
-  return readHeads(await listFiles(folder));
+  return readHeads(await listSome(folder));
+}
+
+async function listSome(folder: string): Promise<ListedFile[]> {
+  const files = await listFiles(folder);
+  if (files.length > 0) return files;
+  throw settingError(`'${folder}': there is no recording in it`, { reason: 'no-recordings' });
 }
 
 async function listFiles(folder: string): Promise<ListedFile[]> {
@@ -67,9 +97,6 @@ async function listFiles(folder: string): Promise<ListedFile[]> {
     throw settingError(`'${folder}': ${reason}`, { reason: 'no-recordings', cause: error });
   });
   const recordings = names.filter((name) => name.endsWith('.jsonl') && !name.startsWith('.')).toSorted();
-  if (recordings.length === 0) {
-    throw settingError(`'${folder}': there is no cassette in it`, { reason: 'no-recordings' });
-  }
   const files = recordings.map((name) => {
     const told = readRecordingName(name);
     return { path: join(folder, name), number: told?.number ?? Infinity, shownHash: told?.shownHash };
@@ -83,7 +110,8 @@ async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
     const head = parseHead(await readFirstLine(file.path));
     if (!head) continue;
     const { method, path, body } = head.request;
-    read.push({ ...file, request: head.request, hashes: [head.hash, sha256(requestText(path, body, method))] });
+    const changedHash = sha256(requestText(path, body, method));
+    read.push({ ...file, request: head.request, hash: head.hash, changedHash });
   }
   return read;
 }
@@ -95,7 +123,7 @@ function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]
     const found = differences(request, asked);
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
   }
-  const what = `no cassette in ${folder} fits ${asked.method} ${asked.path}`;
+  const what = `no recording in ${folder} fits ${asked.method} ${asked.path}`;
   if (!nearest) return settingError(what, { reason: 'no-recording' });
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);

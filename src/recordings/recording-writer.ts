@@ -20,8 +20,12 @@ export interface RecorderOptions {
   mask: Mask;
   /** Monotonic clock, ms. */
   elapsed: () => number;
+  /** Wall clock, ms since 1970. */
+  now: () => number;
   /** Told when a recording could not be written; the exchange itself goes on. */
   onFailure: (error: unknown) => void;
+  /** Told of every recording that has its name. */
+  onKept?: ((key: RequestKey, path: string) => void) | undefined;
 }
 
 /** One exchange on its way into a file. A failure to write ends the recording, not the exchange. */
@@ -36,19 +40,21 @@ export interface RecordingStart {
   key: RequestKey;
   /** Which of the equal requests it is, from 1. */
   number: number;
-  /** When the request went out, by the clock. */
+  /** When the request went out, by the monotonic clock. */
   started: number;
+  /** The same by the wall clock. */
+  at: number;
   /** Absent where the connection was lost before the head. */
   reply: HttpReply | undefined;
 }
 
 /** Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. */
 export function startRecording(start: RecordingStart, options: RecorderOptions): RecordingWriter {
-  const { key, number, started, reply } = start;
-  const { folder, mask, elapsed, onFailure } = options;
+  const { key, number, started, at, reply } = start;
+  const { folder, mask, elapsed, onFailure, onKept } = options;
   const masker = createChunkMasker(mask);
   const delay = delayClock(elapsed, started);
-  let pending = encodeHead(key.hash, mask.hide(key.text));
+  let pending = encodeHead({ hash: key.hash, at }, mask.hide(key.text));
   if (reply) {
     const { status, headers } = reply;
     pending += mask.hide(encodeLine({ kind: 'reply', status, headers: keptHeaders(headers), delay: delay() }));
@@ -81,7 +87,8 @@ export function startRecording(start: RecordingStart, options: RecorderOptions):
         pending += line;
         await flush(file);
         await file.handle.close();
-        await publish(file.path, { folder, key, number, bytes: written });
+        const final = await publish(file.path, { folder, key, number, bytes: written });
+        onKept?.(key, final);
       });
       return ending;
     },
@@ -129,17 +136,18 @@ async function discard({ path, handle }: TempFile): Promise<void> {
   await removeFile(path);
 }
 
-/** Takes the next number where another process was faster. */
+/** Takes the next number where another process was faster. Returns the path. */
 async function publish(
   temp: string,
   { folder, key, number, bytes }: { folder: string; key: RequestKey; number: number; bytes: number },
-): Promise<void> {
+): Promise<string> {
   for (let at = number; ; at++) {
     const final = join(folder, recordingName(key, at));
     try {
       await placeFile(temp, final, { bytes, replace: false });
       // A file system without links gets a copy, which has the rights of an ordinary file.
-      return await chmod(final, 0o600);
+      await chmod(final, 0o600);
+      return final;
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
     }

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
-import type { Exchange, HttpRequest } from '../transport/types.ts';
+import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
 import { type Ended, parseLine, readLines, type RecordingLine } from './format.ts';
 import { describeRequest } from './request-key.ts';
 import { openIndex } from './recording-index.ts';
@@ -28,23 +28,35 @@ export async function openReplay(folder: string, options: ReplayOptions): Promis
       signal.throwIfAborted();
       const path = await index.take(await describeRequest(request, base));
       onSent?.();
-      const lines = readRecording(path);
-      const clock = startClock(options, signal);
-      try {
-        const { value: reply } = await lines.next();
-        if (reply?.kind === 'ended' && reply.ended !== 'end') {
-          await clock(reply.delay);
-          throw noReply(reply.ended, request);
-        }
-        if (reply?.kind !== 'reply') throw broken(path, 2);
-        await clock(reply.delay);
-        const { status, headers } = reply;
-        return { status, headers, body: playBody({ path, lines, clock, request }) };
-      } catch (error) {
-        await lines.return(undefined);
-        throw error;
-      }
+      return playRecording(path, request, { ...options, signal });
     };
+}
+
+/** How one recording is played. */
+export interface PlayOptions extends ReplayOptions {
+  signal: AbortSignal;
+  /** A reply whose reader had all that it needed before the connection ended is played as one that ended. */
+  endsWell?: boolean;
+}
+
+/** The reply of a recording. Throws GatewayError like the exchange of `openReplay`. */
+export async function playRecording(path: string, request: HttpRequest, options: PlayOptions): Promise<HttpReply> {
+  const lines = readRecording(path);
+  const clock = startClock(options, options.signal);
+  try {
+    const { value: reply } = await lines.next();
+    if (reply?.kind === 'ended' && reply.ended !== 'end') {
+      await clock(reply.delay);
+      throw noReply(reply.ended, request);
+    }
+    if (reply?.kind !== 'reply') throw broken(path, 2);
+    await clock(reply.delay);
+    const { status, headers } = reply;
+    return { status, headers, body: playBody({ path, lines, clock, request, endsWell: options.endsWell === true }) };
+  } catch (error) {
+    await lines.return(undefined);
+    throw error;
+  }
 }
 
 interface Playing {
@@ -52,15 +64,16 @@ interface Playing {
   lines: AsyncGenerator<RecordingLine>;
   clock: (delay: number) => Promise<void>;
   request: HttpRequest;
+  endsWell: boolean;
 }
 
-async function* playBody({ path, lines, clock, request }: Playing): AsyncGenerator<Uint8Array> {
+async function* playBody({ path, lines, clock, request, endsWell }: Playing): AsyncGenerator<Uint8Array> {
   for await (const line of lines) {
     await clock(line.delay);
     if (line.kind === 'chunk') yield line.bytes;
     if (line.kind === 'reply') break;
     if (line.kind !== 'ended') continue;
-    if (line.ended === 'end') return;
+    if (line.ended === 'end' || endsWell) return;
     throw cutShort(line.ended, request);
   }
   throw broken(path, undefined);
@@ -136,7 +149,7 @@ function placeOf({ method = 'POST', url }: HttpRequest): string {
 }
 
 function broken(path: string, line: number | undefined): GatewayError {
-  const where = line === undefined ? 'it has no end' : `line ${line} is none of a cassette`;
+  const where = line === undefined ? 'it has no end' : `line ${line} is not one of a recording`;
   return new GatewayError('bad-reply', `cannot replay ${path}: ${where}`, {
     hint: 'record it again',
     sent: 'no',

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { longestTimerMs } from '../clock.ts';
 
-const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;
+const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** A duration as it is typed. Its groups are the number and the unit. */
 export const durationForm = /^\s*(\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(ms|s|m|h)?\s*$/;
@@ -21,6 +21,14 @@ export function parseDurationOf(name: string, text: string): number {
 }
 
 const forms = 'write 90 (seconds), 500ms, 90s, 2m or 1h';
+
+/** Milliseconds of an age: `7d`, `12h`, `30m`, `90s`, however long. Throws usage like `parseDurationOf`. */
+export function parseAgeOf(name: string, text: string): number {
+  const [, count, unit] = /^\s*(\d{1,9}(?:\.\d{1,9})?)([smhd])\s*$/.exec(text) ?? [];
+  if (unit === undefined)
+    throw usageError(`${name} is not an age: ${JSON.stringify(text.slice(0, 40))}`, 'write 7d, 12h, 30m or 90s');
+  return Math.round(Number(count) * unitMs[unit as keyof typeof unitMs]);
+}
 
 /** A duration as it is typed, in the largest unit that keeps it whole: 600000 is `10m`, 1500 is `1500ms`. */
 export function formatDuration(ms: number): string {

@@ -17,6 +17,8 @@ export interface HttpRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
+  /** Which of several answers to the same request is wanted, from 0: recordings give each its own. */
+  readonly sample?: number | undefined;
 }
 
 /** The head of a reply, and its body as it arrives. Reading on is back-pressure; ending the loop early aborts the request. */
@@ -27,6 +29,8 @@ export interface HttpReply {
   readonly body: AsyncIterable<Uint8Array>;
   /** What it answers, for errors: `POST origin/path`. */
   readonly request?: string | undefined;
+  /** When it was recorded, ms since 1970, where it comes from a cache and nothing was sent. */
+  readonly recordedAt?: number | undefined;
 }
 
 /** What one exchange needs beside its request. */

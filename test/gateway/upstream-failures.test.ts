@@ -80,12 +80,12 @@ describe('an upstream that gives no reply is told in the shape of the format', (
 
 describe('a failure of class usage', () => {
   test.override({
-    options: { exchange: () => Promise.reject(new GatewayError('usage', 'no cassette fits')), usageStatus: 404 },
+    options: { exchange: () => Promise.reject(new GatewayError('usage', 'no recording fits')), usageStatus: 404 },
   });
 
   test('has the status that it was given', async ({ gateway }) => {
     const reply = await post(gateway, { path });
     expect(reply.status).toBe(404);
-    expect(await reply.json()).toMatchObject({ error: { status: 'NOT_FOUND', message: 'no cassette fits' } });
+    expect(await reply.json()).toMatchObject({ error: { status: 'NOT_FOUND', message: 'no recording fits' } });
   });
 });

@@ -65,12 +65,12 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }
     expect(answers[0]).toBe(answers[1]);
   });
 
-  test('the cassettes show what the page says, and no key', () => {
-    const { stdout } = ran['Read a cassette before you commit it'] as Shell;
+  test('the recordings show what the page says, and no key', () => {
+    const { stdout } = ran['Read a recording before you commit it'] as Shell;
     expect(stdout).toContain('"path":"/v1beta/models/some-model:generateContent"');
     expect(stdout).toContain('offline model local-text');
     expect(stdout).toContain('"content-type":"application/json; charset=UTF-8"');
-    for (const folder of ['cassettes', 'bug']) {
+    for (const folder of ['recordings', 'bug']) {
       const names = readdirSync(join(cwd, folder));
       expect(names).not.toEqual([]);
       for (const name of names) expect(readFileSync(join(cwd, folder, name), 'utf8')).not.toContain(key);

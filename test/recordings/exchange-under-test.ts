@@ -50,11 +50,11 @@ export async function recorderFor(
   const onFailure = (error: unknown): never => {
     throw error;
   };
-  return { recorder: await openRecorder({ mask: noMask, onFailure, ...options, folder }), folder };
+  return { recorder: await openRecorder({ mask: noMask, onFailure, now: () => 5, ...options, folder }), folder };
 }
 
 /** The files of a folder with their lines, in order of their names. */
-export function cassettesIn(folder: string): { name: string; lines: unknown[] }[] {
+export function recordingsIn(folder: string): { name: string; lines: unknown[] }[] {
   return readdirSync(folder)
     .toSorted()
     .map((name) => ({ name, lines: parsedLines(join(folder, name)) }));

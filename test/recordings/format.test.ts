@@ -50,12 +50,13 @@ test.each([
 
 test('reads the first line, and nothing else as one', () => {
   const request = '{"body":{"a":1},"method":"POST","path":"/v1/messages"}';
-  expect(parseHead(encodeHead('abc', request))).toEqual({
-    cassette: 1,
+  expect(parseHead(encodeHead({ hash: 'abc', at: 5 }, request))).toEqual({
     hash: 'abc',
+    at: 5,
     request: { method: 'POST', path: '/v1/messages', body: { a: 1 } },
   });
-  for (const text of ['', '{"cassette":2,"hash":"abc","request":{}}', '{"cassette":1,"hash":"abc"}']) {
+  expect(parseHead(encodeHead({ hash: 'abc', at: 5 }, request).replace('recording', 'cassette'))).toMatchObject({ hash: 'abc' });
+  for (const text of ['', '{"recording":2,"hash":"abc","request":{}}', '{"recording":1,"hash":"abc"}']) {
     expect(parseHead(text)).toBeUndefined();
   }
 });

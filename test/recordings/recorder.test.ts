@@ -10,7 +10,7 @@ import {
   base,
   type BodyStep,
   calm,
-  cassettesIn,
+  recordingsIn,
   createClock,
   messagesRequest,
   readBody,
@@ -31,7 +31,7 @@ test('writes the request, the head without secrets, every chunk with its delay, 
   expect(name).toMatch(/^messages-m-[0-9a-f]{16}-1\.jsonl$/);
   expect(readFileSync(join(folder, name), 'utf8').replace(/"hash":"[0-9a-f]{64}"/, '"hash":"H"')).toBe(
     [
-      '{"cassette":1,"hash":"H","request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
+      '{"recording":1,"hash":"H","at":5,"request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
       '{"status":200,"headers":{"content-type":"text/plain"},"delay":7}',
       '{"delay":0,"text":"a"}',
       String.raw`{"delay":6,"text":"b\n"}`,
@@ -57,7 +57,7 @@ test.each<[string, BodyStep[], string]>([
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   await readBody(await recorder.record(answers(pass, steps), base)(messagesRequest(), calm));
-  expect(cassettesIn(folder)[0]?.lines.at(-1)).toEqual({ ended, delay: 0 });
+  expect(recordingsIn(folder)[0]?.lines.at(-1)).toEqual({ ended, delay: 0 });
 });
 
 test('tells that the reader left, also when it never came', async () => {
@@ -71,7 +71,7 @@ test('tells that the reader left, also when it never came', async () => {
   await exchange(messagesRequest('{"n":2}'), calm);
   expect(readdirSync(folder).filter((name) => name.endsWith('.jsonl'))).toHaveLength(1);
   await recorder.close();
-  const kept = cassettesIn(folder).map(({ lines }) => lines.slice(2));
+  const kept = recordingsIn(folder).map(({ lines }) => lines.slice(2));
   expect(kept).toHaveLength(2);
   expect(kept).toContainEqual([
     { delay: 0, text: 'a' },
@@ -92,7 +92,7 @@ test('tells of an abort that the reader left', async () => {
   const exchange = recorder.record(async () => ({ status: 200, headers: {}, body: body() }), base);
   const { error } = await readBody(await exchange(messagesRequest(), stop));
   expect(error).toBe(stop.signal.reason);
-  expect(cassettesIn(folder)[0]?.lines.at(-1)).toMatchObject({ ended: 'left' });
+  expect(recordingsIn(folder)[0]?.lines.at(-1)).toMatchObject({ ended: 'left' });
 });
 
 test('numbers equal requests as they were sent, behind those that are there', async () => {
@@ -108,7 +108,7 @@ test('numbers equal requests as they were sent, behind those that are there', as
   const three = await second(messagesRequest('{"a":1,"b":2}'), calm);
   await readBody(await second(messagesRequest('{"a":1,"b":2}'), calm));
   await readBody(three);
-  const kept = cassettesIn(first.folder);
+  const kept = recordingsIn(first.folder);
   expect(kept.map(({ name }) => name.slice(-8))).toEqual(['-1.jsonl', '-2.jsonl', '-3.jsonl', '-4.jsonl']);
   expect(kept.map(({ lines }) => lines[2])).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'a' }, { text: 'b' }]);
 });
@@ -149,7 +149,7 @@ test('keeps keys out of requests, heads and chunks', async () => {
   expect(text).not.toContain('canary');
   expect(text).not.toContain('Y2FuYXJ5'.slice(1, -1));
   expect(text).not.toContain('not-kept');
-  const lines = cassettesIn(folder)[0]?.lines ?? [];
+  const lines = recordingsIn(folder)[0]?.lines ?? [];
   expect(lines[1]).toMatchObject({ status: 401, headers: { 'x-echo': `Bearer ${'*'.repeat(22)}`, date: 'today' } });
   expect(lines[1]).not.toHaveProperty(['headers', 'set-cookie']);
   expect(lines[1]).not.toHaveProperty(['headers', 'www-authenticate']);
@@ -157,7 +157,7 @@ test('keeps keys out of requests, heads and chunks', async () => {
   expect(lines[3]).toEqual({ delay: 0, text: '*'.repeat(10) });
 });
 
-test('goes on without a cassette when it cannot be written, and says so', async () => {
+test('goes on without a recording when it cannot be written, and says so', async () => {
   const { elapsed, pass } = createClock();
   const failures: unknown[] = [];
   const { recorder, folder } = await recorderFor({ elapsed, onFailure: (error) => void failures.push(error) });
@@ -180,7 +180,7 @@ test('is closed in the middle of a chunk without harm to what is written', async
   for (let i = 0; i < 5; i++) await Promise.resolve();
   await recorder.close();
   await reading;
-  expect(cassettesIn(folder)[0]?.lines.slice(2)).toEqual([
+  expect(recordingsIn(folder)[0]?.lines.slice(2)).toEqual([
     { delay: 0, text: 'a' },
     { delay: 0, text: long },
     { ended: 'left', delay: 0 },
@@ -197,8 +197,8 @@ test('an exchange without a reply leaves nothing', async () => {
 });
 
 test('refuses a folder that cannot be made, before anything is sent', async () => {
-  await expect(recorderFor({ elapsed: () => 0, folder: '/dev/null/cassettes' })).rejects.toMatchObject({
+  await expect(recorderFor({ elapsed: () => 0, folder: '/dev/null/recordings' })).rejects.toMatchObject({
     class: 'usage',
-    message: expect.stringContaining("'/dev/null/cassettes'"),
+    message: expect.stringContaining("'/dev/null/recordings'"),
   });
 });

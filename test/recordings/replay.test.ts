@@ -88,7 +88,7 @@ test('gives each of many requests at once its own', async () => {
   expect((await Promise.all([text(ask()), text(ask()), text(ask())])).toSorted()).toEqual(['a', 'b', 'c']);
 });
 
-test('finds a cassette that was renamed, or whose request was changed by hand', async () => {
+test('finds a recording that was renamed, or whose request was changed by hand', async () => {
   const folder = await recorded([['a']]);
   const [name = ''] = readdirSync(folder);
   renameSync(join(folder, name), join(folder, 'login.jsonl'));
@@ -102,7 +102,7 @@ test('finds a cassette that was renamed, or whose request was changed by hand', 
   expect(await text(changed.ask({ n: 99, model: 'm' }))).toBe('a');
 });
 
-describe('a request with no cassette', () => {
+describe('a request with no recording', () => {
   const known = [
     { model: 'm', messages: [{ role: 'user', content: 'one' }] },
     { model: 'm', messages: [{ role: 'user', content: `${'long '.repeat(50)}tail` }], stream: true },
@@ -126,7 +126,7 @@ describe('a request with no cassette', () => {
     const error: unknown = await ask(body).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ class: 'usage', details: { sent: 'no' } });
     const { message } = error as Error;
-    expect(message).toContain(`no cassette in ${folder} fits POST /v1/messages; the nearest is messages-m-`);
+    expect(message).toContain(`no recording in ${folder} fits POST /v1/messages; the nearest is messages-m-`);
     for (const part of expected) expect(message).toContain(part);
   });
 
@@ -154,11 +154,11 @@ test('waits no longer when the signal aborts', async () => {
   expect((await reading).error).toBe(stop.signal.reason);
 });
 
-describe('a cassette that is broken is a bad reply', () => {
+describe('a recording that is broken is a bad reply', () => {
   test.each<[string, (text: string) => string, string]>([
     ['without an end', (all) => all.slice(0, all.lastIndexOf('{"ended"')), 'it has no end'],
-    ['with a line that is none', (all) => all.replace('"text":"a"', '"text":'), 'line 3 is none of a cassette'],
-    ['without a head', (all) => `${all.split('\n')[0]}\n{"delay":0,"text":"a"}\n`, 'line 2 is none of a cassette'],
+    ['with a line that is none', (all) => all.replace('"text":"a"', '"text":'), 'line 3 is not one of a recording'],
+    ['without a head', (all) => `${all.split('\n')[0]}\n{"delay":0,"text":"a"}\n`, 'line 2 is not one of a recording'],
   ])('%s', async (_name, change, reason) => {
     const folder = await recorded([['a']]);
     const path = join(folder, readdirSync(folder)[0] ?? '');

@@ -60,8 +60,8 @@ test('what serve --upstream recorded is replayed byte for byte and frame for fra
   await ask(recording.port, recording.key, asked('a slip', content('local-text'), turn(`I show ${recording.key}`)));
   await recording.stop();
   const folder = join(work.cwd, 'kept');
-  const cassettes = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
-  expect(cassettes).toHaveLength(requests.length + 1);
+  const recordings = readdirSync(folder).filter((name) => name.endsWith('.jsonl'));
+  expect(recordings).toHaveLength(requests.length + 1);
   expect(live.filter(({ frames }) => frames > 5).length).toBeGreaterThan(3);
 
   const replaying = await startServe(['--replay', 'kept', '--replay-speed', '0'], work);
@@ -92,7 +92,7 @@ test('a connection that upstream loses before the head ends its caller with the 
   expect(live).toEqual([6, 6]);
 });
 
-test('a request with no cassette is 404 in the shape of its format and names the nearest', async () => {
+test('a request with no recording is 404 in the shape of its format and names the nearest', async () => {
   const work = await startWork();
   const recording = await startServe(['--upstream', 'work', '--record', 'kept'], work);
   await ask(recording.port, recording.key, asked('', '/v1/messages', message('one')));
@@ -197,7 +197,7 @@ test.each<[string, string[], object, number, string]>([
   ],
   ['both at once', ['--upstream', 'work', '--replay', 'x'], {}, 2, '--upstream and --replay exclude each other'],
   ['a record of nothing', ['--record', 'x'], {}, 2, 'serve --record keeps what an upstream gateway answers'],
-  ['no cassettes', ['--replay', 'no-such-folder'], {}, 2, "--replay '"],
+  ['no recordings', ['--replay', 'no-such-folder'], {}, 2, "--replay '"],
   ['a speed without a replay', ['--replay-speed', '2'], {}, 2, '--replay-speed needs --replay <dir>'],
   ['a pace upstream', ['--upstream', 'work', '--pace', '5'], {}, 2, '--pace is for the offline models'],
 ])('serve refuses %s before it listens', async (_name, flags, profiles, code, message) => {

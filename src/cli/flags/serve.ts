@@ -50,8 +50,9 @@ export const serveFlags = {
   record: { ...connectionFlags.record, text: 'write what --upstream answers to a folder, without the key' },
   replay: {
     ...connectionFlags.replay,
-    text: 'answer from a folder that --record wrote, with the timing of the recording',
+    text: 'answer from a folder that --record wrote; with --upstream and --record too: forward only what is not there',
   },
+  maxAge: connectionFlags.maxAge,
   replaySpeed: connectionFlags.replaySpeed,
   proxy: connectionFlags.proxy,
   systemCa: connectionFlags.systemCa,

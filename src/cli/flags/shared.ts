@@ -2,7 +2,7 @@ import { serviceNames } from '../../services.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
+import { age, decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -87,13 +87,19 @@ export const connectionFlags = {
   },
   replay: {
     flags: '--replay <dir>',
-    text: 'answer from a folder that --record wrote: no key, no network',
+    text: 'answer from a folder that --record wrote: no key, no network; with --record too: send only what is not there',
     parse: notAFlag,
+    rare: true,
+  },
+  maxAge: {
+    flags: '--max-age <time>',
+    text: 'with --record and --replay: send again what is older, such as 7d or 12h',
+    parse: age,
     rare: true,
   },
   replaySpeed: {
     flags: '--replay-speed <x>',
-    text: 'speed of a replay: 2 is twice as fast, 0 is without waits (default: 1)',
+    text: 'speed of a replay: 2 is twice as fast, 0 is without waits (default: 1, with --record 0)',
     parse: notNegative,
     rare: true,
   },

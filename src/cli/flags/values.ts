@@ -2,7 +2,7 @@ import { type GatewayError, usageError } from '../../errors.ts';
 import { isAspect } from '../../images/aspect.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
-import { parseDurationOf } from '../../settings/duration.ts';
+import { parseAgeOf, parseDurationOf } from '../../settings/duration.ts';
 import { jsonFaultWords } from '../../settings/json-position.ts';
 
 /** Why a word is none of the values that a flag takes. */
@@ -42,6 +42,11 @@ export function notNegative(word: string, name: string): number {
 /** A time such as `90s`, in milliseconds. */
 export function duration(word: string, name: string): number {
   return parseDurationOf(name, word);
+}
+
+/** How old something may be, such as `7d`, in milliseconds. */
+export function age(word: string, name: string): number {
+  return parseAgeOf(name, word);
 }
 
 /** Any text but none: what is empty is a variable that was not set. */

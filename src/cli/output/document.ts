@@ -42,10 +42,15 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
     attempts: report.attempts,
     durationMs: Math.round(durationMs),
-    error: error && errorDocument(error, report.attempts > 0, redaction),
+    error: error && errorDocument(unbilled(error, report), report.attempts > 0, redaction),
   });
   // Where a picture stands is so, whatever its name is like.
   return { ...document, images: report.images };
+}
+
+/** The same failure; where recordings alone answered, nothing was sent, whatever is wrong with the answer. */
+export function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
+  return fromCache && attempts === 0 ? error.but({ sent: 'no', billed: 'no' }) : error;
 }
 
 /** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */

@@ -3,7 +3,7 @@ import { redactHeaders } from '../../settings/redact.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
-import { timeText } from '../../time-text.ts';
+import { ageText, timeText } from '../../time-text.ts';
 import type { Context } from '../context.ts';
 
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
@@ -16,6 +16,10 @@ export function tellRequest(request: HttpRequest, hidden: readonly string[], con
 /** The reply's head, for `--verbose`. */
 export function tellReply(reply: HttpReply, context: Context): void {
   if (!context.ui.isVerbose) return;
+  if (reply.recordedAt !== undefined) {
+    const age = ageText(context.io.now() - reply.recordedAt);
+    void context.ui.detail(`answered from the cache, recorded ${age} ago`);
+  }
   void context.ui.detail(`< HTTP ${reply.status}`);
   tellHeaders('<', redactHeaders(reply.headers, context.ui.redact), context);
 }

@@ -15,7 +15,7 @@ import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { Transport, TransportOptions } from '../../transport/types.ts';
-import { openRecording, openReplaying } from './recordings.ts';
+import { isCache, openRecording, openReplaying, replayedFolder } from './recordings.ts';
 import type { Context } from '../context.ts';
 import { readTextFlag, readUserFile } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
@@ -105,8 +105,8 @@ export async function openConnectionsTo(
 
 interface OpenExchanges {
   exchanges: Exchanges;
-  /** The key of each gateway, and where the local one is. A replay has none. */
-  keyed: { apiKey: string; baseUrl?: ClientOptions['baseUrl'] }[];
+  /** The key of each gateway, and where the local one is. A replay has none, and a cache needs none. */
+  keyed: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
 }
 
 async function openExchanges(
@@ -114,7 +114,8 @@ async function openExchanges(
   flags: ConnectionFlags,
   context: Context,
 ): Promise<OpenExchanges> {
-  if (flags.replay !== undefined) return { exchanges: await openReplaying(flags.replay, flags, context), keyed: [] };
+  const replayed = replayedFolder(flags);
+  if (replayed !== undefined) return { exchanges: await openReplaying(replayed, flags, context), keyed: [] };
   const transport = await openTransports(
     gateways.map(({ settings }) => settings),
     flags,
@@ -129,14 +130,39 @@ async function openExchanges(
     return { exchanges: { ...exchanges, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
   }
   const credentials: Credential[] = [];
-  const keyed: { apiKey: string }[] = [];
+  const keyed: OpenExchanges['keyed'] = [];
+  const keyless = new Map<string, KeySource>();
   for (const { settings } of gateways) {
+    if (isCache(flags) && settings.key.kind === 'missing') {
+      keyless.set(originOf(settings), settings.key);
+      credentials.push(...credentialsOf(settings));
+      keyed.push({});
+      continue;
+    }
     const key = await readConfiguredKey(settings.key, context);
     credentials.push(...credentialsOf(settings, key));
     keyed.push({ apiKey: key.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
-  return { exchanges: await openRecording(transport, flags, { context, credentials }), keyed };
+  const asked = requireKeys(transport, keyless, context);
+  return { exchanges: await openRecording(asked, flags, { context, credentials }), keyed };
+}
+
+/** What is asked needs a key, what is recorded none: a key that is missing is told at the first request that goes out. */
+function requireKeys(transport: Transport, keyless: ReadonlyMap<string, KeySource>, context: Context): Transport {
+  if (keyless.size === 0) return transport;
+  return {
+    ...transport,
+    async exchange(request, options) {
+      const source = keyless.get(request.url.origin);
+      if (source !== undefined) await readConfiguredKey(source, context);
+      return transport.exchange(request, options);
+    },
+  };
+}
+
+function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
+  return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
 }
 
 /** The way to each gateway, by its own proxy and its own certificates. */
@@ -145,11 +171,9 @@ export async function openTransports(
   flags: Parameters<typeof transportOptions>[1],
   context: Context,
 ): Promise<Transport> {
-  const ways = new Map(
-    gateways.map((settings) => [new URL(settings.baseUrl?.value ?? 'http://127.0.0.1').origin, settings]),
-  );
+  const ways = new Map(gateways.map((settings) => [originOf(settings), settings]));
   for (const { proxy, systemCa, baseUrl } of gateways) {
-    const way = ways.get(new URL(baseUrl?.value ?? 'http://127.0.0.1').origin);
+    const way = ways.get(originOf({ baseUrl }));
     if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
     throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
   }
@@ -197,7 +221,13 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
       context.report.attempts++;
       tellRequest(request, hidden, context);
     },
-    onReply: (reply) => tellReply(reply, context),
+    onReply(reply) {
+      if (reply.recordedAt !== undefined) {
+        context.report.attempts--;
+        context.report.fromCache = true;
+      }
+      tellReply(reply, context);
+    },
   });
   return {
     send: (post, own = {}) =>

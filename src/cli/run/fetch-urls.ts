@@ -7,6 +7,7 @@ import type { Context } from '../context.ts';
 import { sizeOf } from '../input/prompt.ts';
 import { type FetchUrl, shownUrl } from '../input/url-input.ts';
 import { transportOptions } from './connection.ts';
+import { replayedFolder } from './recordings.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 /** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
@@ -28,7 +29,7 @@ export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFet
     return known;
   };
   return (settings, deadline) => async (url, label) => {
-    const off = settings.offline.value ? '--offline' : flags.replay !== undefined && '--replay';
+    const off = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
     if (off) throw usageError(`${label}: ${off} uses no network`, 'save the file, and name that');
     if (deadline === undefined) return undefined;
     const time = deadline();

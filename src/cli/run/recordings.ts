@@ -1,11 +1,14 @@
 import { resolve } from 'node:path';
 import type { Exchanges } from '../../client/sender.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { type GatewayError, usageError } from '../../errors.ts';
+import { readContent } from '../../client/content.ts';
+import { readWholeMessage } from '../../client/messages.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import type { RecorderOptions } from '../../recordings/recording-writer.ts';
 import { useDefaults } from '../../settings/use-defaults.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
-import type { Transport } from '../../transport/types.ts';
+import type { HttpReply, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { behind } from '../flags/behind.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -16,15 +19,37 @@ export interface RecordingFlags {
   record?: string;
   replay?: string;
   replaySpeed?: number;
+  maxAge?: number;
+}
+
+/** The folder whose recordings are all that answers; with `--record` too, a cache, what they lack is asked. */
+export function replayedFolder({ record, replay }: RecordingFlags): string | undefined {
+  return record === undefined ? replay : undefined;
+}
+
+/** Whether what is recorded is answered from there, and the rest is asked and recorded. */
+export function isCache({ record, replay }: RecordingFlags): boolean {
+  return record !== undefined && replay !== undefined;
 }
 
 /** Refuses what cannot go together. Throws GatewayError usage. */
-export function checkRecordingFlags({ record, replay, replaySpeed }: RecordingFlags): void {
-  if (record !== undefined && replay !== undefined) {
-    throw usageError('--record and --replay exclude each other', 'record first, then replay');
+export function checkRecordingFlags(flags: RecordingFlags): void {
+  const { record, replay, replaySpeed, maxAge } = flags;
+  if (record !== undefined && replay !== undefined && resolve(record) !== resolve(replay)) {
+    const folder = shellWord(replay);
+    throw usageError(
+      '--record and --replay name two folders; together they are a cache, which is one',
+      `for a cache: --record ${folder} --replay ${folder}`,
+    );
+  }
+  if (maxAge !== undefined && !isCache(flags)) {
+    throw usageError(
+      '--max-age needs a cache: --record and --replay with the same folder',
+      'for example: --record recordings --replay recordings --max-age 7d',
+    );
   }
   if (replaySpeed !== undefined && replay === undefined) {
-    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay cassettes --replay-speed 0');
+    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay recordings --replay-speed 0');
   }
 }
 
@@ -37,7 +62,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const models = await recordedModels(resolve(io.cwd, replay)).catch(behind('--replay '));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
-  const held = first === undefined ? '' : `the cassettes hold ${models.slice(0, namedModels).join(', ')}${more}; `;
+  const held = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
     `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${useDefaults[use].variables.at(-1)}`,
@@ -56,22 +81,32 @@ export async function openReplaying(
   return { at, close: async () => undefined };
 }
 
-/** What is sent, kept in a folder when `--record` says so; the credentials stay out of it. Throws GatewayError usage. */
+/**
+ * What is sent, kept in a folder when `--record` says so, and answered from there with `--replay` too; the credentials stay
+ * out of it. Throws GatewayError usage.
+ */
 export async function openRecording(
   transport: Transport,
-  { record }: RecordingFlags,
+  flags: RecordingFlags,
   { context, credentials }: { context: Context; credentials: readonly Credential[] },
 ): Promise<Exchanges> {
+  const { record, replaySpeed = 0, maxAge } = flags;
   if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
-  const { openRecorder } = await import('../../recordings/recorder.ts');
   const { io, ui } = context;
   await warnOfPlain(credentials, context);
-  const recorder = await openRecorder({
+  const options: RecorderOptions = {
     folder: resolve(io.cwd, record),
     mask: createMasker(credentials.map(({ secret }) => secret)),
     elapsed: io.elapsed,
+    now: io.now,
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
-  }).catch(behind('--record '));
+  };
+  const opening = isCache(flags)
+    ? import('../../recordings/cache.ts').then(({ openCache }) =>
+        openCache({ ...options, speed: replaySpeed, maxAgeMs: maxAge, isWhole }),
+      )
+    : import('../../recordings/recorder.ts').then(({ openRecorder }) => openRecorder(options));
+  const recorder = await opening.catch(behind('--record '));
   return {
     at: (base) => recorder.record(transport.exchange, base),
     async close() {
@@ -79,6 +114,23 @@ export async function openRecording(
       await transport.close();
     },
   };
+}
+
+/** Whether the client can read a reply to its end; of other paths than those of the formats, whether it has one. */
+async function isWhole(path: string, reply: HttpReply): Promise<boolean> {
+  const { createEmptyStore } = await import('../../images/store.ts');
+  const reading = { store: createEmptyStore(), model: '' };
+  try {
+    if (/\/models\/[^/]+:(?:streamG|g)enerateContent/.test(path)) {
+      return (await readContent(reply, reading)).error === undefined;
+    }
+    if (/^\/v1\/messages(?:\?|$)/.test(path)) return (await readWholeMessage(reply, reading)).error === undefined;
+    for await (const chunk of reply.body) void chunk;
+    return true;
+  } catch (error) {
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
 }
 
 /** A reply is never altered for a word that it may hold by chance; whoever uses such a word as a credential shall know. */

@@ -54,7 +54,7 @@ export async function sendAll(asking: Asking): Promise<Asked> {
   const saved: Promise<Outcome>[] = [];
   for (let index = 0; index < asking.count; index++) {
     const before = saved[index - 1];
-    const asked = limit(() => ask(asking, state, before));
+    const asked = limit(() => ask(index, before, { asking, state }));
     saved.push(saveBehind(before, asked, { asking, state }));
   }
   return { outcomes: await Promise.all(saved), thrown: state.thrown };
@@ -72,16 +72,17 @@ interface State {
 }
 
 async function ask(
-  { connection, post, model, images, lost, candidates, onAnswer }: Asking,
-  state: State,
+  index: number,
   before: Promise<unknown> | undefined,
+  { asking, state }: { asking: Asking; state: State },
 ): Promise<Outcome> {
+  const { connection, post, model, images, lost, candidates, onAnswer } = asking;
   if (state.isDiskInDoubt) await before;
   const over = state.over ?? lost.failure;
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const { reply, deadline } = await connection.send(post);
+    const { reply, deadline } = await connection.send(post, { sample: index });
     state.endOf = () => endOf(deadline);
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
     const answer = await readContent(reply, reading);

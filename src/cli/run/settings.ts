@@ -8,7 +8,7 @@ import type { Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import type { connectionFlags } from '../flags/shared.ts';
-import { checkRecordingFlags, noModelToReplay } from './recordings.ts';
+import { checkRecordingFlags, noModelToReplay, replayedFolder } from './recordings.ts';
 import { readUserFile } from '../input/input-files.ts';
 
 /** The flags of `connectionFlags`, as they were typed. */
@@ -51,7 +51,7 @@ export async function readSettingsInput(
       ...flags,
       noStdin: flags.stdin === false,
       noMarkdown: flags.markdown === false,
-      replay: flags.replay !== undefined,
+      replay: replayedFolder(flags) !== undefined,
       profile: root.profile,
       headers: await readHeaderFlags(flags.header ?? [], readText),
     },
@@ -61,13 +61,13 @@ export async function readSettingsInput(
 /** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
 export async function readSettings(flags: SettingFlags, context: Context, use: Use): Promise<Settings> {
   const input = { ...(await readSettingsInput(flags, context)), use };
-  if (flags.replay !== undefined && !surveySettings(input).model)
-    throw await noModelToReplay(flags.replay, context, use);
+  const replayed = replayedFolder(flags);
+  if (replayed !== undefined && !surveySettings(input).model) throw await noModelToReplay(replayed, context, use);
   const settings = resolveSettings(input);
   const { ui } = context;
   const { key } = settings;
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
-  if (key.kind === 'file' && key.path === '-' && flags.replay === undefined) context.stdin.reserve('--api-key-file');
+  if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
   for (const warning of settings.warnings) await ui.warn(warning);
   if (settings.service.from.startsWith('the host')) {
     await ui.detail(`service ${settings.service.value}, by ${settings.service.from}`);

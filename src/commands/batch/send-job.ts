@@ -7,7 +7,7 @@ import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts
 import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
-import { readMessage } from '../../client/messages.ts';
+import { readWholeMessage } from '../../client/messages.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -17,7 +17,7 @@ import type { CheckedJob } from './request.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
-import { resultDocument } from '../../cli/output/document.ts';
+import { resultDocument, unbilled } from '../../cli/output/document.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepReply } from '../../cli/run/keep-reply.ts';
@@ -69,7 +69,8 @@ export async function sendJob(
     });
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
-    const error = await keptRest(failure as GatewayError | undefined, { context, batch });
+    const told = await keptRest(failure as GatewayError | undefined, { context, batch });
+    const error = told && unbilled(told, report);
     if (batch.signal.aborted && error !== undefined && endSignals.has(error.class) && !call.out)
       return { state: 'unsent' };
     const durationMs = batch.io.elapsed() - started;
@@ -85,7 +86,8 @@ export async function sendJob(
         model: result?.model ?? model,
         prompt,
       }),
-      usage: result?.usage,
+      // What a cache answers counts in no sum.
+      usage: report.fromCache ? undefined : result?.usage,
       error: error && errorOf(error, batch),
       keep: result && keep,
     };
@@ -154,7 +156,7 @@ async function answerJob(asking: Asking): Promise<void> {
   const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
   context.atEnd(() => store.discard());
   let doubtful = false;
-  const { reply } = await connection.send(built.post, {
+  const { reply, attempts } = await connection.send(built.post, {
     deadline: call.deadline,
     policy: { maxWaitMs: retryMaxTime ?? longestWaitMs },
     gate: paceRetries(gate, pace, batch.lock),
@@ -171,6 +173,8 @@ async function answerJob(asking: Asking): Promise<void> {
       if (context.signal.aborted) call.deadline.abort(context.signal.reason);
     },
   });
+  call.attempts = attempts;
+  if (attempts === 0) context.report.fromCache = true;
   await performing.turn();
   const candidates = (job.values['candidates'] as number | undefined) ?? 1;
   const end = () => timeOf(call.deadline);
@@ -188,13 +192,8 @@ async function answerJob(asking: Asking): Promise<void> {
   if (output?.misfit) throw output.misfit;
 }
 
-async function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): Promise<Answer> {
-  if (job.command !== 'chat') return readContent(reply, reading);
-  const deltas = readMessage(reply, { ...reading, joined: true });
-  for (;;) {
-    const next = await deltas.next();
-    if (next.done) return next.value;
-  }
+function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): Promise<Answer> {
+  return job.command === 'chat' ? readWholeMessage(reply, reading) : readContent(reply, reading);
 }
 
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */

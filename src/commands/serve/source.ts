@@ -13,7 +13,14 @@ import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Use } from '../../settings/types.ts';
 import type { Exchanges } from '../../client/sender.ts';
-import { type RecordingFlags, checkRecordingFlags, openRecording, openReplaying } from '../../cli/run/recordings.ts';
+import {
+  checkRecordingFlags,
+  openRecording,
+  openReplaying,
+  type RecordingFlags,
+  replayedFolder,
+} from '../../cli/run/recordings.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
 import { type Credential, readConfiguredKey, credentialsOf, openTransports } from '../../cli/run/connection.ts';
@@ -59,13 +66,17 @@ interface SourcePlace {
  */
 export async function openSource(flags: SourceFlags, place: SourcePlace): Promise<Source | undefined> {
   checkRecordingFlags(flags);
-  if (flags.upstream !== undefined && flags.replay !== undefined) {
-    throw usageError('--upstream and --replay exclude each other', 'a replay asks nobody: leave --upstream out');
+  const replayed = replayedFolder(flags);
+  if (flags.upstream !== undefined && replayed !== undefined) {
+    throw usageError(
+      '--upstream and --replay exclude each other without --record',
+      `a replay asks nobody: leave --upstream out; for a cache add --record ${shellWord(replayed)}`,
+    );
   }
   if (flags.record !== undefined && flags.upstream === undefined) {
     throw usageError('serve --record keeps what an upstream gateway answers', 'name its profile: --upstream <profile>');
   }
-  if (flags.replay !== undefined) return openReplaySource(flags.replay, flags, place);
+  if (replayed !== undefined) return openReplaySource(replayed, flags, place);
   if (flags.upstream === undefined) return undefined;
   return openUpstreams(
     flags.upstream.flatMap((names) => names.split(',')),

@@ -138,7 +138,7 @@ test('--offline can be recorded too', async () => {
 });
 
 describe('refused before anything is sent', () => {
-  test('a request with no cassette, naming the nearest and what differs', async ({ server, cli }) => {
+  test('a request with no recording, naming the nearest and what differs', async ({ server, cli }) => {
     server.reply({ body: textReply('hello') });
     const { cwd } = await cli(['text', 'hi', '--record', 'kept']);
     const ran = await cli(['text', 'ho', '--replay', 'kept', '--json'], { cwd });
@@ -149,7 +149,7 @@ describe('refused before anything is sent', () => {
   });
 
   test.for<[string[], string]>([
-    [['--record', 'a', '--replay', 'b'], '--record and --replay exclude each other'],
+    [['--record', 'a', '--replay', 'b'], 'for a cache: --record b --replay b'],
     [['--replay-speed', '2'], '--replay-speed needs --replay <dir>'],
     [['--replay', 'a', '--replay-speed', '-1'], '--replay-speed takes a number from 0'],
     [['--replay', 'no-such-folder'], 'record into it first'],
@@ -163,7 +163,7 @@ describe('refused before anything is sent', () => {
     expect(ran.stderr).toContain(message);
   });
 
-  test('a replay without a model, naming those of the cassettes', async ({ server, cli }) => {
+  test('a replay without a model, naming those of the recordings', async ({ server, cli }) => {
     server.reply({ body: textReply('hello') });
     server.reply({ body: textReply('hello') });
     const { cwd } = await cli(['text', 'hi', '-m', 'one', '--record', 'kept']);
@@ -171,10 +171,10 @@ describe('refused before anything is sent', () => {
     const ran = await run(['text', 'hi', '--replay', 'kept'], { cwd });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain("--replay 'kept' needs the model too");
-    expect(ran.stderr).toContain('the cassettes hold one, two; give --model one or set GATEWAY_MODEL');
+    expect(ran.stderr).toContain('the recordings hold one, two; give --model one or set GATEWAY_MODEL');
   });
 
-  test('a replay without a model of a cassette that names none', async () => {
+  test('a replay without a model of a recording that names none', async () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'a.jsonl'), '{}\n');
     const ran = await run(['text', 'hi', '--replay', '.'], { cwd });
@@ -188,7 +188,7 @@ describe('refused before anything is sent', () => {
     const cases: [string[], string][] = [
       [['text', 'hi', '--replay', 'nodir'], 'there is no such folder'],
       [['text', 'hi', '--replay', 'file'], 'it is not a folder'],
-      [['text', 'hi', '--replay', 'locked'], 'there is no cassette in it'],
+      [['text', 'hi', '--replay', 'locked'], 'there is no recording in it'],
       [['serve', '--port', '0', '--replay', 'nodir'], 'there is no such folder'],
       [['text', '--offline', 'hi', '--record', 'file'], 'it is not a folder'],
       [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is not a folder'],

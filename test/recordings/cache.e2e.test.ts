@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folder, namesIn, serve, start } from '../faults/program.ts';
+import { textReply } from '../helpers/with-server.ts';
+
+const cache = ['--record', 'kept', '--replay', 'kept'];
+
+function jobFile(cwd: string, name: string, from: number, to: number): void {
+  const lines = Array.from({ length: to - from }, (_, i) =>
+    JSON.stringify({ id: `job-${from + i}`, prompt: `${from + i}` }),
+  );
+  writeFileSync(join(cwd, name), lines.join('\n'));
+}
+
+test('a process that is killed while it records leaves nothing that answers', async () => {
+  const server = await serve();
+  const whole = JSON.stringify(textReply('whole'));
+  server.reply({ chunks: [whole.slice(0, 60), new Promise(() => {})] });
+  const { child, cwd } = start(['text', 'hi', ...cache], server);
+  await expect.poll(() => namesIn(join(cwd, 'kept')).filter((name) => name.endsWith('.part')).length).toBe(1);
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  server.reply({ body: whole });
+  for (let i = 0; i < 2; i++) {
+    expect(await start(['text', 'hi', ...cache], server, { cwd }).ended).toMatchObject({ code: 0, stdout: 'whole\n' });
+  }
+  expect(server.requests).toHaveLength(2);
+});
+
+test('two processes at once lose no recording of each other', { timeout: 120_000 }, async () => {
+  const server = await serve();
+  server.always({ body: textReply('ok') });
+  const cwd = folder();
+  jobFile(cwd, 'low.jsonl', 0, 30);
+  jobFile(cwd, 'high.jsonl', 15, 45);
+  jobFile(cwd, 'all.jsonl', 0, 45);
+  const batch = (name: string) => start(['batch', `${name}.jsonl`, '-o', name, ...cache], server, { cwd }).ended;
+  for (const { code } of await Promise.all([batch('low'), batch('high')])) expect(code).toBe(0);
+  const asked = server.requests.length;
+  expect(readdirSync(join(cwd, 'kept')).filter((name) => name.endsWith('.jsonl'))).toHaveLength(asked);
+  expect((await batch('all')).code).toBe(0);
+  expect(server.requests).toHaveLength(asked);
+  expect(readFileSync(join(cwd, 'all/results.jsonl'), 'utf8').match(/"attempts":0/g)).toHaveLength(45);
+});

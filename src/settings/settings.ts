@@ -1,5 +1,5 @@
 import type { ServiceName } from '../services.ts';
-import type { AuthForm, Header, KeySource, LoadedConfig, Sourced, Use } from './types.ts';
+import type { AuthForm, Header, KeySource, LoadedConfig, Price, Prices, Sourced, Use } from './types.ts';
 
 /** What the flags say; absent where a flag was not given. */
 export interface SettingsFlags {
@@ -26,6 +26,7 @@ export interface SettingsFlags {
   noStdin?: boolean | undefined;
   preview?: boolean | undefined;
   noMarkdown?: boolean | undefined;
+  prices?: Prices | undefined;
 }
 
 /** What `resolveSettings` decides from. */
@@ -61,6 +62,8 @@ export interface Settings {
   preview: Sourced<boolean>;
   /** Whether a terminal shows the Markdown of an answer as type. */
   markdown: Sourced<boolean>;
+  /** By the name or the pattern of a model; empty where nobody set one. */
+  prices: Readonly<Record<string, Sourced<Price>>>;
   /** Those of the config file too. */
   warnings: string[];
 }

@@ -123,6 +123,47 @@ const timeout = v.pipe(
   v.check((input) => timeoutReason({ input }) === '', timeoutReason),
 );
 
+const amountReason = 'must be an amount from 0, such as "0.30"';
+const amount = v.union(
+  [
+    v.pipe(v.string(amountReason), v.regex(/^\d{1,12}(?:\.\d{1,12})?$/, amountReason)),
+    v.pipe(
+      v.number(amountReason),
+      v.minValue(0, amountReason),
+      v.maxValue(999_999_999_999, amountReason),
+      v.check((value) => value === 0 || value >= 1e-12, amountReason),
+    ),
+  ],
+  amountReason,
+);
+const currency = v.pipe(string, v.regex(/^[A-Z]{3}$/, 'must be a code of three capital letters, such as USD'));
+
+const priceEntries = {
+  input: optional(amount, { description: 'Input, for a million tokens.', examples: ['0.30'] }),
+  output: optional(amount, { description: 'Output, for a million tokens.', examples: ['2.50'] }),
+  cached: optional(amount, { description: 'Input that was read from a cache, for a million tokens (as input).' }),
+  cacheWrite: optional(amount, { description: 'Input that was written to a cache, for a million tokens (as input).' }),
+  thinking: optional(amount, { description: 'Thinking, for a million tokens (as output).' }),
+  image: optional(amount, { description: 'One image of the answer; its tokens are not counted as output then.' }),
+  currency: optional(currency, { description: 'The currency of the amounts (USD).', examples: ['USD', 'EUR'] }),
+};
+
+/** The keys of a price. */
+export const priceFields = Object.keys(priceEntries) as (keyof typeof priceEntries)[];
+
+const modelPattern = v.pipe(
+  v.string(),
+  v.regex(/^\S{1,200}$/, 'cannot name a model: use its name, or a pattern with *, without blanks'),
+);
+
+/** What models cost: by name or by a pattern in which `*` stands for any characters. */
+export const pricesDefinition = v.pipe(plainObject, v.record(modelPattern, object(priceEntries)));
+
+const prices = optional(pricesDefinition, {
+  description: 'What models cost, by name or pattern (*); the exact name counts, else the longest pattern.',
+  examples: [{ 'some-model': { input: '0.30', output: '2.50', currency: 'USD' } }],
+});
+
 const model = optional(text);
 const auth = optional(v.picklist(authForms, `must be one of ${authForms.join(', ')}`));
 
@@ -145,6 +186,7 @@ const profileEntries = {
   models: optional(object({ text: model, image: model, edit: model, chat: model }), {
     description: 'The model of each use.',
   }),
+  prices,
   auth: optional(object({ text: auth, image: auth, messages: auth }), {
     description: "The form of authentication of each row of the service's table; auto follows that table.",
   }),
@@ -205,6 +247,7 @@ export const configDefinition = v.pipe(
       examples: ['work', { text: 'gemini', image: 'gemini', chat: 'claude' }],
     }),
     profiles: optional(v.pipe(plainObject, v.record(profileName, profile))),
+    prices,
   }),
   v.title('Settings of gateway-cli'),
 );
@@ -218,7 +261,7 @@ interface KeyDefinition {
   example: unknown;
 }
 
-/** Every key of a profile, dotted; `headers.<Name>` comes beside them. */
+/** Every key of a profile, dotted; `headers.<Name>` and `prices.<model>.<field>` come beside them. */
 export const profileKeys: ReadonlyMap<string, KeyDefinition> = new Map(keysOf(profileEntries, ''));
 
 /** The parts of valibot's schemas that say what a key is. */

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { type GatewayError, usageError } from '../errors.ts';
 import { isObject } from '../json.ts';
-import { configDefinition } from './definition.ts';
+import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from './json-position.ts';
 import { namesIn } from './profile.ts';
-import type { Config } from './types.ts';
+import type { Config, Prices } from './types.ts';
 
 /**
  * Reads the text of a config file. An empty text has no profiles. Throws usage naming `path`, and the line for syntax errors
@@ -24,12 +24,8 @@ export function parseConfig(source: string, path: string): Config {
 
 /** Checks a parsed config, and returns it as it is. Throws usage naming the path and the place. */
 export function checkConfig(value: unknown, path: string): Config {
-  const [issue] = v.safeParse(configDefinition, value).issues ?? [];
-  if (issue !== undefined) {
-    // Of the forms that a value can have, the one that fits as far as some part of it says what is wrong with that part.
-    const inner = issue.issues?.find((part) => part.path !== undefined && part.input !== undefined);
-    throw wrong([...(issue.path ?? []), ...(inner?.path ?? [])], (inner ?? issue).message, path);
-  }
+  const fault = faultOf(configDefinition, value);
+  if (fault) throw wrong(fault.place, fault.reason, path);
   const config = isObject(value) && !('profiles' in value) ? { ...value, profiles: {} } : (value as Config);
   const { profile, profiles }: Config = config;
   const named = typeof profile === 'object' ? Object.entries(profile) : [['', profile] as const];
@@ -41,12 +37,34 @@ export function checkConfig(value: unknown, path: string): Config {
   return config;
 }
 
-function wrong(place: readonly { key?: unknown }[], reason: string, path: string): GatewayError {
+/** Checks prices that stand outside of a config. Throws usage naming where they come from, and the place. */
+export function checkPrices(value: unknown, from: string): Prices {
+  const fault = faultOf(pricesDefinition, value);
+  if (fault === undefined) return value as Prices;
+  const example = '{"some-model": {"input": "0.30", "output": "2.50"}}';
+  throw usageError(`${from}: ${placeText(fault.place)} ${fault.reason}`, `for example: ${example}`);
+}
+
+interface Fault {
+  place: readonly { key?: unknown }[];
+  reason: string;
+}
+
+function faultOf(definition: v.GenericSchema, value: unknown): Fault | undefined {
+  const [issue] = v.safeParse(definition, value).issues ?? [];
+  if (issue === undefined) return undefined;
+  // Of the forms that a value can have, the one that fits as far as some part of it says what is wrong with that part.
+  const inner = issue.issues?.find((part) => part.path !== undefined && part.input !== undefined);
+  return { place: [...(issue.path ?? []), ...(inner?.path ?? [])], reason: (inner ?? issue).message };
+}
+
+function wrong(place: Fault['place'], reason: string, path: string): GatewayError {
+  return usageError(`${path}: ${placeText(place)} ${reason}`, `edit ${path}, or type: gateway-cli config --help`);
+}
+
+function placeText(place: Fault['place']): string {
   const at = place.map(({ key }) => step(key)).join('');
-  return usageError(
-    `${path}: ${at === '' ? 'the whole' : at.replace(/^\./, '')} ${reason}`,
-    `edit ${path}, or type: gateway-cli config --help`,
-  );
+  return at === '' ? 'the whole' : at.replace(/^\./, '');
 }
 
 function step(key: unknown): string {

@@ -74,6 +74,7 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
       fromProfile(picked, ({ markdown }) => markdown) ??
       on,
     typedFlags: typedFlags(flags),
+    prices: pickPrices(input, picked),
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }
@@ -150,6 +151,19 @@ function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | un
   }
   if (flag !== undefined || use !== 'chat') return flag;
   return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? { value: defaultMaxTokens, from: 'default' };
+}
+
+/** The prices of all places together; of a name that several have, the strongest counts. */
+function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | undefined): Settings['prices'] {
+  const places = [
+    sourced(config.config.prices, `config ${config.path}`),
+    fromProfile(picked, ({ prices }) => prices),
+    fromFlag('--prices', flags.prices),
+  ];
+  const entries = places.flatMap((place) =>
+    Object.entries(place?.value ?? {}).map(([name, value]) => [name, { value, from: place?.from ?? '' }] as const),
+  );
+  return Object.fromEntries(entries);
 }
 
 /** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else that of the service. Throws usage. */

@@ -1,5 +1,5 @@
 import type { ServiceName } from '../services.ts';
-import type { AuthForm, Header, KeySource, LoadedConfig, Sourced, Use } from './types.ts';
+import type { AuthForm, Header, KeySource, LoadedConfig, Price, Prices, Sourced, Use } from './types.ts';
 
 /** What the flags say; absent where a flag was not given. */
 export interface SettingsFlags {
@@ -26,6 +26,7 @@ export interface SettingsFlags {
   noStdin?: boolean | undefined;
   preview?: boolean | undefined;
   noMarkdown?: boolean | undefined;
+  prices?: Prices | undefined;
 }
 
 /** What `resolveSettings` decides from. */
@@ -63,6 +64,8 @@ export interface Settings {
   markdown: Sourced<boolean>;
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: string;
+  /** By the name or the pattern of a model; empty where nobody set one. */
+  prices: Readonly<Record<string, Sourced<Price>>>;
   /** Those of the config file too. */
   warnings: string[];
 }

@@ -20,6 +20,12 @@ export type Config = Omit<InferOutput<typeof configDefinition>, 'profiles'> & { 
 /** One profile of the config file. At most one of the three keys stands in it. */
 export type Profile = NonNullable<InferOutput<typeof configDefinition>['profiles']>[string];
 
+/** What models cost, by name or pattern. */
+export type Prices = NonNullable<Profile['prices']>;
+
+/** What one model costs: amounts for a million tokens, and for one image. */
+export type Price = Prices[string];
+
 /** A config with the path it came from, or would be written to. */
 export interface LoadedConfig {
   path: string;

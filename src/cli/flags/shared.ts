@@ -105,6 +105,16 @@ export const connectionFlags = {
   },
 } as const satisfies FlagTable;
 
+/** What requests cost. */
+export const priceFlags = {
+  prices: {
+    flags: '--prices <json|path>',
+    text: 'what models cost: a JSON object, or a file with one; see gateway-cli help costs',
+    parse: notAFlag,
+    rare: true,
+  },
+} as const satisfies FlagTable;
+
 /** What a request says, in both formats. */
 export const bodyFlags = {
   prompt: { flags: '-p, --prompt <text>', text: 'what to ask for, if it is not an argument' },

@@ -4,15 +4,16 @@ import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput } from '../../settings/settings.ts';
-import type { Use } from '../../settings/types.ts';
+import type { Prices, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { FlagValues } from '../flags/flag.ts';
-import type { connectionFlags } from '../flags/shared.ts';
+import { parseJson } from '../flags/values.ts';
+import type { connectionFlags, priceFlags } from '../flags/shared.ts';
 import { checkRecordingFlags, noModelToReplay, replayedFolder } from './recordings.ts';
 import { readUserFile } from '../input/input-files.ts';
 
-/** The flags of `connectionFlags`, as they were typed. */
-export type ConnectionFlags = FlagValues<typeof connectionFlags>;
+/** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
+export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
 
 type SettingFlags = ConnectionFlags & {
   maxTokens?: number;
@@ -54,8 +55,19 @@ export async function readSettingsInput(
       replay: replayedFolder(flags) !== undefined,
       profile: root.profile,
       headers: await readHeaderFlags(flags.header ?? [], readText),
+      prices: await readPrices(flags.prices, io.cwd),
     },
   };
+}
+
+/** Reads `--prices`. Throws GatewayError usage. */
+async function readPrices(word: string | undefined, cwd: string): Promise<Prices | undefined> {
+  if (word === undefined) return undefined;
+  const isJson = word.trimStart().startsWith('{');
+  const text = isJson ? word : new TextDecoder().decode(await readUserFile('--prices', word, cwd));
+  const value = parseJson('--prices', text.replace(/^\uFEFF/, ''));
+  const { checkPrices } = await import('../../settings/parse.ts');
+  return checkPrices(value, isJson ? '--prices' : `--prices ${word}`);
 }
 
 /** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */

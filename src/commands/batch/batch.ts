@@ -3,7 +3,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './types.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { batchFlags } from '../../cli/flags/batch.ts';
-import { connectionFlags } from '../../cli/flags/shared.ts';
+import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { arrangeResults } from '../../batch/arrange-results.ts';
 import { readJournal } from '../../batch/journal.ts';
@@ -38,6 +38,7 @@ export function batchRunCommand(command: Command): Action {
   ]);
   addFlags(command, 'Flags', batchFlags);
   addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
     // Nothing was said: the help, as of every group of commands; what is missing is told behind it.

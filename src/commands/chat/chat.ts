@@ -11,7 +11,7 @@ import { askTurn, storableTurn, type Turned } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { endLine } from '../../cli/output/print-stream.ts';
@@ -37,6 +37,7 @@ export function chatCommand(command: Command): Action {
   addFlags(command, 'Flags', chatFlags);
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
   addFlags(command, 'Output', outputFlags);
   return (context, words, flags) => runChat(words, flags as AllChatFlags, context);
 }

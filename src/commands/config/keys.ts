@@ -3,15 +3,18 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { isCredentialName } from '../../settings/headers.ts';
-import { keyForms, profileKeys } from '../../settings/definition.ts';
+import { keyForms, priceFields, profileKeys } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
 import { quote } from '../../cli/flags/values.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** The keys for help, suggestions and completion; `headers.<Name>` comes beside them. */
+/** The keys for suggestions and completion; those of `keysText` come beside them. */
 export const configKeys: readonly string[] = [...profileKeys.keys()];
+
+/** All keys, for help. */
+export const keysText = [...configKeys, 'headers.<Name>', 'prices.<model>.<field>'].join(', ');
 
 /** What a key can be set to, where that is a short list. */
 export function valuesOfKey(key: string): readonly string[] {
@@ -25,6 +28,8 @@ export function isSecretKey(key: string): boolean {
 
 /** The command that sets a key, for hints. */
 export function settingCommand(key: string): string {
+  const example = exampleOf(key);
+  if (key.startsWith('prices') && example !== undefined) return example;
   return isSecretKey(key)
     ? `gateway-cli config set ${shellWord(key)} -   (it asks, or reads stdin)`
     : `gateway-cli config set ${shellWord(key)} <value>`;
@@ -32,9 +37,9 @@ export function settingCommand(key: string): string {
 
 /** Throws GatewayError usage for an unknown key, naming the nearest. */
 export function requireKey(key: string): string {
-  if (profileKeys.has(key) || isHeaderKey(key)) return key;
+  if (profileKeys.has(key) || isHeaderKey(key) || isPriceKey(key)) return key;
   const near = closest(key, configKeys);
-  const hint = near === undefined ? `keys are ${configKeys.join(', ')} and headers.<Name>` : `did you mean: ${near}?`;
+  const hint = near === undefined ? `keys are ${keysText}` : `did you mean: ${near}?`;
   throw usageError(`there is no setting ${quote(key)}`, key === 'profile' ? 'gateway-cli config use <profile>' : hint);
 }
 
@@ -57,6 +62,7 @@ export function withValue(loaded: LoadedConfig, profile: string, { key, word }: 
 
 /** The value that a typed word stands for. */
 function jsonOf(key: string, word: string): JsonValue {
+  if (isPriceKey(key) && priceFieldOf(key) === undefined) return jsonObjectOf(key, word);
   const { types = [] } = profileKeys.get(key) ?? {};
   if (types.includes('number') && /^\d{1,15}$/.test(word)) return Number(word);
   if (types.includes('boolean') && /^(?:true|false)$/.test(word)) return word === 'true';
@@ -65,6 +71,21 @@ function jsonOf(key: string, word: string): JsonValue {
     return JSON.parse(word) as JsonValue;
   } catch (error) {
     throw usageError(`${key} is not a JSON list`, exampleOf(key), error);
+  }
+}
+
+/** All prices, or that of one model. What ends like a mistyped field is told as such. */
+function jsonObjectOf(key: string, word: string): JsonValue {
+  const near = word.startsWith('{') ? undefined : closest(key.slice(key.lastIndexOf('.') + 1), priceFields);
+  if (near !== undefined && key.split('.').length > 2)
+    throw usageError(
+      `${key} is not a JSON object, and names no field of a price: ${priceFields.join(', ')}`,
+      `did you mean: ${key.slice(0, key.lastIndexOf('.'))}.${near}?`,
+    );
+  try {
+    return JSON.parse(word) as JsonValue;
+  } catch (error) {
+    throw usageError(`${key} is not a JSON object`, exampleOf(key), error);
   }
 }
 
@@ -82,16 +103,32 @@ export function withoutKey({ config }: LoadedConfig, profile: string, key: strin
 export const keyGroups: readonly string[] = [
   ...new Set(configKeys.filter((key) => key.includes('.')).map((key) => stepsOf(key)[0] ?? '')),
   'headers',
+  'prices',
 ];
 
 function isHeaderKey(key: string): boolean {
   return /^headers\../.test(key);
 }
 
-/** A header's name may hold dots of its own. */
+/** `prices`, `prices.<model>` or `prices.<model>.<field>`. */
+function isPriceKey(key: string): boolean {
+  return key === 'prices' || /^prices\../.test(key);
+}
+
+function priceFieldOf(key: string): string | undefined {
+  return /^prices\..+\.(\w+)$/
+    .exec(key)
+    ?.slice(1)
+    .find((field) => priceFields.some((known) => known === field));
+}
+
+/** The name of a header or of a model may hold dots of its own. */
 function stepsOf(key: string): string[] {
   const at = key.indexOf('.');
-  return at < 0 ? [key] : [key.slice(0, at), key.slice(at + 1)];
+  if (at < 0) return [key];
+  const field = isPriceKey(key) ? priceFieldOf(key) : undefined;
+  if (field === undefined) return [key.slice(0, at), key.slice(at + 1)];
+  return [key.slice(0, at), key.slice(at + 1, -field.length - 1), field];
 }
 
 function place(at: JsonObject, [step = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
@@ -114,8 +151,17 @@ function cut(at: JsonObject, [step = '', ...rest]: readonly string[]): JsonObjec
 }
 
 function exampleOf(key: string): string | undefined {
+  if (isPriceKey(key)) return exampleOfPrice(key);
   const { values = [], example = values[0] } = profileKeys.get(key) ?? {};
   if (example === undefined) return undefined;
   const typed = typeof example === 'string' ? example : JSON.stringify(example);
+  return `gateway-cli config set ${shellWord(key)} ${shellWord(typed)}`;
+}
+
+function exampleOfPrice(key: string): string {
+  const field = priceFieldOf(key);
+  const price = { input: '0.30', output: '2.50' };
+  const value = key === 'prices' ? { 'some-model': price } : price;
+  const typed = field === undefined ? JSON.stringify(value) : field === 'currency' ? 'USD' : '0.30';
   return `gateway-cli config set ${shellWord(key)} ${shellWord(typed)}`;
 }

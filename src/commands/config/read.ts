@@ -4,7 +4,7 @@ import { configPath } from '../../settings/folders.ts';
 import { readConfig } from '../../settings/file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { configDocument, type Opened, openConfig } from './file.ts';
-import { configKeys, requireKey, settingCommand } from './keys.ts';
+import { keysText, requireKey, settingCommand } from './keys.ts';
 import { rowName, type SettingRow, settingRows } from './survey.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
@@ -45,7 +45,7 @@ export function configListCommand(command: Command): Action {
 export function configGetCommand(command: Command): Action {
   command.argument('<key>', 'such as models.text').usage('<key> [flags]');
   setExamples(command, ['gateway-cli config get baseUrl', 'gateway-cli config get models.image --profile work']);
-  setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>`]);
+  setNotes(command, [`Keys: ${keysText}`]);
   return async (context, [key = '']) => {
     const opened = await openConfig(context);
     const name = requireKey(key).startsWith('headers.') ? key.toLowerCase() : key;

@@ -36,6 +36,7 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
     row('headerNames.version', chat.headerNames.version),
     merged(surveys, headerRows),
     row('maxTokens', chat.maxTokens),
+    merged(surveys, priceRows),
     merged(surveys, ({ timeoutMs, allowHttp, proxy, systemCa, preview, markdown }) => [
       ...row('timeout', { value: formatDuration(timeoutMs.value), from: timeoutMs.from }),
       ...row('allowHttp', allowHttp),
@@ -74,6 +75,12 @@ function gatewayRows({ profile, offline, service, baseUrl, key }: SettingsSurvey
 function headerRows({ headers }: SettingsSurvey): SettingRow[] {
   return headers.flatMap(({ value: { name, value }, from }) =>
     row(`headers.${name}`, { value: value instanceof Secret ? String(value) : value, from }),
+  );
+}
+
+function priceRows({ prices }: SettingsSurvey): SettingRow[] {
+  return Object.entries(prices).flatMap(([model, { value, from }]) =>
+    Object.entries(value).flatMap(([field, amount]) => row(`prices.${model}.${field}`, { value: amount, from })),
   );
 }
 

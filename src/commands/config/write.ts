@@ -14,7 +14,7 @@ import {
   saveConfig,
   warnOfAddress,
 } from './file.ts';
-import { configKeys, isSecretKey, keyGroups, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
+import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { quote } from '../../cli/flags/values.ts';
@@ -32,8 +32,9 @@ export function configSetCommand(command: Command): Action {
     'gateway-cli config set models.image some-image-model --profile work',
     'pass show gateway | gateway-cli config set apiKey -',
     `gateway-cli config set apiKeyCommand '["pass", "show", "gateway"]'`,
+    'gateway-cli config set prices.gemini-2.5-flash.input 0.30',
   ]);
-  setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>`]);
+  setNotes(command, [`Keys: ${keysText}`]);
   return async (context, [key = '', word = '']) => {
     requireKey(key);
     if (isSecretKey(key) && word !== '-') {
@@ -56,7 +57,7 @@ export function configSetCommand(command: Command): Action {
 export function configUnsetCommand(command: Command): Action {
   command.argument('<key>', 'such as models.text, or models').usage('<key> [flags]');
   setExamples(command, ['gateway-cli config unset apiKey', 'gateway-cli config unset models --profile work']);
-  setNotes(command, [`Keys: ${configKeys.join(', ')}, headers.<Name>, ${keyGroups.join(', ')}`]);
+  setNotes(command, [`Keys: ${keysText}, ${keyGroups.join(', ')}`]);
   return async (context, [key = '']) => {
     if (!keyGroups.includes(key)) requireKey(key);
     const opened = await openProfile(context);

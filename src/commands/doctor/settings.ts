@@ -59,7 +59,7 @@ export async function checkConfigFile({ io }: Context): Promise<{ check: Check; 
 export async function survey(flags: ConnectionFlags, config: LoadedConfig, { io, root }: Context): Promise<Surveyed> {
   const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
   const headers = await readHeaderFlags(flags.header ?? [], readText);
-  const typed: SettingsFlags = { ...flags, headers, profile: root.profile, replay: false };
+  const typed: SettingsFlags = { ...flags, headers, profile: root.profile, replay: false, prices: undefined };
   const place = { flags: typed, env: io.env, config };
   return { of: (use) => surveySettings({ ...place, use }), rows: settingRows(place) };
 }

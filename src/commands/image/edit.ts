@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts';
 import type { Action } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, editFlags, imageFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { type ImageFlags, runImage } from './image.ts';
 
@@ -18,6 +18,7 @@ export function imageEditCommand(command: Command): Action {
   addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
   addFlags(command, 'Output', outputFlags);
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;

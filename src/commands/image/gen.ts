@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Action } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { type ImageFlags, runImage } from './image.ts';
 
@@ -18,6 +18,7 @@ export function imageGenCommand(command: Command): Action {
   addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
   addFlags(command, 'Output', outputFlags);
   return (context, words, flags) =>
     runImage(words, flags as ImageFlags, { context, use: 'image', command: 'image gen' });

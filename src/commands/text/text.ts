@@ -8,7 +8,7 @@ import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, seldom } from '../../cli/flags/flag.ts';
 import { contentFlags, fileFlags, textFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags } from '../../cli/flags/shared.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
@@ -44,6 +44,7 @@ export function textCommand(command: Command): Action {
   addFlags(command, 'Flags', { ...textFlags, ...seldom(fileFlags), ...contentFlags });
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
   addFlags(command, 'Output', outputFlags);
   return (context, words, flags) => runText(words, flags as Flags, context);
 }

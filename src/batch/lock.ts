@@ -133,8 +133,8 @@ function lockedError(path: string, mark: ProcessMark | undefined, leftMs: number
 /** What went out before is paid for. */
 function lostError(by: Held | undefined): GatewayError {
   const message = by === undefined ? 'the lock of this folder was removed' : `${nameOf(by.mark)} took this folder over`;
-  return new GatewayError('batch-locked', `${message} while this run stood still`, {
-    hint: 'wait for it; then the same command goes on',
+  return new GatewayError('batch-locked', `${message} while this run was stopped`, {
+    hint: 'wait for it; then run the same command again',
     sent: 'unknown',
     billed: 'yes',
     retryable: true,

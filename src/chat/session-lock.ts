@@ -73,7 +73,7 @@ function textOf(value: unknown): string | undefined {
 function inUse(path: string, lock: string, owner: string): Error {
   return usageError(
     `the session ${JSON.stringify(path)} is in use by ${holderOf(owner)}`,
-    `wait for it, or if it is not running any more: rm ${shellWord(lock)}`,
+    `wait for it, or if it no longer runs: rm ${shellWord(lock)}`,
   );
 }
 

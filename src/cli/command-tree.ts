@@ -113,7 +113,7 @@ export const tree: Tree = {
         load: async () => (await import('../commands/batch/batch.ts')).batchRunCommand,
       },
       status: {
-        summary: 'tell where a batch stands',
+        summary: 'show the state of a batch',
         load: async () => (await import('../commands/batch/status.ts')).batchStatusCommand,
       },
       merge: {

@@ -38,6 +38,6 @@ async function openOne(
   }
   const data = medium instanceof Uint8Array ? medium : medium.data;
   const mimeType = medium instanceof Uint8Array ? sniffType(medium) : medium.mimeType;
-  if (mimeType === undefined) throw usageError('the bytes are no image that we know', 'give { data, mimeType }');
+  if (mimeType === undefined) throw usageError('the bytes are not an image of a known type', 'give { data, mimeType }');
   return { mimeType, data: createUpload(data) };
 }

@@ -141,7 +141,7 @@ async function endOfLastLine(handle: FileHandle, size: number): Promise<number> 
 export function cannotWrite(path: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError('not-written', `cannot write ${path}: ${writeReason(error)}`, {
-    hint: 'make room, then run the same command again: it goes on where it stopped',
+    hint: 'make room, then run the same command again: it continues where it stopped',
     cause: error,
     sent: 'unknown',
     retryable: true,

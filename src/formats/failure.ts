@@ -122,7 +122,9 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
     return build(error, { status: statusOf(error), told, requestId, format, sentKey, isInside: true });
   }
   const said =
-    body.trim() === '' ? ' without a body' : ` with what is no reply: ${quote(readErrorBody(body)?.message ?? '')}`;
+    body.trim() === ''
+      ? ' without a body'
+      : ` with something that is not a reply: ${quote(readErrorBody(body)?.message ?? '')}`;
   return new GatewayError('bad-reply', `the gateway answered ${status}${said}`, {
     hint: 'check the base URL and the model',
     reason: 'address',

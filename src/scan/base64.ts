@@ -135,7 +135,7 @@ class Decoder implements Base64Decoder {
       if (kind === skipped) continue;
       if (kind === padding && this.#padding < 2) this.#padding++;
       else if (kind !== 0) throw malformed(`it holds the byte 0x${byte.toString(16).padStart(2, '0')}`);
-      else if (this.#padding > 0) throw malformed('it goes on behind its padding');
+      else if (this.#padding > 0) throw malformed('it continues after its padding');
       else clean[size++] = byte;
     }
     const text = this.#carry + latin1(clean, 0, size);

@@ -51,7 +51,7 @@ describe('the same command again', () => {
     await batch();
     folder.jobs(...manyJobs(2));
     const again = await batch(['--json']);
-    expect(again.stderr).toContain('1 job of the journal is not in jobs.jsonl any more');
+    expect(again.stderr).toContain('1 job of the journal is no longer in jobs.jsonl');
     expect(JSON.parse(again.stdout)).toMatchObject({ jobs: 2, done: 2 });
   });
 
@@ -192,7 +192,7 @@ describe('failures', () => {
     const { code, stderr } = await batch(argv);
     expect(code).toBe(13);
     expect(stderr).toContain('stopped after 15 of 15 tokens: 3 done, 7 not sent yet');
-    expect(stderr).toContain('to go on: the same command with a greater --max-tokens-total');
+    expect(stderr).toContain('to continue: the same command with a greater --max-tokens-total');
     expect((await batch(argv)).stderr).toContain('3 of 10 jobs were sent before; 0 are sent now');
     expect(server.bodies).toHaveLength(3);
   });

@@ -171,12 +171,12 @@ describe('before anything is sent', () => {
     [
       'an id that stands twice',
       ['{"id":"a","prompt":"x"}', '{"prompt":"y"}', '{"id":"a","prompt":"z"}'],
-      'jobs.jsonl:3: the id "a" stands in line 1 already',
+      'jobs.jsonl:3: the id "a" is already used in line 1',
     ],
     [
       'a line number that is an id too',
       ['{"id":"2","prompt":"x"}', '{"prompt":"y"}'],
-      'jobs.jsonl:2: the id "2" stands in line 1',
+      'jobs.jsonl:2: the id "2" is already used in line 1',
     ],
     ['a missing picture', ['{"command":"image edit","prompt":"x","image":["no.png"]}'], 'jobs.jsonl:1: '],
     ['an edit without picture', ['{"command":"image edit","prompt":"x"}'], 'jobs.jsonl:1: there is no image to edit'],

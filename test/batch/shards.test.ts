@@ -147,7 +147,7 @@ describe('batch merge refuses', () => {
     expect(await merge('.')).toContain('. holds no batch');
     folder.jobs(...manyJobs(11));
     await batch(['jobs.jsonl', '-o', 'other-2', '--shard', '2/2']);
-    expect(await merge('out-1', 'other-2')).toContain('are no shards of one batch');
+    expect(await merge('out-1', 'other-2')).toContain('are not shards of the same batch');
     folder.jobs(...manyJobs(10));
     server.answer = () => ({ status: 400, body: {} });
     await batch(['jobs.jsonl', '-o', 'half-2', '--shard', '2/2', '--fail-fast', '--concurrency', '1']);

@@ -62,7 +62,7 @@ describe('what a batch says', () => {
     expect(stderr).not.toContain('more');
     folder.jobs(...Array.from({ length: 13 }, () => ({ id: 'same', prompt: 'x' })));
     const many = (await batch()).stderr;
-    expect(many.match(/jobs\.jsonl:\d+: the id "same" stands in line 1/g)).toHaveLength(10);
+    expect(many.match(/jobs\.jsonl:\d+: the id "same" is already used in line 1/g)).toHaveLength(10);
     expect(many).toContain('and 2 more');
     expect(server.bodies).toEqual([]);
     expect(folder.ls('.')).toEqual(['jobs.jsonl']);

@@ -55,7 +55,7 @@ inTmux('in tmux: shows each delta at once, escaped, and waits for the next promp
   pause.release();
   await terminal.shows('first ^[]0;title^Gsecond\n>');
   await terminal.press('C-d');
-  expect(await terminal.shows('exit 0')).toContain('go on with: gateway-cli chat --session');
+  expect(await terminal.shows('exit 0')).toContain('continue with: gateway-cli chat --session');
 });
 
 inTmux(

@@ -82,9 +82,9 @@ describe('failureOf a 200', () => {
 
   test.each([
     ['nothing', '', 'the gateway answered 200 without a body'],
-    ['HTML', '<html><title>Log in</title>', 'the gateway answered 200 with what is no reply: Log in'],
-    ['cut JSON', '{"candidates":[', 'the gateway answered 200 with what is no reply: {"candidates":['],
-    ['a text', 'ok', 'the gateway answered 200 with what is no reply: ok'],
+    ['HTML', '<html><title>Log in</title>', 'the gateway answered 200 with something that is not a reply: Log in'],
+    ['cut JSON', '{"candidates":[', 'the gateway answered 200 with something that is not a reply: {"candidates":['],
+    ['a text', 'ok', 'the gateway answered 200 with something that is not a reply: ok'],
   ])('with %s is a bad reply', (_, body, message) => {
     expect(fail(200, body)).toMatchObject({ class: 'bad-reply', message, details: { retryable: false } });
   });

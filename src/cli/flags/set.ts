@@ -35,8 +35,8 @@ function bracketError(path: readonly string[], step: string): Error {
     .replaceAll(/\[([^[\]]*)\]/g, (_, inner: string) => `.${inner === '' ? append : inner.replaceAll(/["']/g, '')}`)
     .replaceAll('..', '.');
   return usageError(
-    `--set: brackets are no step: ${quote(step)}`,
-    `every step stands behind a dot: --set ${shellWord(dotted)}=…`,
+    `--set takes no brackets: ${quote(step)}`,
+    `write a dot before every step: --set ${shellWord(dotted)}=…`,
   );
 }
 

@@ -79,7 +79,7 @@ async function readBeside(
     return undefined;
   const text = await readStdinText(stdin.claim('the prompt', { quiet: true }), {
     timeoutMs: flags.stdinTimeout ?? 60_000,
-    onWait: () => void ui.note('waiting for stdin (--no-stdin goes on without it)'),
+    onWait: () => void ui.note('waiting for stdin (--no-stdin continues without it)'),
     signal: context.signal,
   });
   if (given !== undefined && text.trim() !== '' && io.stderr.isTTY)

@@ -72,7 +72,7 @@ function explainSwitch(word: string, { command }: Typed): GatewayError | undefin
 
 /** A prompt that begins with a dash: `- item one`, or `-hello`, of which commander takes the `-h` for a flag. */
 function explainDashes(word: string, typed: Typed): GatewayError | undefined {
-  const taken = `an argument that begins with '-' is taken for a flag`;
+  const taken = `an argument that begins with '-' is read as a flag`;
   if (word.startsWith('--')) return undefined;
   if (word.includes(' ')) return usageError(taken, `put -- in front of it: ${nameOf(typed)} -- '- item one'`);
   if (!word.startsWith('-h') || word.length < 3) return undefined;

@@ -36,7 +36,7 @@ export async function sendRaw(connection: Connection, post: Post, context: Conte
   const { stdout, env } = context.io;
   const guard = isReadByCi(env, stdout) ? createCiByteGuard() : undefined;
   const print = (bytes: Uint8Array) => stdout.write(guard === undefined ? bytes : guard(bytes));
-  if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: the terminal obeys what stands in the reply');
+  if (stdout.isTTY) await context.ui.warn('--raw escapes nothing: control characters of the reply reach the terminal');
   let failedBody: Uint8Array | undefined;
   try {
     const { reply } = await connection.send(post, { onFailedBody: (body) => (failedBody = body) });

@@ -28,7 +28,7 @@ export function batchRunCommand(command: Command): Action {
   command.argument('[jobs...]', 'JSON Lines, one job a line; - is stdin').usage('<jobs.jsonl|-> -o <dir> [flags]');
   setExamples(command, [
     'gateway-cli batch jobs.jsonl -o out --concurrency 8',
-    'gateway-cli batch jobs.jsonl -o out                 # again: goes on where it stopped',
+    'gateway-cli batch jobs.jsonl -o out                 # again: continues where it stopped',
     `gateway-cli batch --prompts prompts.txt --defaults '{"command":"image gen","aspect":"1:1"}' -o out`,
     'gateway-cli batch jobs.jsonl -o out-1 --shard 1/4   # on the first of four machines',
   ]);
@@ -122,7 +122,7 @@ async function tellResume({ plan, context, source, flags, state }: Batch): Promi
   }
   if (plan.removed > 0) {
     const what = `${countOf(plan.removed, 'job')} of the journal ${be(plan.removed, 'is')}`;
-    await context.ui.warn(`${what} not in ${source.name} any more`);
+    await context.ui.warn(`${what} no longer in ${source.name}`);
   }
 }
 

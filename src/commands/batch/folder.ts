@@ -76,7 +76,10 @@ const mostNamed = 3;
 function notOwn(path: string, foreign: readonly string[]): GatewayError {
   const more = foreign.length > mostNamed ? ` and ${foreign.length - mostNamed} more` : '';
   const names = foreign.slice(0, mostNamed).join(', ');
-  return usageError(`-o: ${path} holds files that are no batch's: ${names}${more}`, 'name a new or an empty folder');
+  return usageError(
+    `-o: ${path} holds files that are not part of a batch: ${names}${more}`,
+    'name a new or an empty folder',
+  );
 }
 
 /** Writes summary.json, whole or not at all. Throws GatewayError not-written. */

@@ -55,7 +55,7 @@ function requireSameBatch({ name, state }: ShardFolder, first: { name: string; r
     run.origin === first.run.origin;
   if (!same)
     throw usageError(
-      `${name} and ${first.name} are no shards of one batch`,
+      `${name} and ${first.name} are not shards of the same batch`,
       'same jobs, same gateway, same --shard …/n',
     );
   return run.shard.index;

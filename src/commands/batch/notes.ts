@@ -34,8 +34,8 @@ export function nextStep({ failed, unknown, pending }: Counts, isSpent: boolean)
   const limit = 'a greater --max-tokens-total';
   if (pending > 0)
     return isSpent
-      ? `to go on: the same command with ${limit}`
-      : 'run the same command again: it goes on where it stopped';
+      ? `to continue: the same command with ${limit}`
+      : 'run the same command again: it continues where it stopped';
   const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
   return `to send them again: the same command with ${flags}${isSpent ? ` and ${limit}` : ''}`;
 }

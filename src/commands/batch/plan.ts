@@ -187,7 +187,7 @@ async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
   for await (const job of source.jobs(() => undefined)) {
     if (job.id !== id) continue;
     const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
-    return usageError(`${source.name}:${line}: the id ${shown} stands in line ${job.line} already`, 'ids are unique');
+    return usageError(`${source.name}:${line}: the id ${shown} is already used in line ${job.line}`, 'ids are unique');
   }
   return usageError(`${source.name}:${line}: the file changed while it was read`);
 }

@@ -90,5 +90,5 @@ async function leave({ resumed, context, flags }: Talk): Promise<void> {
   const { profile } = context.root;
   const flag = [flags.offline && '--offline ', profile !== undefined && `--profile ${profile} `];
   const before = flag.filter((part) => typeof part === 'string').join('');
-  await context.ui.note(`kept; go on with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
+  await context.ui.note(`saved; continue with: gateway-cli chat ${before}--session ${shellWord(resumed.label)}`);
 }

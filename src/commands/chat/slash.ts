@@ -66,7 +66,7 @@ export async function runSlash({ name, argument }: { name: string; argument: str
 }
 
 const more = [
-  String.raw`A line that ends with \ goes on in the next; pasted lines are one prompt.`,
+  String.raw`A line that ends with \ continues in the next; pasted lines are one prompt.`,
   'Tab completes commands and paths. Ctrl-C stops the answer. A blank before / makes it a prompt.',
 ];
 
@@ -121,7 +121,7 @@ async function save(typed: string, talk: Talk): Promise<void> {
     await file.close();
     throw usageError(
       `there is a session ${typed} already`,
-      `another name, or go on with it: gateway-cli chat --session ${shellWord(typed)}`,
+      `another name, or continue it: gateway-cli chat --session ${shellWord(typed)}`,
     );
   }
   await file.append(messages);

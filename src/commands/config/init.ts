@@ -40,7 +40,7 @@ export function configInitCommand(command: Command): Action {
     for (const name of names) requireProfileName(name);
     const dialog = await io.openDialog();
     context.atEnd(async () => dialog.close());
-    await ui.note(`settings go to ${opened.loaded.path}; an empty answer takes what stands in [ ]`);
+    await ui.note(`settings go to ${opened.loaded.path}; press Enter to take the value in [ ]`);
     const service = await askService({ ...opened, names }, { dialog, context });
     const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
     const profile = profileFor(service, { ...opened, names, isNamed });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
-const goOn = 'run the same command again: it goes on where it stopped';
+const goOn = 'run the same command again: it continues where it stopped';
 
 test('a batch that stopped early says how to go on, and one that failed how to send again', async () => {
   const cwd = scratchFolder();
@@ -40,7 +40,7 @@ test('a batch that has used up its tokens is told to raise the limit, for the sa
   const jobs = [{ prompt: 'a' }, { prompt: 'b', model: 'fault-400' }, { prompt: 'c' }];
   writeFileSync(join(cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
   const batch = ['jobs.jsonl', '-o', 'out', '--offline', '--concurrency', '1'];
-  const raise = 'to go on: the same command with a greater --max-tokens-total\n';
+  const raise = 'to continue: the same command with a greater --max-tokens-total\n';
   expect((await cli(...batch, '--max-tokens-total', '1')).stderr).toContain(raise);
   const stopped = await cli('status', 'out');
   expect(stopped.stdout).toMatch(/^3 jobs: 1 done, 2 not sent yet\n/);

@@ -27,7 +27,7 @@ const linesOf = (path: string): { role: string; content: unknown }[] =>
 
 test('what is said at the end goes on offline, where it was so', async ({ cli }) => {
   const ran = await cli(['chat', '--offline'], person(['hi']).options);
-  expect(ran.stderr).toContain('go on with: gateway-cli chat --offline --session ');
+  expect(ran.stderr).toContain('continue with: gateway-cli chat --offline --session ');
 });
 
 test('what is odd about the base URL is told once', async ({ server, cli }) => {
@@ -52,7 +52,7 @@ test('answers prompts until the end of input, and every turn is on disk', async 
   expect(ran).toMatchObject({ code: 0, stdout: 'Hello\nAgain ^[[31m\n\n' });
   const [name = ''] = kept();
   expect(name).toMatch(/^\d{4}-\d{2}-\d{2}-\d{4}\.jsonl$/);
-  expect(ran.stderr).toContain(`go on with: gateway-cli chat --session ${name.slice(0, -6)}`);
+  expect(ran.stderr).toContain(`continue with: gateway-cli chat --session ${name.slice(0, -6)}`);
   expect(linesOf(join(sessions, name)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
   expect(server.requests[1]?.json()).toMatchObject({ messages: [{ content: 'hi' }, {}, { content: 'more' }] });
   expect(readFileSync(join(sessions, 'chat-history'), 'utf8')).toBe('"hi"\n"more"\n');
@@ -220,7 +220,7 @@ test('what is said at the end goes on with the profile', async ({ server, cli })
   const { options } = person(['hi']);
   const env = { ...options.env, GATEWAY_CONFIG: join(cwd, 'c.json') };
   const ran = await cli(['chat', '--profile', 'work'], { ...options, env });
-  expect(ran.stderr).toContain('go on with: gateway-cli chat --profile work --session ');
+  expect(ran.stderr).toContain('continue with: gateway-cli chat --profile work --session ');
 });
 
 test('a second conversation of the same minute gets a name of its own', async ({ server, cli }) => {

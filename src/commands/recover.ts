@@ -22,7 +22,7 @@ interface Flags {
 
 /** `recover <file>`: writes out a paid reply that could not be written before. Sends nothing. */
 export function recoverCommand(command: Command): Action {
-  command.argument('[file]', 'the file that exit code 12 named').usage('<file> [flags]');
+  command.argument('[file]', 'the recovery file that stderr named').usage('<file> [flags]');
   setExamples(command, [
     'gateway-cli recover ~/.local/state/gateway-cli/recovered/gateway-cli-….json',
     'gateway-cli recover kept.json -o cat.png',

@@ -64,7 +64,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
 
 /** What is no picture, in the words of its host where that says so. */
 function nameOf({ declaredType }: InputOptions): string {
-  if (declaredType === undefined || declaredType.startsWith('image/')) return 'no image that we know';
+  if (declaredType === undefined || declaredType.startsWith('image/')) return 'not an image of a known type';
   return declaredType === 'text/html' ? 'a web page (text/html), not an image' : `${declaredType}, not an image`;
 }
 

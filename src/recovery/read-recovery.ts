@@ -74,5 +74,9 @@ function stringOf(value: unknown): string {
 }
 
 function notOurs(reason: string, cause?: unknown): Error {
-  return usageError(`the file cannot be recovered from: ${reason}`, 'name a file that exit code 12 named', cause);
+  return usageError(
+    `cannot recover the reply: ${reason}`,
+    'name the recovery file that stderr showed with exit code 12',
+    cause,
+  );
 }

@@ -1,4 +1,5 @@
 import { type GatewayError, usageError } from '../errors.ts';
+import { vendorsOf } from '../services.ts';
 import { namesIn, pickProfile } from './profile.ts';
 import type { SettingsInput } from './settings.ts';
 import { vendorWay } from './service.ts';
@@ -11,7 +12,9 @@ import { useDefaults } from './use-defaults.ts';
 export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
   const { use } = input;
   const ways = [
-    missing.includes('base URL') && (vendorWay(input) ?? '--base-url <url> or GATEWAY_BASE_URL'),
+    missing.includes('base URL') &&
+      (vendorWay(input) ??
+        [...vendorsOf(use).map((name) => `--service ${name}`), '--base-url <url> (GATEWAY_BASE_URL)'].join(' or ')),
     missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
   ].filter((way) => way !== false);
   const hint = [

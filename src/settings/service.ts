@@ -88,7 +88,7 @@ export function requireUse({ service, profile, use }: SettingsSurvey, { profiles
   if (uses.includes(use)) return;
   const ways = vendorsOf(use).map((name) => `--service ${name}`);
   const format = use === 'chat' ? 'messages' : 'content';
-  const other = `take one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`;
+  const other = `use one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`;
   const fitting = Object.keys(profiles).find((name) => hasUse(profiles[name], use));
   // What a flag or a variable says would still win.
   const isInUse = /^profile|\(profile/.test(from) && profile !== undefined && !isAskedFor(profile);

@@ -90,7 +90,7 @@ describe('a mistake names file and line', () => {
     [
       'an unknown command',
       '{"command":"video","prompt":"x"}',
-      '"command" is text, image gen, image edit, chat, not "video"',
+      '"command" must be one of text, image gen, image edit, chat, not "video"',
     ],
     ['a value that the flag refuses', '{"prompt":"x","maxTokens":1.5}', '--max-tokens takes a whole number'],
     ['a shape that is none', '{"command":"image gen","prompt":"x","aspect":"wide"}', '--aspect takes width:height'],

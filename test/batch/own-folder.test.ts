@@ -23,7 +23,10 @@ describe("a folder that is not the batch's own", () => {
     folder.jobs(...manyJobs(1));
     for (const flags of [[], ['--dry-run']]) {
       const { code, stderr } = await batch(['jobs.jsonl', '-o', 'out', ...flags]);
-      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`not part of a batch: ${name}\n`) });
+      expect({ code, stderr }).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`not part of a batch: ${name}\n`),
+      });
     }
     expect(folder.ls()).toEqual([name]);
     expect(readFileSync(path, 'utf8')).toBe(content ?? 'a cat');

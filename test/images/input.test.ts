@@ -32,8 +32,8 @@ test.each<[string, (path: string) => void, string]>([
   ['a missing file', () => {}, 'there is no such file'],
   ['a folder', (path) => mkdirSync(path), 'is a folder'],
   ['an empty file', (path) => writeFileSync(path, ''), 'is empty'],
-  ['text', (path) => writeFileSync(path, 'hello'), 'is no image'],
-  ['SVG', (path) => writeFileSync(path, '<svg/>'), 'is no image'],
+  ['text', (path) => writeFileSync(path, 'hello'), 'is not an image'],
+  ['SVG', (path) => writeFileSync(path, '<svg/>'), 'is not an image'],
 ])('refuses %s', async (_name, make, message) => {
   const path = join(scratchFolder(), 'cat.png');
   make(path);
@@ -77,7 +77,7 @@ test.skipIf(process.platform === 'win32')('reads a pipe into a file first', asyn
   spawn('sh', ['-c', 'echo text > "$1"', 'sh', fifo], { stdio: 'ignore' });
   await expect(readInputImage(fifo, { spoolFolder })).rejects.toMatchObject({
     class: 'usage',
-    message: expect.stringContaining('no image'),
+    message: expect.stringContaining('not an image'),
   });
   expect(namesIn(spoolFolder)).toEqual([]);
 });

@@ -15,7 +15,7 @@ const hints: Record<Reason, (value: Value) => string> = {
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
   'header-names': (names) => `the gateway wants ${headersIn(names)}: --header-names ${names}`,
   images: (count) => `those that came are kept; ask for the rest: -n ${count}`,
-  insecure: () => 'use https://, or say --allow-http if the way there is safe',
+  insecure: () => 'use https://, or add --allow-http if the network is safe',
   key: keyHint,
   'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',

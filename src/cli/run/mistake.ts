@@ -30,7 +30,11 @@ export function explainMistake(error: CommanderError, typed: Typed): GatewayErro
     case 'commander.unknownCommand':
       return explainUnknownCommand(typed, suggestion);
     case 'commander.missingArgument':
-      return usageError(first, missingHint(typed), error);
+      return usageError(
+        first.replace(/^missing required argument '(.*)'$/, 'the argument <$1> is missing'),
+        missingHint(typed),
+        error,
+      );
     case 'commander.optionMissingArgument':
       return usageError(first.replace(' argument missing', ' needs a value'), helpHint(typed), error);
     default:

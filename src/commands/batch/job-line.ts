@@ -146,7 +146,7 @@ function parseObject(text: string): JsonObject {
 function readCommand(value: JsonValue): JobCommand {
   const found = jobCommands.find((name) => name === value);
   if (found) return found;
-  throw usageError(`"command" is ${jobCommands.join(', ')}, not ${JSON.stringify(value).slice(0, 60)}`);
+  throw usageError(`"command" must be one of ${jobCommands.join(', ')}, not ${JSON.stringify(value).slice(0, 60)}`);
 }
 
 function readId(value: JsonValue | undefined, line: number): string {

@@ -38,4 +38,4 @@ async function whyNone(outdir: string, folder: string): Promise<string> {
   return isThere ? `${outdir} holds no batch` : `there is no folder ${outdir}`;
 }
 
-const hint = 'name the folder that -o of gateway-cli batch named';
+const hint = 'name the folder that you gave to gateway-cli batch -o';

@@ -60,7 +60,7 @@ function notAReply(replies: readonly unknown[]): GatewayError {
   const first = replies[0];
   const keys = isObject(first) ? Object.keys(first).slice(0, 8).join(', ') : '';
   const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
-  return new GatewayError('bad-reply', `the reply is JSON, but no reply of the content format${found}`, {
+  return new GatewayError('bad-reply', `the reply is JSON, but not a reply of the content format${found}`, {
     hint: 'check the base URL and the model',
     reason: 'address',
     sent: 'yes',

@@ -121,7 +121,7 @@ test.each([
   ['the profile as a key', ['set', 'profile', 'work'], "there is no setting 'profile'", 'config use <profile>'],
   ['a value that is not there', ['get', 'models.image'], 'models.image is not set', 'config set models.image <value>'],
   ['a secret that is not there', ['get', 'headers.x-token'], 'is not set', 'config set headers.x-token -'],
-  ['a missing value', ['set', 'baseUrl'], "missing required argument 'value", 'config set --help'],
+  ['a missing value', ['set', 'baseUrl'], 'the argument <value|-> is missing', 'config set --help'],
   ['init without a terminal', ['init'], 'there is no terminal', 'config set apiKey -'],
 ])('%s is exit 2, changes nothing and says what to type', async (_, words, message, hint) => {
   const { cli, config } = place(work);

@@ -168,7 +168,7 @@ describe('decodeContentReply', () => {
   });
 
   test('finds no reply in names that every object inherits', () => {
-    expect(() => decodeContentReply(JSON.parse('{"__proto__":{"candidates":[]}}'))).toThrow(/no reply/);
+    expect(() => decodeContentReply(JSON.parse('{"__proto__":{"candidates":[]}}'))).toThrow(/not a reply/);
   });
 });
 

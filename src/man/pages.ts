@@ -148,19 +148,11 @@ function exampleLines(examples: readonly string[]): string[] {
 /** The program, the command and the topic that the first word names, and what every reader needs; but not the page itself. */
 function seeAlso(words: readonly string[], number: Section): string[] {
   const [first = ''] = words;
-  const others: [words: string[], number: Section][] = [
-    [[], 1],
-    ...(first in tree ? [[[first], 1] as [string[], Section]] : []),
-    ...topics
-      .filter((topic) => topic === first || commonTopics.has(topic))
-      .map((topic): [string[], Section] => [[topic], 7]),
+  const references = [
+    reference([], 1),
+    ...(first in tree ? [reference([first], 1)] : []),
+    ...topics.filter((topic) => topic === first || commonTopics.has(topic)).map((topic) => reference([topic], 7)),
   ];
   const own = reference(words, number);
-  return [
-    section('See also'),
-    others
-      .map((other) => reference(...other))
-      .filter((other) => other !== own)
-      .join(', '),
-  ];
+  return [section('See also'), references.filter((other) => other !== own).join(', ')];
 }

@@ -132,8 +132,10 @@ export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): F
 /** How to see the flags that are left out. */
 function moreFlags(command: Command, { full }: Shape): string {
   const hidden = ({ helpGroupHeading }: Option) => command.parent !== null && helpGroupHeading === 'Everywhere';
-  const count = full ? 0 : visible(orDefault(command)).filter((option) => isRare(option) || hidden(option)).length;
-  return count === 0 ? '' : `${count} more flags, such as --json: ${namesOf(command)} --help --verbose`;
+  const left = full ? [] : visible(orDefault(command)).filter((option) => isRare(option) || hidden(option));
+  const example = left.find(({ long }) => long === '--json') ?? left[0];
+  if (example === undefined) return '';
+  return `${left.length} more flags, such as ${example.long}: ${namesOf(command)} --help --verbose`;
 }
 
 function visible(command: Command): Option[] {

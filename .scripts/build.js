@@ -1,7 +1,7 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the declarations of the library.
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
 import { licenceTexts } from './licences.js';
@@ -54,16 +54,25 @@ const { output } = await build({
 
 writeFileSync(`${dist}/package.json`, '{"type":"commonjs"}\n');
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
-// The JSON Schemas of config files and of results, from their definitions; what JSON Schema cannot express is left out.
-for (const [name, file, definition] of [
-  ['config', 'settings/definition', 'configDefinition'],
-  ['result', 'cli/output/result-definition', 'resultDefinition'],
-]) {
-  const built = await build({ cwd: root, input: `src/${file}.ts`, platform: 'node', write: false });
-  const module = await import(`data:text/javascript,${encodeURIComponent(built.output[0].code)}`);
-  const schema = toJsonSchema(module[definition], { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
+// What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
+const maker = `${dist}/.maker`;
+await build({
+  cwd: root,
+  input: ['src/settings/definition.ts', 'src/cli/output/result-definition.ts', 'src/man/pages.ts'],
+  platform: 'node',
+  external: (id, importer, isResolved) => importer !== undefined && !isResolved && !id.startsWith('.'),
+  output: { dir: maker, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
+});
+const made = ['definition', 'result-definition', 'pages'].map((name) => import(pathToFileURL(`${maker}/${name}.mjs`)));
+const { configDefinition, resultDefinition, manPages } = Object.assign({}, ...(await Promise.all(made)));
+for (const [name, definition] of Object.entries({ config: configDefinition, result: resultDefinition })) {
+  const schema = toJsonSchema(definition, { typeMode: 'output', ignoreActions: ['check', 'raw_check'] });
   writeFileSync(`${dist}/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`);
 }
+const pages = await manPages((topic) => readFileSync(`${root}src/help/${topic}.md`, 'utf8'));
+mkdirSync(`${dist}/man`);
+for (const [file, text] of pages) writeFileSync(`${dist}/man/${file}`, text);
+rmSync(maker, { recursive: true });
 // What `--help` and `--version` print without loading the program: its own words, by the way that loads it.
 for (const [name, words] of [
   ['help.txt', ['help']],

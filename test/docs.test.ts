@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
-import { topics } from '../src/cli/help/topics.ts';
+import { topics, topicSummaries } from '../src/cli/help/topics.ts';
 import { outcomes } from '../src/errors.ts';
 import { code, readme, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
@@ -33,9 +33,10 @@ test('the README has a row for every command, and for no other', async () => {
   expect(rows.filter((name) => !name.startsWith('gateway-cli')).toSorted()).toEqual(words.toSorted());
 });
 
-test('every topic has its page, and the README links to it', () => {
+test('every topic has its page, and the README links to it with the same summary', () => {
   expect([...topicTexts.keys()].toSorted()).toEqual(topics);
-  for (const topic of topics) expect(readme).toContain(`[${topic}](src/help/${topic}.md)`);
+  for (const [topic, summary] of Object.entries(topicSummaries))
+    expect(readme).toContain(`| [${topic}](src/help/${topic}.md) | ${summary} |`);
 });
 
 test('every flag that the README and the topics name is one of the program', async () => {

@@ -28,7 +28,8 @@ const silent: Hooks = {
   out: () => undefined,
   err: () => undefined,
 };
-const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
+/** The program as it is for such words, to look at and not to run. */
+export const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
 /** The program with every command's name, and the flags of those whose words stand in argv. */
 export async function buildProgram(argv: readonly string[], hooks: Hooks): Promise<Command> {

@@ -6,7 +6,7 @@ import { wantsColor } from '../terminal/style.ts';
 import type { Action } from '../cli/context.ts';
 import { quote } from '../cli/flags/values.ts';
 import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
-import { topics } from '../cli/help/topics.ts';
+import { topics, topicSummaries } from '../cli/help/topics.ts';
 
 /** Two folders up from here is the package's root, and so it is from the bundle of this file. */
 const shipped = new URL('../../', import.meta.url);
@@ -18,7 +18,7 @@ const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 
 export function helpCommand(command: Command, openProgram: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('<topic>', 'one of those below').usage('<command or topic>');
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
-  setNotes(command, [`Topics: ${topics.join(', ')}`]);
+  setNotes(command, ['Topics:', Object.entries(topicSummaries)]);
   return async ({ io, root, report }, [name = '']) => {
     if (!topics.includes(name)) throw unknownTopic(name);
     const text = await readShipped(`src/help/${name}.md`);

@@ -23,7 +23,7 @@ export function firstExample(command: Command): string | undefined {
 }
 
 /** All of them. */
-function examplesOf(command: Command): readonly string[] {
+export function examplesOf(command: Command): readonly string[] {
   return examples.get(command) ?? [];
 }
 
@@ -33,7 +33,7 @@ export function setNotes(command: Command, list: readonly Note[]): void {
 }
 
 /** What its help ends with. */
-function notesOf(command: Command): readonly Note[] {
+export function notesOf(command: Command): readonly Note[] {
   return notes.get(command) ?? [];
 }
 
@@ -80,7 +80,7 @@ function usageLines(command: Command, { width, colored }: Shape): string[] {
 }
 
 /** How a command is typed: `gateway-cli text [prompt…] [flags]`. */
-function usageOf(command: Command): string {
+export function usageOf(command: Command): string {
   return `${namesOf(command)} ${orDefault(command).usage()}`;
 }
 
@@ -107,13 +107,13 @@ export function commandRows(command: Command): (readonly [name: string, text: st
 }
 
 /** Flags under their heading, each with its text. */
-interface FlagSection {
+export interface FlagSection {
   heading: string;
   rows: (readonly [flags: string, text: string])[];
 }
 
 /** The flags of a command, those that are common first; those that few need are left out where `full` is not set. */
-function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
+export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
   const shown = visible(command);
   const ordered = [...shown.filter((option) => !isRare(option)), ...(full ? shown.filter(isRare) : [])];
   const sections = new Map<string, FlagSection['rows']>();
@@ -132,8 +132,10 @@ function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSect
 /** How to see the flags that are left out. */
 function moreFlags(command: Command, { full }: Shape): string {
   const hidden = ({ helpGroupHeading }: Option) => command.parent !== null && helpGroupHeading === 'Everywhere';
-  const count = full ? 0 : visible(orDefault(command)).filter((option) => isRare(option) || hidden(option)).length;
-  return count === 0 ? '' : `${count} more flags, such as --json: ${namesOf(command)} --help --verbose`;
+  const left = full ? [] : visible(orDefault(command)).filter((option) => isRare(option) || hidden(option));
+  const example = left.find(({ long }) => long === '--json') ?? left[0];
+  if (example === undefined) return '';
+  return `${left.length} more flags, such as ${example.long}: ${namesOf(command)} --help --verbose`;
 }
 
 function visible(command: Command): Option[] {

@@ -1,16 +1,19 @@
-/** What `help <topic>` explains; each is a file of `src/help/`. */
-export const topics: readonly string[] = [
-  'batch',
-  'chat',
-  'ci',
-  'exit-codes',
-  'faults',
-  'fields',
-  'images',
-  'library',
-  'output',
-  'recording',
-  'serve',
-  'services',
-  'settings',
-];
+/** What `help <topic>` explains, in a few words; each is a file of `src/help/`. */
+export const topicSummaries: Readonly<Record<string, string>> = {
+  batch: 'jobs, resuming, shards, galleries',
+  chat: 'conversations, sessions, tools',
+  ci: 'GitHub Actions, GitLab CI',
+  'exit-codes': 'every exit code, finish reasons, retries',
+  faults: 'models that fail on demand',
+  fields: 'every field of the service and its flag',
+  images: 'output files, input files, recovery',
+  library: 'the client as a Node package',
+  output: 'the JSON document, key by key',
+  recording: 'recorded exchanges, and how to play them back',
+  serve: 'the local gateway, offline models',
+  services: 'Gemini, Anthropic, headers, profiles, models',
+  settings: 'variables, config file, keys, proxies, certificates',
+};
+
+/** Their names. */
+export const topics: readonly string[] = Object.keys(topicSummaries);

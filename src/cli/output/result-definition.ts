@@ -82,7 +82,7 @@ const error = v.object({
   billed: key(certainty, 'whether the request may have been billed'),
 });
 
-/** @public The build loads it. */
+/** What `--json` prints; the build loads it. */
 export const resultDefinition = v.pipe(
   v.object({
     schema: key(v.literal('gateway-cli/result@1'), 'the name of this schema'),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { tree } from '../../../src/cli/command-tree.ts';
+import { services } from '../../../src/services.ts';
 import { run } from '../../helpers/run.ts';
 
 const commands = Object.entries(tree)
@@ -45,6 +46,35 @@ test('flags that few need appear with --verbose, and the end of the help says so
   const full = await helpOf(['text', '--verbose'], 80);
   expect(full).toContain('--cacert');
   expect(full).not.toContain('more flags');
+});
+
+test('the end of the main help names a flag that it left out', async () => {
+  const [, left = ''] = /\d+ more flags, such as (--[a-z-]+):/.exec(await helpOf([], 80)) ?? [];
+  expect((await helpOf([], 80)).split(left)).toHaveLength(2);
+  expect(await helpOf(['--verbose'], 80)).toContain(`\n  ${left} `);
+});
+
+test('the main help says how to connect: each service with its variable, a gateway, and without an account', async () => {
+  const text = await helpOf([], 200);
+  for (const { name, baseUrl, keyVariables } of Object.values(services))
+    if (baseUrl !== undefined) expect(text).toContain(`export ${keyVariables[0]}=…, then add --service ${name}`);
+  expect(text).toContain('gateway-cli config init');
+  expect(text).toMatch(/No account +add --offline/);
+});
+
+test('headings are bold on a terminal, and plain in a pipe', async () => {
+  const bold = (text: string) => `\u001B[1m${text}\u001B[22m`;
+  for (const [argv, headings] of [
+    [['--help'], ['Examples:', 'Usage:', 'Commands:', 'Everywhere:']],
+    [
+      ['text', '--help'],
+      ['Examples:', 'Usage:', 'Flags:', 'Request:', 'Connection:', 'Output:'],
+    ],
+  ] as const) {
+    const [screen, pipe] = await Promise.all([run(argv, { tty: { stdout: true } }), run(argv)]);
+    for (const heading of headings) expect(screen.stdout).toContain(bold(heading));
+    expect(pipe.stdout).not.toContain('\u001B');
+  }
 });
 
 test('an example that is too long for its line can be copied all the same', async () => {

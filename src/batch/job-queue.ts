@@ -6,6 +6,8 @@ import type { Job, Performed, Step } from './types.ts';
 export interface ReadyJob {
   /** Hash of the canonical request. */
   request: string;
+  /** Gets what it lacks, before anybody writes down that it goes out. Why that failed is what `perform` returns. */
+  complete?(signal: AbortSignal): Promise<void>;
   /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
   perform(signal: AbortSignal): Promise<Performed>;
   /** It is not sent after all. */
@@ -78,8 +80,7 @@ export function openJobQueue({ jobs, prepare, recorder, ahead: usual, elapsed, s
         if (done) over = true;
         if (!job) break;
         step?.('taken', job.id);
-        const { request, perform, drop } = await prepare(job);
-        group.push({ job, request, perform, drop });
+        group.push({ ...(await prepare(job)), job });
         if (group.length % atOnce === 0) await turn();
       }
       if (group.length > 0) await recorder.ready(group);

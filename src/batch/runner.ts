@@ -147,6 +147,7 @@ async function runOne(staged: QueuedJob, running: Running): Promise<void> {
   const { recorder, inFlight, step } = running;
   const { job, perform } = staged;
   try {
+    await staged.complete?.(inFlight.signal);
     await recorder.sent(staged).catch(async (error: unknown) => {
       await staged.drop();
       throw error;

@@ -70,6 +70,22 @@ function cutOf(
   if (cut !== undefined) return cut;
   if (pieces.first === undefined) throw badStream('the stream held no reply');
   if (pieces.decoded === undefined) decodeContentReply(pieces.first);
+  return withoutReason();
+}
+
+/** Reads the pieces that came as one JSON array, which is what a stream is without `alt=sse`. Throws bad-reply. */
+export function readPieceList(list: readonly unknown[]): Decoded {
+  const decoded = decodeContentReply(list);
+  return { decoded, cut: isEnded(decoded) ? undefined : withoutReason() };
+}
+
+/** Whether every candidate said why it ended. */
+function isEnded({ blockReason, candidates }: ContentReply): boolean {
+  const isEvery = candidates.length > 0 && candidates.every(({ finishReason }) => finishReason !== undefined);
+  return blockReason !== undefined || isEvery;
+}
+
+function withoutReason(): GatewayError {
   return new GatewayError('incomplete', 'the stream ended without a finish reason', { sent: 'yes', retryable: false });
 }
 
@@ -122,11 +138,7 @@ function createPieces(reply: HttpReply): Pieces {
       }
       if (cut) throw cut;
     },
-    isEnded(): boolean {
-      const { blockReason, candidates = [] } = pieces.decoded ?? {};
-      const isEvery = candidates.length > 0 && candidates.every(({ finishReason }) => finishReason !== undefined);
-      return blockReason !== undefined || isEvery;
-    },
+    isEnded: () => pieces.decoded !== undefined && isEnded(pieces.decoded),
     isDone: () => isDone && pieces.isEnded(),
     end: () => told.end(pieces.decoded, pieces.isEnded()),
   };

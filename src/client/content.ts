@@ -14,7 +14,7 @@ import { createWatch, type Watch } from './deadline.ts';
 import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
-import { type Decoded, readPieces } from './content-stream.ts';
+import { type Decoded, readPieceList, readPieces } from './content-stream.ts';
 import { peek } from './peek.ts';
 import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
 import type { Result, ResultImage } from './result.ts';
@@ -111,6 +111,7 @@ async function* decodeBody(
   const { head, chunks } = begun;
   if (looksLikeSse(head)) return { ...(yield* readPieces({ ...reply, body: chunks }, pictures)), isStreamed: true };
   const { value, cut } = parseReply(await readDiverted(chunks, pictures), reply, 'content');
+  if (Array.isArray(value) && !cut) return readPieceList(value);
   return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
 }
 

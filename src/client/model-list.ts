@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { type ListedModel, modelListAddress, readModelPage } from '../formats/model-list.ts';
+import { type ListedModel, modelListAddress, type ModelPage, readModelPage } from '../formats/model-list.ts';
 import { createMemoryStore } from '../images/store.ts';
 import type { JsonValue } from '../json.ts';
 import type { Answered } from './connection.ts';
@@ -7,26 +7,43 @@ import { located } from './located.ts';
 import { parseReply, readDiverted } from './read-json.ts';
 import type { PostOrGet } from './target.ts';
 
-/** No service has so many: a list that goes on is one that goes in a circle. */
+/** No service has so many. */
 const mostPages = 100;
+const mostModels = 10_000;
+
+/** The models of a list. */
+export interface ModelList {
+  models: ListedModel[];
+  /** Why there are more that were not read. */
+  cut?: string | undefined;
+}
 
 /** The models of one list, its pages followed. Throws GatewayError, and the reason of the caller's abort. */
 export async function readModelList(
   send: (get: PostOrGet) => Promise<Answered>,
   format: 'content' | 'messages',
-): Promise<ListedModel[]> {
+): Promise<ModelList> {
+  const use = format === 'messages' ? 'messages' : 'text';
   const models: ListedModel[] = [];
   const seen = new Set<string | undefined>();
-  let token: string | undefined;
-  while (!seen.has(token) && seen.size < mostPages) {
+  for (let token: string | undefined; ;) {
     seen.add(token);
-    const use = format === 'messages' ? 'messages' : 'text';
     const page = await readPage(await send({ ...modelListAddress(format, token), use }), format);
-    models.push(...page.models);
-    if (page.next === undefined) break;
+    models.push(...page.models.slice(0, mostModels + 1 - models.length));
+    if (models.length > mostModels)
+      return { models: models.slice(0, mostModels), cut: `it has more than ${mostModels} models` };
+    const cut = cutOf(page, seen);
+    if (!page.goesOn || cut !== undefined) return { models, cut };
     token = page.next;
   }
-  return models;
+}
+
+/** Why the next page of a list cannot be asked for, if it has one. */
+function cutOf({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined>): string | undefined {
+  if (!goesOn) return undefined;
+  if (next === undefined) return 'it does not say where it goes on';
+  if (seen.has(next)) return 'its pages go in a circle';
+  return seen.size < mostPages ? undefined : `it has more than ${mostPages} pages`;
 }
 
 async function readPage({ reply }: Answered, format: 'content' | 'messages') {

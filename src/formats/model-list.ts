@@ -15,6 +15,8 @@ export interface ListedModel {
 export interface ModelPage {
   models: ListedModel[];
   next: string | undefined;
+  /** Whether there is a next one: a list may not say where. */
+  goesOn: boolean;
 }
 
 /** Path and query of a page, each format's largest; without a token the first page. */
@@ -30,12 +32,9 @@ export function readModelPage(page: JsonValue | undefined): ModelPage | undefine
   if (!isObject(page)) return undefined;
   const entries = listField(page, 'models') ?? listField(page, 'data');
   if (entries === undefined && Object.keys(page).length > 0) return undefined;
-  return { models: (entries ?? []).flatMap(readModel), next: nextToken(page) };
-}
-
-function nextToken(page: Parameters<typeof field>[0]): string | undefined {
-  const token = textField(page, 'nextPageToken') ?? (field(page, 'hasMore') === true && textField(page, 'lastId'));
-  return token || undefined;
+  const hasMore = field(page, 'hasMore') === true;
+  const next = textField(page, 'nextPageToken') || (hasMore && textField(page, 'lastId')) || undefined;
+  return { models: (entries ?? []).flatMap(readModel), next, goesOn: hasMore || next !== undefined };
 }
 
 /** An entry without a name is left out: nobody could ask for it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { makeFolder } from '../files/make-folder.ts';
 import { writeAnew } from '../files/temp-file.ts';
@@ -8,6 +8,9 @@ import { userFolders } from './folders.ts';
 import type { SettingsSurvey } from './settings.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
+
+/** More than any list that is kept. */
+const mostBytes = 4 * 1024 * 1024;
 
 /** Shells insert a completed name as it is: one that could be a command, or drive the terminal, is never offered. */
 const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
@@ -20,19 +23,32 @@ export async function keepModels(owner: ListOwner, models: readonly string[], no
   const path = await pathOf(owner);
   if (path === undefined) return;
   await makeFolder(dirname(path), 0o700);
-  await writeAnew(path, (handle) => handle.writeFile(`${JSON.stringify({ at: now, models })}\n`));
+  await writeAnew(path, (handle) =>
+    handle.writeFile(`${JSON.stringify({ at: now, models: models.filter(isPlain) })}\n`),
+  );
 }
 
 /** The names that were kept within the last day; none where there is no such list, or it cannot be read. */
 export async function keptModels(owner: ListOwner, now: number): Promise<string[]> {
   try {
     const path = await pathOf(owner);
-    const kept: unknown = path === undefined ? undefined : JSON.parse(await readFile(path, 'utf8'));
+    if (path === undefined || !(await isReadable(path))) return [];
+    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
     if (!isObject(kept) || !Array.isArray(kept['models']) || !isFresh(now - Number(kept['at']))) return [];
-    return kept['models'].filter((model): model is string => typeof model === 'string' && plainName.test(model));
+    return kept['models'].filter(isPlain);
   } catch {
     return [];
   }
+}
+
+function isPlain(model: unknown): model is string {
+  return typeof model === 'string' && plainName.test(model);
+}
+
+/** A pipe in its place would be waited for. */
+async function isReadable(path: string): Promise<boolean> {
+  const stats = await stat(path);
+  return stats.isFile() && stats.size <= mostBytes;
 }
 
 /** A list from the future is as good as none. */

@@ -1,5 +1,6 @@
-import { expect } from 'vitest';
-import { eventStream, messageEvents } from '../helpers/with-server.ts';
+import { expect, onTestFinished } from 'vitest';
+import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
+import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
 import { type CountingServer, startCountingServer } from './counting-server.ts';
 import { test as base } from './with-batch.ts';
 
@@ -44,6 +45,87 @@ test('jobs go to the profile of their use, each with its own key, and are not se
   folder.jobs(chat, { id: 'text', prompt: 'hi' }, { ...chat, id: 'new' });
   expect(await batch([], { env })).toMatchObject({ code: 0 });
   expect([server.bodies.length, talk.bodies.length]).toEqual([1, 2]);
+});
+
+test('no key and no header of a profile reaches the other service', async ({ server, talk, folder, batch, env }) => {
+  const profiles = {
+    pics: {
+      service: 'gemini',
+      baseUrl: server.url,
+      models: { text: 't' },
+      headers: { 'x-corp': 'corp-of-pics-90210' },
+    },
+    talk: {
+      service: 'anthropic',
+      baseUrl: talk.url,
+      models: { chat: 'c' },
+      headers: { 'x-corp': 'corp-of-talk-41122' },
+    },
+  };
+  folder.write('config.json', JSON.stringify({ profile: { text: 'pics', chat: 'talk' }, profiles }));
+  folder.jobs(
+    ...['1', '2', '3'].flatMap((n) => [
+      { id: `p${n}`, prompt: n },
+      { ...chat, id: `t${n}` },
+    ]),
+  );
+  // The second time each asks again after a 429: what waited goes to its own too.
+  server.answer = (_, count) => (count === 1 ? { status: 429, headers: { 'retry-after': '0' } } : undefined);
+  const vendor = { GEMINI_API_KEY: keys.pics, ANTHROPIC_API_KEY: keys.talk };
+  const ran = await batch(['--verbose'], { env: { ...env, ...vendor } });
+  expect(ran.code).toBe(0);
+  expect(ran.stdout + ran.stderr).not.toContain('canary');
+  const came = ({ headers, bodies }: CountingServer) => headers.map((one, at) => JSON.stringify([one, bodies[at]]));
+  for (const [own, key, corp, other, count] of [
+    [server, keys.pics, 'corp-of-pics-90210', /of-talk|x-api-key|anthropic/, 6],
+    [talk, keys.talk, 'corp-of-talk-41122', /of-pics|x-goog/, 3],
+  ] as const) {
+    expect(came(own)).toHaveLength(count);
+    for (const request of came(own)) {
+      expect(request).toContain(key);
+      expect(request).toContain(corp);
+      expect(request).not.toMatch(other);
+    }
+  }
+});
+
+test('each profile goes through its own proxy, with its own key', async ({ folder, batch, env }) => {
+  const profiles: Record<string, object> = {};
+  const proxies: Record<string, ScriptedServer> = {};
+  for (const [name, service, reply] of [
+    ['pics', 'gemini', { body: textReply('hi') }],
+    [
+      'talk',
+      'anthropic',
+      { headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('hi')) },
+    ],
+  ] as const) {
+    const proxy = await startScriptedServer();
+    onTestFinished(() => proxy.close());
+    proxy.raw('HTTP/1.1 200 Connected\r\n\r\n');
+    proxy.reply(reply);
+    const models = { text: 't', chat: 'c' };
+    const way = { baseUrl: `http://${name}.test`, allowHttp: true, proxy: proxy.url };
+    profiles[name] = { service, ...way, apiKey: keys[name], models };
+    proxies[name] = proxy;
+  }
+  folder.write('config.json', JSON.stringify({ profile: { text: 'pics', chat: 'talk' }, profiles }));
+  folder.jobs({ id: 'text', prompt: 'hi' }, chat);
+  expect(await batch([], { env })).toMatchObject({ code: 0 });
+  for (const [name, other] of [
+    ['pics', 'talk'],
+    ['talk', 'pics'],
+  ] as const) {
+    const { requests } = proxies[name] as ScriptedServer;
+    expect(requests.map(({ method, headers }) => [method, headers['host']])).toEqual([
+      ['CONNECT', `${name}.test:80`],
+      ['POST', `${name}.test`],
+    ]);
+    const [tunnel, request] = requests.map(({ headers }) => JSON.stringify(headers));
+    expect(tunnel).not.toContain('canary');
+    expect(request).toContain(keys[name]);
+    expect(request).not.toContain(keys[other]);
+  }
 });
 
 test('the profile of a job wins over the flag', async ({ server, talk, folder, batch, env }) => {

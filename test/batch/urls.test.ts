@@ -50,6 +50,18 @@ test('a plan fetches nothing, a run each URL once, and the same command neither 
   expect(changed.stderr).toContain('1 job was edited since an earlier run sent it: a');
 });
 
+test('a job whose URL is being fetched has not been sent', async ({ host, trust, server, folder, batch }) => {
+  folder.jobs({ id: 'a', prompt: 'p', attach: [`${host.url}/a.png`] });
+  let types: unknown[] = [];
+  host.reply(() => {
+    types = folder.lines('journal.jsonl').map(({ type }) => type);
+    return dot;
+  });
+  expect(await batch(trust)).toMatchObject({ code: 0 });
+  expect(types).not.toContain('sent');
+  expect(server.bodies).toHaveLength(1);
+});
+
 test('a URL that cannot be fetched fails its job alone, which was not billed', async ({
   host,
   trust,

@@ -8,6 +8,7 @@ test('a page of the content format gives names as -m takes them, operations and 
   expect(readModelPage(page)).toEqual({
     models: [{ id: 'gemini-2.5-flash', title: 'Gemini 2.5 Flash', operations: ['generateContent', 'countTokens'] }],
     next: 'p2',
+    goesOn: true,
   });
 });
 
@@ -18,8 +19,9 @@ test('a page of the messages format goes on while it has more', () => {
   expect(read(true)).toEqual({
     models: [{ id: 'claude-x', title: 'Claude X', operations: undefined }],
     next: 'claude-x',
+    goesOn: true,
   });
-  expect(read(false)?.next).toBeUndefined();
+  expect(read(false)).toMatchObject({ next: undefined, goesOn: false });
 });
 
 test('the list of an OpenAI-like relay is read all the same', () => {
@@ -27,11 +29,12 @@ test('the list of an OpenAI-like relay is read all the same', () => {
   expect(readModelPage(page)).toEqual({
     models: [{ id: 'm/1', title: 'M One', operations: undefined }],
     next: undefined,
+    goesOn: false,
   });
 });
 
 test('an empty list may leave its key out, and any other object is no list', () => {
-  expect(readModelPage({})).toEqual({ models: [], next: undefined });
+  expect(readModelPage({})).toEqual({ models: [], next: undefined, goesOn: false });
   expect(readModelPage({ candidates: [] })).toBeUndefined();
   expect(readModelPage('models')).toBeUndefined();
 });

@@ -42,31 +42,53 @@ export interface Performing {
   turn: () => Promise<void> | undefined;
 }
 
+type Prepared = Pick<CheckedJob, 'built' | 'settings' | 'own' | 'fetchInputs'>;
+
+/** A job whose turn has come: its time runs. */
+export interface Turn {
+  call: Call;
+  started: number;
+  /** With what its URLs name. */
+  built: BuiltRequest;
+  /** Why that could not be fetched. */
+  failure: unknown;
+}
+
+/** Starts the time of a job and fetches what its URLs name. */
+export async function beginTurn(prepared: Prepared, { batch, flight, startDeadline }: Performing): Promise<Turn> {
+  const started = batch.context.io.elapsed();
+  const deadline = startDeadline(prepared.settings.timeoutMs.value);
+  const call: Call = { attempts: 1, out: false, flying: false, deadline };
+  flight.begin(call);
+  let { built } = prepared;
+  const failure = await attempt(async () => {
+    built = (await prepared.fetchInputs?.(deadline)) ?? built;
+  });
+  return { call, started, built, failure };
+}
+
+/** The job has ended, or is not sent after all. */
+export function endTurn({ call }: Turn, { flight }: Performing): void {
+  flight.end(call);
+  call.deadline.end();
+}
+
 /**
  * Sends a job's request, reads the answer and publishes its pictures. Failures of the job are in what it returns; what it
  * throws (a full disk, a bug) ends the batch.
  */
 export async function sendJob(
-  job: Job,
-  prepared: Pick<CheckedJob, 'built' | 'settings' | 'own' | 'fetchInputs'>,
+  { job, prepared, turn }: { job: Job; prepared: Prepared; turn: Turn },
   performing: Performing,
 ): Promise<Performed> {
-  const {
-    batch: { context: batch },
-    flight,
-  } = performing;
+  const batch = performing.batch.context;
   const context = prepared.own.output;
   const { report } = context;
-  const started = batch.io.elapsed();
-  const deadline = performing.startDeadline(prepared.settings.timeoutMs.value);
-  const call: Call = { attempts: 1, out: false, flying: false, deadline };
-  flight.begin(call);
+  const { call, started, built } = turn;
   try {
-    const failure = await attempt(async () => {
-      const built = (await prepared.fetchInputs?.(deadline)) ?? prepared.built;
-      const connection = performing.connections.get(gatewayKey(prepared.settings)) as Connection;
-      await answerJob({ job, built, performing, connection, context, call });
-    });
+    const connection = performing.connections.get(gatewayKey(prepared.settings)) as Connection;
+    const failure =
+      turn.failure ?? (await attempt(() => answerJob({ job, built, performing, connection, context, call })));
     report.attempts = call.attempts;
     if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
     const told = await keptRest(failure as GatewayError | undefined, { context, batch });
@@ -92,8 +114,7 @@ export async function sendJob(
       keep: result && keep,
     };
   } finally {
-    flight.end(call);
-    deadline.end();
+    endTurn(turn, performing);
     await prepared.own.end();
   }
 }

@@ -3,7 +3,7 @@ import { createGate, type Sleep, createPacer } from '../../batch/throttle.ts';
 import { withLock, openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
-import { createYield, sendJob, type Performing, trackActiveCalls } from './send-job.ts';
+import { beginTurn, createYield, endTurn, sendJob, type Performing, trackActiveCalls, type Turn } from './send-job.ts';
 import { countOf } from '../../batch/summary.ts';
 import type { RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
@@ -54,13 +54,19 @@ export async function sendJobs(
     jobs: dueJobs(batch),
     async prepare(job): Promise<ReadyJob> {
       const checked = await prepareDue(job, batch);
+      let turn: Turn | undefined;
+      const begin = async (signal: AbortSignal): Promise<Turn> => {
+        performing.flight.landBy(signal);
+        return (turn ??= await beginTurn(checked, performing));
+      };
       return {
         request: checked.request,
-        perform(signal) {
-          performing.flight.landBy(signal);
-          return sendJob(job, checked, performing);
+        ...(checked.fetchInputs && { complete: async (signal) => void (await begin(signal)) }),
+        perform: async (signal) => sendJob({ job, prepared: checked, turn: await begin(signal) }, performing),
+        async drop() {
+          if (turn !== undefined) endTurn(turn, performing);
+          await checked.own.end();
         },
-        drop: () => checked.own.end(),
       };
     },
     recorder: withLock(recorder, lock),

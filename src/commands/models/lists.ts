@@ -1,7 +1,7 @@
 import type { Context } from '../../cli/context.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ConnectionFlags, readSettingsInput } from '../../cli/run/settings.ts';
-import { readModelList } from '../../client/model-list.ts';
+import { type ModelList, readModelList } from '../../client/model-list.ts';
 import { GatewayError } from '../../errors.ts';
 import type { ListedModel } from '../../formats/model-list.ts';
 import { services } from '../../services.ts';
@@ -37,23 +37,36 @@ interface Source {
   settings: SettingsSurvey;
 }
 
+/** What the lists of a service hold. */
+export interface FoundLists {
+  lists: FoundList[];
+  /** Whether nothing is missing that the service has; a warning told what. */
+  complete: boolean;
+}
+
 /** Asks for every list that there can be. Throws GatewayError where none comes: a list that is missing beside another is none. */
-export async function askLists(flags: ConnectionFlags, context: Context): Promise<FoundList[]> {
+export async function askLists(flags: ConnectionFlags, context: Context): Promise<FoundLists> {
   const found: FoundList[] = [];
   const failures: GatewayError[] = [];
+  const cuts: string[] = [];
   for (const { formats, forms, settings } of await sourcesOf(flags, context)) {
     const connection = await openConnection(settings, flags, context, { forms });
     context.atEnd(() => connection.close());
     for (const format of formats) {
       const list = await askList(format, connection);
-      if (list instanceof GatewayError) failures.push(list);
-      else found.push({ format, owner: settings, models: list });
+      if (list instanceof GatewayError) {
+        failures.push(list);
+        continue;
+      }
+      found.push({ format, owner: settings, models: list.models });
+      if (list.cut !== undefined) cuts.push(`the list of models is not whole: ${list.cut}`);
     }
   }
   const told = failures.filter((failure) => !isNoList(failure));
   if (found.length === 0) throw told[0] ?? noList(failures[0]);
-  for (const { message } of told) await context.ui.warn(`one of two lists: ${message}`);
-  return found;
+  const warnings = [...told.map(({ message }) => `one of two lists: ${message}`), ...cuts];
+  for (const warning of warnings) await context.ui.warn(warning);
+  return { lists: found, complete: warnings.length === 0 };
 }
 
 /** One for each gateway: what text and chat share is opened once, with the form of authentication of each. */
@@ -85,7 +98,7 @@ function isSameGateway(one: SettingsSurvey, other: SettingsSurvey): boolean {
   return one.baseUrl?.value === other.baseUrl?.value && one.profile?.value === other.profile?.value;
 }
 
-async function askList(format: Format, connection: Connection): Promise<ListedModel[] | GatewayError> {
+async function askList(format: Format, connection: Connection): Promise<ModelList | GatewayError> {
   try {
     return await readModelList((get) => connection.send(get), format);
   } catch (error) {

@@ -34,11 +34,11 @@ export function modelsCommand(command: Command): Action {
 async function runModels(filter: string, flags: ConnectionFlags, context: Context): Promise<void> {
   const { root, report, ui } = context;
   const progress = ui.progress('waiting for the list of models');
-  const lists = await askLists(flags, context).finally(() => progress.stop());
+  const { lists, complete } = await askLists(flags, context).finally(() => progress.stop());
   await keep(lists, context);
   const all = merge(lists);
   const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
-  if (root.json) report.own = { schema: 'gateway-cli/models@1', ok: true, models };
+  if (root.json) report.own = { schema: 'gateway-cli/models@1', ok: true, complete, models };
   else await print(models, context);
   if (models.length === 0)
     await ui.note(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);

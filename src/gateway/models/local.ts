@@ -58,7 +58,9 @@ export function answerModels(
   const format = keyForm === 'vendor-key' || keyForm === 'query' ? 'content' : pathFormat;
   const served = modelsOf(format);
   if (asked === undefined) return json(format === 'content' ? contentList(served, query) : messagesList(served, query));
-  const found = served.find(({ id }) => id === asked);
+  // What is answered for a vendor's model is told of it too: clients look a model up before they ask it.
+  const vendors = isVendorModel(asked, rules) ? { id: asked, title: asked, draws: drawsByName(asked) } : undefined;
+  const found = served.find(({ id }) => id === asked) ?? vendors;
   if (found) return json(format === 'content' ? contentModel(found) : messagesModel(found));
   const shown = asked.slice(0, 100);
   throw new Problem(
@@ -75,13 +77,18 @@ function contentList(served: readonly LocalModel[], query: URLSearchParams): Jso
   return { models, ...(end < served.length && { nextPageToken: String(end) }) };
 }
 
-/** A page of 20 unless `limit` says so, behind the model that `after_id` names. */
+/** A page of 20 unless `limit` says so, behind the model that `after_id` names, or before that of `before_id`. */
 function messagesList(served: readonly LocalModel[], query: URLSearchParams): JsonObject {
-  const start = served.findIndex(({ id }) => id === query.get('after_id')) + 1;
-  const end = start + numberIn(query, 'limit', 20);
+  const limit = numberIn(query, 'limit', 20);
+  const placeOf = (name: string): number => served.findIndex(({ id }) => id === query.get(name));
+  const before = placeOf('before_id');
+  const start = before < 0 ? placeOf('after_id') + 1 : Math.max(0, before - limit);
+  const end = before < 0 ? start + limit : before;
   const page = served.slice(start, end);
   const [first, last] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
-  return { data: page.map(messagesModel), has_more: end < served.length, first_id: first, last_id: last };
+  // In the direction that was asked for: a client that pages backwards would else never end.
+  const more = before < 0 ? end < served.length : start > 0;
+  return { data: page.map(messagesModel), has_more: more, first_id: first, last_id: last };
 }
 
 /** A whole number of a query, or what counts without one. */

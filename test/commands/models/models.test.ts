@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, vi } from 'vitest';
+import { beforeEach, describe, expect, vi } from 'vitest';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { canaryKey, test } from '../../helpers/with-server.ts';
@@ -58,6 +59,7 @@ test('a gateway is asked for both lists; --json tells which of them name a model
   expect(JSON.parse(ran.stdout)).toEqual({
     schema: 'gateway-cli/models@1',
     ok: true,
+    complete: true,
     models: [
       {
         id: 'gemini-2.5-flash',
@@ -101,17 +103,37 @@ test('a refused key is the error of the key', async ({ server, cli }) => {
   expect((await cli(['models'])).code).toBe(3);
 });
 
-test('a list that leads back to a page of its own ends there', async ({ server, cli }) => {
-  server.always({ body: `{"models":[${flash}],"nextPageToken":"again"}` });
-  expect(await cli(['models', '--service', 'gemini'], gemini)).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\n' });
-  expect(server.requests).toHaveLength(2);
-});
+describe('a list that is not whole gives what came, and says so', () => {
+  const page = (more: string) => `{"models":[${flash}]${more}}`;
+  let pages = 0;
+  test.for([
+    ['leads back to a page of its own', () => page(',"nextPageToken":"again"'), 2, 'its pages go in a circle'],
+    ['never ends', () => page(`,"nextPageToken":"${pages++}"`), 100, 'it has more than 100 pages'],
+    ['goes on, and does not say where', () => page(',"has_more":true'), 1, 'it does not say where it goes on'],
+  ] as const)('which %s', async ([, body, asked, why], { server, cli }) => {
+    server.always(() => ({ body: body() }));
+    const ran = await cli(['models', '--service', 'gemini'], gemini);
+    expect(ran).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\n' });
+    expect(ran.stderr).toContain(`warning: the list of models is not whole: ${why}`);
+    expect(server.requests).toHaveLength(asked);
+    const { stdout } = await cli(['models', '--service', 'gemini', '--json'], gemini);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, complete: false, models: [{ id: 'gemini-2.5-flash' }] });
+  });
 
-test('a list that never ends is left after 100 pages', async ({ server, cli }) => {
-  let page = 0;
-  server.always(() => ({ body: `{"models":[],"nextPageToken":"${page++}"}` }));
-  expect((await cli(['models', '--service', 'gemini'], gemini)).code).toBe(0);
-  expect(server.requests).toHaveLength(100);
+  test('which has more models than anybody chooses from', async ({ server, cli }) => {
+    const models = Array.from({ length: 10_001 }, (_, at) => ({ name: `models/m-${at}` }));
+    server.reply({ body: { models } });
+    const ran = await cli(['models', 'm-10000', '--service', 'gemini'], gemini);
+    expect(ran).toMatchObject({ code: 0, stdout: '' });
+    expect(ran.stderr).toContain('it has more than 10000 models');
+  });
+
+  test('which is one of two', async ({ server, cli }) => {
+    server.reply({ status: 503, body: '{}' });
+    server.always({ body: `{"data":[${claude}]}` });
+    const ran = await cli(['models', '--json', '--retries', '0']);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ ok: true, complete: false, models: [{ id: 'claude-sonnet-4-5' }] });
+  });
 });
 
 test('without a base URL it says how to set one, and asks for no model', async () => {
@@ -141,6 +163,20 @@ test('the names are kept for their owner, without the key', async ({ server, cli
   const [name = ''] = readdirSync(folder);
   expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
   expect(name + readFileSync(join(folder, name), 'utf8')).not.toContain(canaryKey);
+});
+
+test('a kept list that is not ours to read is no list', async ({ server, cli }) => {
+  await keep(server, cli);
+  const complete = async () => (await cli(['__complete', 'fish', '--', 'text', '-m', 'gemini'])).stdout;
+  const folder = join(cache, 'gateway-cli', 'models');
+  const path = join(folder, readdirSync(folder)[0] ?? '');
+  const kept = JSON.parse(readFileSync(path, 'utf8')) as { models: string[] };
+  writeFileSync(path, JSON.stringify({ ...kept, models: [...kept.models, 'x'.repeat(8 * 2 ** 20)] }));
+  expect(await complete()).toBe(':none\n');
+  rmSync(path);
+  // A reader would wait for ever.
+  execFileSync('mkfifo', [path]);
+  expect(await complete()).toBe(':none\n');
 });
 
 test('-m completes from the kept names, for a day, and asks nobody', async ({ server, cli }) => {

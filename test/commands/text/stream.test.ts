@@ -161,6 +161,15 @@ test.for([
   expect(await cli(['text', 'hi', '--stream'])).toMatchObject({ code: 0, stdout: 'Hello\n', stderr: '' });
 });
 
+test('a list of pieces without a finish reason is not whole', async ({ server, cli }) => {
+  server.always({ body: words('Hel', 'lo') });
+  for (const asked of [['--stream'], []]) {
+    const ran = await cli(['text', 'hi', ...asked]);
+    expect(ran).toMatchObject({ code: 11, stdout: 'Hello\n' });
+    expect(ran.stderr).toContain('the stream ended without a finish reason');
+  }
+});
+
 test.for([
   [404, '{"detail":"Not Found"}', 4, 'check the model and the base URL; where they are right,\n'],
   [405, '{"detail":"Method Not Allowed"}', 4, '\n'],

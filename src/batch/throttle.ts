@@ -1,8 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Lock } from './lock.ts';
 import { longestTimerMs } from '../clock.ts';
 
 /** Waits so many ms; rejects with the signal's reason. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** Waits by a timer of Node, which is not longer than one can be. */
+export const sleepByTimer: Sleep = async (ms, signal) =>
+  void (await wait(Math.min(ms, longestTimerMs), undefined, { signal }));
 
 export interface GateOptions {
   /** Monotonic clock in ms: a jump of the wall clock changes no wait. */

@@ -63,6 +63,23 @@ export const tree: Tree = {
       },
     },
   },
+  recordings: {
+    summary: 'what --record kept in a folder',
+    commands: {
+      list: {
+        summary: 'time, status, size, request and model of each',
+        load: async () => (await import('../commands/recordings/recordings.ts')).recordingsListCommand,
+      },
+      show: {
+        summary: 'print a request and its reply',
+        load: async () => (await import('../commands/recordings/recordings.ts')).recordingsShowCommand,
+      },
+      prune: {
+        summary: 'remove old recordings, or failed ones',
+        load: async () => (await import('../commands/recordings/prune.ts')).recordingsPruneCommand,
+      },
+    },
+  },
   recover: {
     summary: 'write out a paid reply that could not be written before',
     load: async () => (await import('../commands/recover.ts')).recoverCommand,

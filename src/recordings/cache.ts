@@ -1,6 +1,8 @@
+import { once, setMaxListeners } from 'node:events';
 import { stat } from 'node:fs/promises';
+import { monotonic } from '../clock.ts';
 import { codeOf, GatewayError } from '../errors.ts';
-import type { HttpReply, HttpRequest } from '../transport/types.ts';
+import type { HttpReply } from '../transport/types.ts';
 import { parseHead, readFirstLine } from './format.ts';
 import { openRecorder, type Recorder } from './recorder.ts';
 import { openGrowingIndex } from './recording-index.ts';
@@ -12,9 +14,11 @@ import { describeRequest } from './request-key.ts';
 export interface CacheOptions extends RecorderOptions, ReplayOptions {
   /** Recordings that are older do not answer, in ms. */
   maxAgeMs?: number | undefined;
-  /** Reads a reply to its end; false where it is cut or broken. `path` is that of the request, below the base URL. */
-  isWhole: (path: string, reply: HttpReply) => Promise<boolean>;
+  isWhole: IsWhole;
 }
+
+/** Reads a reply to its end; false where it is cut or broken. `path` is that of the request, below the base URL. */
+export type IsWhole = (path: string, reply: HttpReply) => Promise<boolean>;
 
 /**
  * Answers from the recordings of a folder, and records what has to be asked. Only whole replies with status 200 answer.
@@ -31,7 +35,7 @@ export async function openCache(options: CacheOptions): Promise<Pick<Recorder, '
       const key = await describeRequest(request, base);
       const endTurn = await takeTurn(`${key.hash} ${request.sample ?? 0}`, signal);
       try {
-        const kept = await find(index.find(key), request);
+        const kept = await find(index.find(key), request.sample);
         if (kept !== undefined) {
           endTurn();
           const reply = await playRecording(kept.path, request, { ...options, signal, endsWell: true });
@@ -63,16 +67,17 @@ interface Kept {
   at: number;
 }
 
-/** Finds the answer to a request among its recordings. Each file is judged once. */
-function createFinder(
-  options: CacheOptions,
-): (paths: readonly string[], request: HttpRequest) => Promise<Kept | undefined> {
-  const { now, maxAgeMs = Infinity } = options;
+/** Finds the answer with a number, from 0, among the recordings of a request. Each file is judged once. */
+function createFinder({
+  now,
+  maxAgeMs = Infinity,
+  isWhole,
+}: CacheOptions): (paths: readonly string[], sample?: number) => Promise<Kept | undefined> {
   const judged = new Map<string, Promise<Kept | undefined>>();
-  return async (paths, request) => {
-    let left = request.sample ?? 0;
+  return async (paths, sample = 0) => {
+    let left = sample;
     for (const path of paths) {
-      const judging = judged.get(path) ?? judge(path, request, options);
+      const judging = judged.get(path) ?? judgeRecording(path, isWhole);
       judged.set(path, judging);
       const kept = await judging;
       if (kept === undefined || now() - kept.at > maxAgeMs) continue;
@@ -83,13 +88,14 @@ function createFinder(
 }
 
 /** Undefined where the file is no recording of a whole reply with status 200, or where somebody removed it. */
-async function judge(path: string, request: HttpRequest, options: CacheOptions): Promise<Kept | undefined> {
+export async function judgeRecording(path: string, isWhole: IsWhole): Promise<Kept | undefined> {
   try {
     const head = parseHead(await readFirstLine(path));
     if (head === undefined) return undefined;
+    const request = { method: head.request.method, url: new URL('http://recording') };
     const { signal } = new AbortController();
-    const reply = await playRecording(path, request, { ...options, speed: 0, signal });
-    if (reply.status !== 200 || !(await options.isWhole(head.request.path, reply))) return undefined;
+    const reply = await playRecording(path, request, { speed: 0, elapsed: monotonic, signal });
+    if (reply.status !== 200 || !(await isWhole(head.request.path, reply))) return undefined;
     return { path, at: head.at ?? (await stat(path)).mtimeMs };
   } catch (error) {
     if (error instanceof GatewayError || codeOf(error) === 'ENOENT') return undefined;
@@ -99,25 +105,19 @@ async function judge(path: string, request: HttpRequest, options: CacheOptions):
 
 /** Lets one after the other use a name. The function that it resolves with ends the turn. Rejects with the signal's reason. */
 function createTurns(): (name: string, signal: AbortSignal) => Promise<() => void> {
-  const turns = new Map<string, Promise<void>>();
+  /** Each aborts when the turn is over. */
+  const turns = new Map<string, AbortController>();
   return async (name, signal) => {
-    for (let turn = turns.get(name); turn !== undefined; turn = turns.get(name)) await untilEnd(turn, signal);
     signal.throwIfAborted();
-    let settle = (): void => undefined;
-    const own = new Promise<void>((resolve) => (settle = resolve));
+    for (let turn = turns.get(name); turn !== undefined; turn = turns.get(name)) {
+      await once(turn.signal, 'abort', { signal }).catch(() => signal.throwIfAborted());
+    }
+    const own = new AbortController();
+    setMaxListeners(0, own.signal);
     turns.set(name, own);
     return () => {
       if (turns.get(name) === own) turns.delete(name);
-      settle();
+      own.abort();
     };
   };
-}
-
-async function untilEnd(turn: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  let leave = (): void => undefined;
-  const aborted = new Promise<void>((resolve) => (leave = resolve));
-  signal.addEventListener('abort', leave, { once: true });
-  await Promise.race([turn, aborted]);
-  signal.removeEventListener('abort', leave);
 }

@@ -67,7 +67,8 @@ async function repliesWithImage(file: string): Promise<boolean> {
   return false;
 }
 
-function modelOf(path: string, body: unknown): string {
+/** The model that a recorded request names, or ''. */
+export function modelOf(path: string, body: unknown): string {
   const [, model] = /\/models\/([^/?]+):[A-Za-z]+/.exec(path) ?? [];
   if (model !== undefined) return decodeURIComponent(model);
   const named = isObject(body) ? body['model'] : undefined;

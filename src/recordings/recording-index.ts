@@ -24,6 +24,7 @@ interface ListedFile {
 }
 
 interface ReadFile extends ListedFile {
+  at: number | undefined;
   hash: string;
   /** Of the request as it stands in the file now. */
   changedHash: string;
@@ -79,8 +80,10 @@ export async function openIndex(folder: string): Promise<RecordingIndex> {
   };
 }
 
-/** Where each recording of a folder is, and its request. Throws GatewayError usage like `openIndex`. */
-export async function listHeads(folder: string): Promise<{ path: string; request: RecordedRequest }[]> {
+/** Where each recording of a folder is, its request, and when it went out. Throws GatewayError usage like `openIndex`. */
+export async function listHeads(
+  folder: string,
+): Promise<{ path: string; request: RecordedRequest; at: number | undefined }[]> {
   return readHeads(await listSome(folder));
 }
 
@@ -111,7 +114,7 @@ async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
     if (!head) continue;
     const { method, path, body } = head.request;
     const changedHash = sha256(requestText(path, body, method));
-    read.push({ ...file, request: head.request, hash: head.hash, changedHash });
+    read.push({ ...file, ...head, changedHash });
   }
   return read;
 }

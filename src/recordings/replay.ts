@@ -32,6 +32,9 @@ export async function openReplay(folder: string, options: ReplayOptions): Promis
     };
 }
 
+/** What a failure says of the request. */
+type Asked = Pick<HttpRequest, 'method' | 'url'>;
+
 /** How one recording is played. */
 export interface PlayOptions extends ReplayOptions {
   signal: AbortSignal;
@@ -40,7 +43,7 @@ export interface PlayOptions extends ReplayOptions {
 }
 
 /** The reply of a recording. Throws GatewayError like the exchange of `openReplay`. */
-export async function playRecording(path: string, request: HttpRequest, options: PlayOptions): Promise<HttpReply> {
+export async function playRecording(path: string, request: Asked, options: PlayOptions): Promise<HttpReply> {
   const lines = readRecording(path);
   const clock = startClock(options, options.signal);
   try {
@@ -63,7 +66,7 @@ interface Playing {
   path: string;
   lines: AsyncGenerator<RecordingLine>;
   clock: (delay: number) => Promise<void>;
-  request: HttpRequest;
+  request: Asked;
   endsWell: boolean;
 }
 
@@ -124,7 +127,7 @@ function causeOf(ended: Loss): Error {
 }
 
 /** The same failure as when it was recorded; who left then finds nothing more now. */
-function cutShort(ended: Loss, request: HttpRequest): GatewayError {
+function cutShort(ended: Loss, request: Asked): GatewayError {
   return new GatewayError('incomplete', `the reply was cut: ${lossReasons[ended]}`, {
     sent: 'yes',
     retryable: true,
@@ -134,7 +137,7 @@ function cutShort(ended: Loss, request: HttpRequest): GatewayError {
 }
 
 /** The connection was lost before the head of the reply. */
-function noReply(ended: Loss, request: HttpRequest): GatewayError {
+function noReply(ended: Loss, request: Asked): GatewayError {
   return new GatewayError('no-reply', `no reply was recorded: ${lossReasons[ended]}`, {
     hint: 'the recorded exchange may have been billed, this replay was not',
     sent: 'yes',
@@ -144,7 +147,7 @@ function noReply(ended: Loss, request: HttpRequest): GatewayError {
   });
 }
 
-function placeOf({ method = 'POST', url }: HttpRequest): string {
+function placeOf({ method = 'POST', url }: Asked): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
 

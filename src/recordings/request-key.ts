@@ -129,6 +129,11 @@ export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
+/** The same value with each long Base64 string as its size and SHA-256. */
+export function shortenedJson(value: JsonValue): JsonValue {
+  return JSON.parse(canonicalJson(value)) as JsonValue;
+}
+
 function shortened(text: string): string {
   if (text.length <= shortBase64 || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text;
   const bytes = Buffer.from(text, 'base64');

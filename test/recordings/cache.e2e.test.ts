@@ -19,7 +19,9 @@ test('a process that is killed while it records leaves nothing that answers', as
   const whole = JSON.stringify(textReply('whole'));
   server.reply({ chunks: [whole.slice(0, 60), new Promise(() => {})] });
   const { child, cwd } = start(['text', 'hi', ...cache], server);
-  await expect.poll(() => namesIn(join(cwd, 'kept')).filter((name) => name.endsWith('.part')).length).toBe(1);
+  await server.received(1);
+  const parts = (): string[] => namesIn(join(cwd, 'kept')).filter((name) => name.endsWith('.part'));
+  await expect.poll(() => parts().length, { timeout: 50_000 }).toBe(1);
   child.kill('SIGKILL');
   await once(child, 'close');
   server.reply({ body: whole });

@@ -118,6 +118,12 @@ export const imageFlags = {
     text: 'number of requests, each billed, 1 to 1000',
     parse: whole(1, 1000),
   },
+  concurrency: {
+    flags: '--concurrency <n>',
+    text: 'how many requests of -n are sent in parallel, 1 to 64 (default: 4)',
+    parse: whole(1, 64),
+    rare: true,
+  },
   ...fileFlags,
   sidecar: { flags: '--sidecar', text: 'also write <image>.json with the prompt, parameters and usage', rare: true },
   preview: { flags: '--preview', text: 'show the image in the terminal' },

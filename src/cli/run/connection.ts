@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
-import { type Answered, openConnections } from '../../client/connection.ts';
+import type { Answered } from '../../client/connection.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { PostOrGet, Target } from '../../client/target.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
-import { GatewayError, usageError } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { closest } from '../../settings/closest.ts';
 import { keptModels } from '../../settings/kept-models.ts';
@@ -14,11 +14,12 @@ import { readKey } from '../../settings/key.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
-import type { Transport, TransportOptions } from '../../transport/types.ts';
+import type { Transport } from '../../transport/types.ts';
 import { isCache, openRecording, openReplaying, replayedFolder } from './recordings.ts';
 import type { Context } from '../context.ts';
-import { readTextFlag, readUserFile } from '../input/input-files.ts';
+import { readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
+import { openTransports, originOf } from './transports.ts';
 import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
@@ -161,34 +162,6 @@ function requireKeys(transport: Transport, keyless: ReadonlyMap<string, KeySourc
   };
 }
 
-function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
-  return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
-}
-
-/** The way to each gateway, by its own proxy and its own certificates. */
-export async function openTransports(
-  gateways: readonly (Parameters<typeof transportOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
-  flags: Parameters<typeof transportOptions>[1],
-  context: Context,
-): Promise<Transport> {
-  const ways = new Map(gateways.map((settings) => [originOf(settings), settings]));
-  for (const { proxy, systemCa, baseUrl } of gateways) {
-    const way = ways.get(originOf({ baseUrl }));
-    if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
-    throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
-  }
-  const opened = new Map<string, Transport>();
-  for (const [origin, settings] of ways) {
-    opened.set(origin, await openConnections(await transportOptions(settings, flags, context)));
-  }
-  const [only] = opened.values();
-  if (only !== undefined && opened.size === 1) return only;
-  return {
-    exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
-    close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),
-  };
-}
-
 /** Where the service did not find a model that its kept list lacks, the error names the nearest that the list has. */
 async function withNearestModel(
   error: unknown,
@@ -277,25 +250,4 @@ export function credentialsOf({ headers }: Pick<SettingsSurvey, 'headers'>, key?
     return secret === undefined ? [] : [{ name: `header ${header.name}`, secret }];
   });
   return key === undefined ? fromHeaders : [{ name: 'the key', secret: key }, ...fromHeaders];
-}
-
-/** How to connect; the files that flags name are read. */
-export async function transportOptions(
-  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
-  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
-  { io }: Context,
-): Promise<TransportOptions> {
-  if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
-    throw usageError('--client-cert and --client-key go together', 'give both PEM files');
-  }
-  const read = async (flag: string, path: string | undefined) =>
-    path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
-  return {
-    env: io.env,
-    proxy,
-    systemCa: systemCa.value && !offline.value,
-    ca: await read('--cacert', flags.cacert),
-    clientCert: await read('--client-cert', flags.clientCert),
-    clientKey: await read('--client-key', flags.clientKey),
-  };
 }

@@ -6,7 +6,7 @@ import type { Progress } from '../../terminal/progress.ts';
 import type { Context } from '../context.ts';
 import { sizeOf } from '../input/prompt.ts';
 import { type FetchUrl, shownUrl } from '../input/url-input.ts';
-import { transportOptions } from './connection.ts';
+import { transportOptions } from './transports.ts';
 import { replayedFolder } from './recordings.ts';
 import type { ConnectionFlags } from './settings.ts';
 

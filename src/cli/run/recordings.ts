@@ -103,7 +103,7 @@ export async function openRecording(
   };
   const opening = isCache(flags)
     ? import('../../recordings/cache.ts').then(({ openCache }) =>
-        openCache({ ...options, speed: replaySpeed, maxAgeMs: maxAge, isWhole }),
+        openCache({ ...options, speed: replaySpeed, maxAgeMs: maxAge, isWhole: isWholeReply }),
       )
     : import('../../recordings/recorder.ts').then(({ openRecorder }) => openRecorder(options));
   const recorder = await opening.catch(behind('--record '));
@@ -117,7 +117,7 @@ export async function openRecording(
 }
 
 /** Whether the client can read a reply to its end; of other paths than those of the formats, whether it has one. */
-async function isWhole(path: string, reply: HttpReply): Promise<boolean> {
+export async function isWholeReply(path: string, reply: HttpReply): Promise<boolean> {
   const { createEmptyStore } = await import('../../images/store.ts');
   const reading = { store: createEmptyStore(), model: '' };
   try {

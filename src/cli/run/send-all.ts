@@ -1,5 +1,6 @@
 import type { Lost } from '../context.ts';
 import pLimit from 'p-limit';
+import type { BatchGate } from '../../batch/throttle.ts';
 import { type EndOf, endOf } from '../../client/deadline.ts';
 import { type Answer, readContent } from '../../client/content.ts';
 import type { Post } from '../../client/target.ts';
@@ -7,8 +8,8 @@ import { type ErrorClass, GatewayError, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/pictures.ts';
 import type { Connection } from './connection.ts';
 
-/** Requests under way at once with `--count`. */
-const atOnce = 4;
+/** Requests under way at once with `--count`, where nobody says otherwise. */
+const defaultConcurrency = 4;
 
 /** What is asked, how often, and where the pictures go. */
 export interface Asking {
@@ -17,6 +18,9 @@ export interface Asking {
   model: string;
   images: ImageOutput;
   count: number;
+  concurrency?: number | undefined;
+  /** After a 429 all wait. */
+  gate?: Pick<BatchGate, 'enter' | 'close'> | undefined;
   /** Candidates that each reply should have. */
   candidates: number | undefined;
   lost: Lost;
@@ -39,11 +43,11 @@ const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'clo
 const hopeless = new Set<ErrorClass>(['auth', 'rejected', 'usage']);
 
 /**
- * Makes the requests, four at a time; pictures are published in the order of the requests, each as soon as it can be.
+ * Makes the requests, so many at a time; pictures are published in the order of the requests, each as soon as it can be.
  * After a failure that all would share no more are sent, but those under way were paid for: theirs are published.
  */
 export async function sendAll(asking: Asking): Promise<Asked> {
-  const limit = pLimit(atOnce);
+  const limit = pLimit(asking.concurrency ?? defaultConcurrency);
   const state: State = {
     over: undefined,
     thrown: undefined,
@@ -76,13 +80,13 @@ async function ask(
   before: Promise<unknown> | undefined,
   { asking, state }: { asking: Asking; state: State },
 ): Promise<Outcome> {
-  const { connection, post, model, images, lost, candidates, onAnswer } = asking;
+  const { connection, post, model, images, gate, lost, candidates, onAnswer } = asking;
   if (state.isDiskInDoubt) await before;
   const over = state.over ?? lost.failure;
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const { reply, deadline } = await connection.send(post, { sample: index });
+    const { reply, deadline } = await connection.send(post, { sample: index, gate });
     state.endOf = () => endOf(deadline);
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
     const answer = await readContent(reply, reading);

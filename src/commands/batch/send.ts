@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { createGate, type Sleep, createPacer } from '../../batch/throttle.ts';
+import { createGate, createPacer, sleepByTimer } from '../../batch/throttle.ts';
 import { withLock, openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
@@ -16,7 +15,6 @@ import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
 import { readdir, readFile } from 'node:fs/promises';
-import { longestTimerMs } from '../../clock.ts';
 
 /** Jobs under way go on for so long after a signal. */
 const defaultGraceMs = 10_000;
@@ -45,9 +43,9 @@ export async function sendJobs(
   if (plan.due === 0) return undefined;
   context.patience.ms = graceMs + 2000;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
-  const gate = createGate({ elapsed: () => io.elapsed(), sleep, jobs: plan.due });
+  const gate = createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: plan.due });
   const progress = trackProgress(batch, gate);
-  const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep });
+  const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep: sleepByTimer });
   const performing = { batch, connections, gate, pace, ...performingOf(context) };
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
@@ -126,8 +124,6 @@ function runRecord({ flags, plan, shard, context }: Batch): RunRecord {
     at: context.io.now(),
   };
 }
-
-const sleep: Sleep = async (ms, signal) => void (await wait(Math.min(ms, longestTimerMs), undefined, { signal }));
 
 /** Descriptors that a process may have, and those that it has. */
 export interface OpenFiles {

@@ -23,7 +23,8 @@ import {
 import { addFlags } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
-import { readConfiguredKey, credentialsOf, transportOptions } from '../../cli/run/connection.ts';
+import { readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
+import { transportOptions } from '../../cli/run/transports.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);

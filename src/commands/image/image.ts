@@ -1,6 +1,9 @@
+import { createGate, sleepByTimer } from '../../batch/throttle.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
+import type { Gate } from '../../transport/attempts.ts';
+import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
 import { sendAll } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
@@ -21,6 +24,7 @@ export type ImageFlags = ConnectionFlags &
   StdoutFlags &
   ImageOutputFlags & {
     count?: number;
+    concurrency?: number;
     requireComplete?: true;
   };
 
@@ -59,9 +63,10 @@ export async function runImage(
     if (count > 1) progress.update(`${answered}/${count}`);
   };
   onAnswer(0);
-  const { candidates } = flags;
-  const asking = { connection, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
-  const { outcomes, thrown } = await sendAll(asking).finally(() => progress.stop());
+  const { candidates, concurrency } = flags;
+  const { lost } = context.report;
+  const asking = { connection, post, model, images, count, concurrency, candidates, lost, onAnswer };
+  const { outcomes, thrown } = await sendAll({ ...asking, gate: openGate(flags, context) }).finally(progress.stop);
   context.report.result = resultOf(outcomes);
   if (thrown) throw thrown.value;
   const answer = mergeAnswers(outcomes);
@@ -71,6 +76,12 @@ export async function runImage(
     context,
   );
   if (images.misfit) throw images.misfit;
+}
+
+/** After a 429 all requests wait, unless the gateway asks for more time than `--retry-max-time` gives. */
+function openGate({ count = 1, retryMaxTime = defaultRetryPolicy.maxWaitMs }: ImageFlags, { io }: Context): Gate {
+  const { enter, close } = createGate({ elapsed: io.elapsed, sleep: sleepByTimer, jobs: count });
+  return { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) };
 }
 
 /** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */

@@ -23,7 +23,8 @@ import {
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
-import { type Credential, readConfiguredKey, credentialsOf, openTransports } from '../../cli/run/connection.ts';
+import { type Credential, readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
+import { openTransports } from '../../cli/run/transports.ts';
 
 /** The names of the specification, for headers whose real names nobody gave. */
 const placeholders = services.gateway.headerNames;

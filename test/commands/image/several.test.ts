@@ -25,6 +25,18 @@ describe('-n', () => {
     expect(server.requests).toHaveLength(6);
   });
 
+  test('--concurrency 2 sends two at a time, and keeps the order', async ({ server, cli }) => {
+    const first = createPause();
+    server.reply({ chunks: [first.until, JSON.stringify(imageReply(dot))] });
+    for (let n = 0; n < 4; n++) server.reply(ok);
+    const running = cli(gen('-n', '5', '--concurrency', '2'));
+    // The others go on while the first one waits, one after the other.
+    await server.received(5);
+    first.release();
+    const paths = Array.from({ length: 5 }, (_, n) => `out/image-${n + 1}.png\n`).join('');
+    expect(await running).toMatchObject({ code: 0, stdout: paths, stderr: '' });
+  });
+
   test('keeps what came where some failed: exit 11, and how to get the rest', async ({ server, cli }) => {
     server.reply(ok);
     server.reply(failing);

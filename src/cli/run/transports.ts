@@ -1,0 +1,57 @@
+import { openConnections } from '../../client/connection.ts';
+import { usageError } from '../../errors.ts';
+import type { SettingsSurvey } from '../../settings/settings.ts';
+import type { Transport, TransportOptions } from '../../transport/types.ts';
+import type { Context } from '../context.ts';
+import { readUserFile } from '../input/input-files.ts';
+import type { ConnectionFlags } from './settings.ts';
+
+/** The way to each gateway, by its own proxy and its own certificates. */
+export async function openTransports(
+  gateways: readonly (Parameters<typeof transportOptions>[0] & Pick<SettingsSurvey, 'baseUrl'>)[],
+  flags: Parameters<typeof transportOptions>[1],
+  context: Context,
+): Promise<Transport> {
+  const ways = new Map(gateways.map((settings) => [originOf(settings), settings]));
+  for (const { proxy, systemCa, baseUrl } of gateways) {
+    const way = ways.get(originOf({ baseUrl }));
+    if (way?.proxy?.value === proxy?.value && way?.systemCa.value === systemCa.value) continue;
+    throw usageError('two profiles reach the same host in different ways', 'give both the same proxy and systemCa');
+  }
+  const opened = new Map<string, Transport>();
+  for (const [origin, settings] of ways) {
+    opened.set(origin, await openConnections(await transportOptions(settings, flags, context)));
+  }
+  const [only] = opened.values();
+  if (only !== undefined && opened.size === 1) return only;
+  return {
+    exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
+    close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),
+  };
+}
+
+/** Scheme and host of the gateway. */
+export function originOf({ baseUrl }: Pick<SettingsSurvey, 'baseUrl'>): string {
+  return new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+}
+
+/** How to connect; the files that flags name are read. */
+export async function transportOptions(
+  { proxy, systemCa, offline }: Pick<SettingsSurvey, 'proxy' | 'systemCa' | 'offline'>,
+  flags: Pick<ConnectionFlags, 'cacert' | 'clientCert' | 'clientKey'>,
+  { io }: Context,
+): Promise<TransportOptions> {
+  if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
+    throw usageError('--client-cert and --client-key go together', 'give both PEM files');
+  }
+  const read = async (flag: string, path: string | undefined) =>
+    path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
+  return {
+    env: io.env,
+    proxy,
+    systemCa: systemCa.value && !offline.value,
+    ca: await read('--cacert', flags.cacert),
+    clientCert: await read('--client-cert', flags.clientCert),
+    clientKey: await read('--client-key', flags.clientKey),
+  };
+}

@@ -1,0 +1,134 @@
+import { basename, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { usageError } from '../../errors.ts';
+import type { JsonValue } from '../../json.ts';
+import { shortenedJson } from '../../recordings/request-key.ts';
+import { type RecordedReply, readReply, type SurveyedRecording, surveyRecordings } from '../../recordings/survey.ts';
+import { asColumn } from '../../terminal/column-width.ts';
+import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { sizeOf } from '../../cli/input/prompt.ts';
+
+/** `recordings list <dir>`: one line each, the newest first. */
+export function recordingsListCommand(command: Command): Action {
+  command.argument('<dir>', 'a folder that --record wrote').usage('<dir> [flags]');
+  setExamples(command, [
+    'gateway-cli recordings list recordings',
+    "gateway-cli recordings list recordings --json | jq -r '.recordings[] | select(.status != 200).id'",
+  ]);
+  return (context, [dir = '']) => runList(dir, context);
+}
+
+/** `recordings show <dir> <id>`: the request and the reply to read, pictures by their size and digest. */
+export function recordingsShowCommand(command: Command): Action {
+  command
+    .argument('<dir>', 'a folder that --record wrote')
+    .argument('<id>', 'an id of the list, or a part that no other has')
+    .usage('<dir> <id> [flags]');
+  setExamples(command, [
+    'gateway-cli recordings show recordings generateContent-some-model-2f61c0aa94d3e1b7-1',
+    'gateway-cli recordings show recordings 2f61c0 --json | jq .reply.body',
+  ]);
+  return (context, [dir = '', id = '']) => runShow(dir, id, context);
+}
+
+async function runList(dir: string, { io, root, report }: Context): Promise<void> {
+  const found = await surveyRecordings(resolve(io.cwd, dir));
+  const replies: RecordedReply[] = [];
+  for (const { path } of found) replies.push(await readReply(path));
+  if (root.json) {
+    const recordings = found.map((recording, index) => factsOf(recording, replies[index]));
+    report.own = { schema: 'gateway-cli/recordings@1', recordings };
+    return;
+  }
+  const columns = [
+    found.map(({ at }) => localTime(at)),
+    replies.map(outcomeOf),
+    found.map(({ bytes }) => sizeOf(bytes)),
+    found.map(({ request: { method, path } }) => escapeLine(`${method} ${path}`)),
+    found.map(({ model }) => escapeLine(model)),
+    found.map(({ id }) => escapeLine(id)),
+  ].map(asColumn);
+  for (const row of found.keys()) await io.stdout.write(`${columns.map((column) => column[row]).join('  ')}\n`);
+}
+
+/** `2026-11-20 15:03`, by the clock on the user's wall. */
+function localTime(at: number): string {
+  return new Date(at).toLocaleString('sv').slice(0, 16);
+}
+
+/** `200`, `200 cut`, `no reply`. */
+function outcomeOf({ status, ended }: RecordedReply): string {
+  if (status === undefined) return 'no reply';
+  return ended === 'end' ? String(status) : `${status} ${ended ?? 'cut'}`;
+}
+
+/** What both documents say of a recording. */
+function factsOf({ id, path, at, request, model, bytes }: SurveyedRecording, reply: RecordedReply | undefined): object {
+  return {
+    id,
+    file: basename(path),
+    recorded: new Date(at).toISOString(),
+    method: request.method,
+    path: request.path,
+    model: model || undefined,
+    status: reply?.status,
+    ended: reply?.ended,
+    bytes,
+  };
+}
+
+async function runShow(dir: string, id: string, { io, root, report }: Context): Promise<void> {
+  const recording = findRecording(id, dir, await surveyRecordings(resolve(io.cwd, dir)));
+  const reply = await readReply(recording.path);
+  const { request } = recording;
+  const body = bodyOf(reply);
+  if (root.json) {
+    report.own = {
+      schema: 'gateway-cli/recording@1',
+      ...factsOf(recording, reply),
+      request,
+      reply: reply.status === undefined ? undefined : { status: reply.status, headers: reply.headers, body },
+    };
+    return;
+  }
+  const lines = [
+    `recorded ${localTime(recording.at)}: ${outcomeOf(reply)}`,
+    '',
+    `${request.method} ${request.path}`,
+    textOf(request.body),
+    ...(reply.status === undefined ? [] : ['', `HTTP ${reply.status}`]),
+    ...Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}`),
+    ...(reply.status === undefined ? [] : ['', textOf(body)]),
+  ];
+  const text = `${lines.join('\n').trimEnd()}\n`;
+  await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
+}
+
+function textOf(body: JsonValue): string {
+  return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+}
+
+/** The value of a JSON body, else its text; long Base64 by its size and digest. */
+function bodyOf({ chunks }: RecordedReply): JsonValue {
+  const text = Buffer.concat(chunks).toString('utf8');
+  try {
+    return shortenedJson(JSON.parse(text) as JsonValue);
+  } catch {
+    return text.replaceAll(/[A-Za-z0-9+/]{1024,}={0,2}/g, (base64) => String(shortenedJson(base64)));
+  }
+}
+
+/** By its whole id, its file's name, or a part that it alone has. Throws GatewayError usage. */
+function findRecording(typed: string, dir: string, all: readonly SurveyedRecording[]): SurveyedRecording {
+  const id = basename(typed, '.jsonl');
+  const exact = all.find((recording) => recording.id === id);
+  const fitting = exact === undefined ? all.filter((recording) => recording.id.includes(id)) : [exact];
+  const [only, another] = fitting;
+  if (only !== undefined && another === undefined) return only;
+  const named = fitting.slice(0, 5).map((recording) => recording.id);
+  throw only === undefined
+    ? usageError(`there is no recording ${JSON.stringify(typed)}`, `see: gateway-cli recordings list ${dir}`)
+    : usageError(`several recordings have ${JSON.stringify(typed)} in their names`, `name one: ${named.join(', ')}`);
+}

@@ -1,22 +1,5 @@
 import { addAmounts, areWithin, greatest } from './cost.ts';
-import type { Bound, Cost } from './types.ts';
-
-/** What may be spent. Requests under way count with what they can cost. */
-export interface Budget {
-  /**
-   * Takes room for a request, and waits where those under way have it. Undefined where the request could pass the budget
-   * whatever they cost. Rejects with the signal's reason.
-   */
-  reserve(bound: Bound, signal?: AbortSignal): Promise<Reservation | undefined>;
-}
-
-/** Room for one request. */
-export interface Reservation {
-  /** It was answered: what it cost, or undefined where nobody knows. Then it counts with what it could cost. */
-  spend(cost: Cost | undefined): void;
-  /** It did not go out, or was not billed. */
-  free(): void;
-}
+import type { Bound, Budget } from './types.ts';
 
 /** A budget of which a part is spent; `dearest` is the most that a request cost so far. */
 export function createBudget({ most, spent, dearest }: { most: string; spent: string; dearest: string }): Budget {
@@ -33,6 +16,9 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
   }
 
   return {
+    get spent() {
+      return used;
+    },
     async reserve(given, signal) {
       const bound = { ...given };
       for (;;) {

@@ -11,6 +11,7 @@ export function createMeter(pricing: Pricing): Meter {
       const cost = costOfAnswer(answer, pricing);
       if (cost === undefined) unknown++;
       else costs = addCost(costs, cost);
+      return cost;
     },
     lose: () => void unknown++,
     get costs() {

@@ -2,6 +2,7 @@ import type { ToolCommand } from '../../chat/tool-run.ts';
 import { usageError } from '../../errors.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
+import { maxCost } from './shared.ts';
 import { imageSize, pairOrJson, ratio, safety, whole } from './values.ts';
 
 /** What completion offers; the form is checked, never these lists, for a service can take other values. */
@@ -168,6 +169,7 @@ export const chatFlags = {
     parse: whole(1, 1000),
     rare: true,
   },
+  maxCost: { ...maxCost, text: 'with --tool-exec, send no request that could make all cost more than this' },
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },
   stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
   thinking: { flags: '--thinking', text: "print the model's reasoning on stderr" },

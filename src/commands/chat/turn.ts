@@ -4,6 +4,7 @@ import type { Answer } from '../../client/content.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
+import type { Meter, Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
@@ -14,6 +15,7 @@ import type { ImageOutput } from '../../cli/output/pictures.ts';
 import { printStream } from '../../cli/output/print-stream.ts';
 import { sumUsage } from '../../cli/run/merge-answers.ts';
 import type { Connection } from '../../cli/run/connection.ts';
+import type { CostLimit } from '../../cli/run/costs.ts';
 
 /** What a turn is asked with. */
 export interface Asking {
@@ -25,6 +27,7 @@ export interface Asking {
   isMarkdown: boolean;
   model: string;
   tools: ToolBelt | undefined;
+  limit: CostLimit | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
 }
@@ -40,13 +43,20 @@ export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
   const { context, tools, deadline } = asking;
   const answers: Answer[] = [];
   let body = first;
+  let turned: Turned | undefined;
   for (;;) {
-    const answer = await askOnce(body, asking);
+    const room = await asking.limit?.take(body, asking.model);
+    if (room instanceof GatewayError) {
+      if (turned === undefined) throw room;
+      return { ...turned, answer: { ...turned.answer, error: room } };
+    }
+    const answer = await countIn(askOnce(body, asking), { room, meter: context.report.meter });
     answers.push(answer);
     context.report.result = addUp(answers);
     const messages = [...listOf(body), assistantMessage(answer.result, context)];
     const { toolCalls } = answer.result;
     const whole = { answer: { result: context.report.result, error: answer.error }, messages };
+    turned = whole;
     if (answer.error || isUnwritten(context) || !tools?.canRun(answer.result)) return whole;
     if (answers.length >= tools.maxTurns)
       return { ...whole, answer: { ...whole.answer, error: tooManyTurns(answers.length) } };
@@ -55,6 +65,25 @@ export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
     });
     (context.report.turns ??= []).push(describeTurn(answer.result, calls));
     body = { ...withoutForcedCall(first), messages: [...messages, resultsMessage(calls)] };
+  }
+}
+
+/** Counts what a request costs, whatever comes of it. */
+async function countIn(
+  asked: Promise<Answer>,
+  { room, meter }: { room: Reservation | undefined; meter: Meter | undefined },
+): Promise<Answer> {
+  try {
+    const answer = await asked;
+    room?.spend(meter?.count(answer));
+    return answer;
+  } catch (error) {
+    if (error instanceof GatewayError && error.billed === 'no') room?.free();
+    else {
+      room?.spend(undefined);
+      meter?.lose();
+    }
+    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { deadlineOnce } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
 import { version } from '../../version.ts';
-import { sendAll } from '../../cli/run/send-all.ts';
+import { type Outcome, sendAll } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context } from '../../cli/context.ts';
@@ -63,6 +63,7 @@ export async function runImage(
   const asking = { connection, post, model, images, count, candidates, lost: context.report.lost, onAnswer };
   const { outcomes, thrown } = await sendAll(asking).finally(() => progress.stop());
   context.report.result = resultOf(outcomes);
+  countCosts(outcomes, context);
   if (thrown) throw thrown.value;
   const answer = mergeAnswers(outcomes);
   await checkAnswer(
@@ -71,6 +72,13 @@ export async function runImage(
     context,
   );
   if (images.misfit) throw images.misfit;
+}
+
+/** A failure that ended others before they went out is counted once. */
+function countCosts(outcomes: readonly Outcome[], { report: { meter } }: Context): void {
+  for (const { answer } of outcomes) if (answer) meter?.count(answer);
+  for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
+    if (failure !== undefined && failure.billed !== 'no') meter?.lose();
 }
 
 /** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */

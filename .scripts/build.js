@@ -22,6 +22,8 @@ const groups = [
     priority: 2,
   },
   { name: 'checker', test: checker, priority: 1 },
+  // Decimal arithmetic is loaded where prices are set.
+  { name: 'cost', test: /[\\/](src[\\/]cost[\\/](cost|meter|budget)\.ts|node_modules[\\/]big\.js[\\/])/, priority: 3 },
   { name: 'commands', test: /[\\/]src[\\/]commands[\\/]/, minShareCount: 3 },
 ];
 

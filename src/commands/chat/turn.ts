@@ -75,7 +75,8 @@ async function countIn(
 ): Promise<Answer> {
   try {
     const answer = await asked;
-    room?.spend(meter?.count(answer));
+    const cost = meter?.count(answer);
+    room?.spend(cost);
     return answer;
   } catch (error) {
     if (error instanceof GatewayError && error.billed === 'no') room?.free();

@@ -13,17 +13,18 @@ const dist = `${root}dist`;
 // Where there is no config file, its checker is not loaded.
 const checker =
   /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/;
+// Where there are no prices, decimal arithmetic is not loaded.
+const cost = /[\\/](src[\\/]cost[\\/](cost|meter|budget)\.ts|node_modules[\\/]big\.js[\\/])/;
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
   {
     name: 'core',
-    test: (id) => /[\\/]src[\\/](?!commands[\\/])/.test(id) && !checker.test(id),
+    test: (id) => /[\\/]src[\\/](?!commands[\\/])/.test(id) && !checker.test(id) && !cost.test(id),
     minShareCount: 3,
     priority: 2,
   },
   { name: 'checker', test: checker, priority: 1 },
-  // Decimal arithmetic is loaded where prices are set.
-  { name: 'cost', test: /[\\/](src[\\/]cost[\\/](cost|meter|budget)\.ts|node_modules[\\/]big\.js[\\/])/, priority: 3 },
+  { name: 'cost', test: cost, priority: 1 },
   { name: 'commands', test: /[\\/]src[\\/]commands[\\/]/, minShareCount: 3 },
 ];
 

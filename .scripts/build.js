@@ -14,7 +14,7 @@ const dist = `${root}dist`;
 const checker =
   /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/;
 // Where there are no prices, decimal arithmetic is not loaded.
-const cost = /[\\/](src[\\/]cost[\\/](cost|meter|budget)\.ts|node_modules[\\/]big\.js[\\/])/;
+const cost = /[\\/](src[\\/]cost[\\/](cost|meter|budget|spending)\.ts|node_modules[\\/]big\.js[\\/])/;
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
   {

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Bound } from '../cost/types.ts';
 import type { Recorder } from './recorder.ts';
 import type { Job, Performed, Step } from './types.ts';
 
@@ -6,6 +7,8 @@ import type { Job, Performed, Step } from './types.ts';
 export interface ReadyJob {
   /** Hash of the canonical request. */
   request: string;
+  /** What it can cost, where a budget limits that. */
+  bound?: Bound | undefined;
   /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
   perform(signal: AbortSignal): Promise<Performed>;
   /** It is not sent after all. */
@@ -78,8 +81,7 @@ export function openJobQueue({ jobs, prepare, recorder, ahead: usual, elapsed, s
         if (done) over = true;
         if (!job) break;
         step?.('taken', job.id);
-        const { request, perform, drop } = await prepare(job);
-        group.push({ job, request, perform, drop });
+        group.push({ job, ...(await prepare(job)) });
         if (group.length % atOnce === 0) await turn();
       }
       if (group.length > 0) await recorder.ready(group);

@@ -6,6 +6,16 @@ export interface Cost {
   currency: string;
 }
 
+/** What many requests cost. */
+export interface Spending {
+  /** By currency. */
+  costs: readonly Cost[];
+  /** Requests that may have been billed, and whose cost is not known. */
+  unknown: number;
+  /** The greatest amount that one of them cost. */
+  dearest: string;
+}
+
 /** What a request can cost. */
 export interface Bound {
   /** It can cost this much. */

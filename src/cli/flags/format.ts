@@ -169,7 +169,11 @@ export const chatFlags = {
     parse: whole(1, 1000),
     rare: true,
   },
-  maxCost: { ...maxCost, text: 'with --tool-exec, send no request that could make all cost more than this' },
+  maxCost: {
+    ...maxCost,
+    text: 'with --tool-exec, send no request that could make all cost more than this',
+    rare: true,
+  },
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },
   stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
   thinking: { flags: '--thinking', text: "print the model's reasoning on stderr" },

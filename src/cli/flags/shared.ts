@@ -110,7 +110,7 @@ export const priceFlags = {
 } as const satisfies FlagTable;
 
 /** A limit of costs, which each command describes. */
-export const maxCost = { flags: '--max-cost <amount>', parse: amount, rare: true } as const;
+export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
 /** What a request says, in both formats. */
 export const bodyFlags = {

@@ -8,6 +8,8 @@ import { batchFiles, type Job, type JobError, type Performed } from '../../batch
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
 import { readMessage } from '../../client/messages.ts';
+import type { Pricing } from '../../cost/price.ts';
+import type { Meter } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -38,6 +40,8 @@ export interface Performing {
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
   flight: ActiveCalls;
+  /** Where prices are set. */
+  createMeter?: ((pricing: Pricing) => Meter) | undefined;
   /** Waits where a turn of the event loop becomes long. */
   turn: () => Promise<void> | undefined;
 }
@@ -57,6 +61,7 @@ export async function sendJob(
   } = performing;
   const context = prepared.own.output;
   const { report } = context;
+  report.meter = performing.createMeter?.(prepared.settings);
   const started = batch.io.elapsed();
   const deadline = performing.startDeadline(prepared.settings.timeoutMs.value);
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
@@ -86,6 +91,7 @@ export async function sendJob(
         prompt,
       }),
       usage: result?.usage,
+      cost: report.meter?.total,
       error: error && errorOf(error, batch),
       keep: result && keep,
     };
@@ -177,6 +183,7 @@ async function answerJob(asking: Asking): Promise<void> {
   const reading = { store, model: built.model, endOf: end, candidates, mostImages: maxImages };
   const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
+  context.report.meter?.count(answer);
   const { images } = answer.result;
   if (images.length > 0) output ??= await planOutput(asking);
   // A signal that comes now loses nothing that was paid for: what came is soon written.

@@ -38,7 +38,7 @@ const allowed: Record<string, readonly string[]> = {
   'cli/context.ts': beneath,
   'cli/run': ['cli/output', 'cli/input', 'cli/flags', 'cli/help', ...beneath],
   'cli/request': ['cli/input', 'cli/flags', ...beneath],
-  'cli/output': ['cli/flags', 'client', 'files', 'images', 'settings', 'terminal', 'formats'],
+  'cli/output': ['cli/flags', 'client', 'cost', 'files', 'images', 'settings', 'terminal', 'formats'],
   'cli/input': ['cli/flags', 'files', 'images', 'settings', 'terminal', 'formats'],
   'cli/flags': ['batch', 'chat', 'images', 'settings'],
   'cli/help': ['cli/flags', 'terminal'],

@@ -1,3 +1,4 @@
+import { describeCosts } from '../cost/price.ts';
 import type { Spending } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { outcomes } from '../errors.ts';
@@ -64,11 +65,12 @@ export function describeFailures(
   return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
 }
 
-/** What is known of the cost, and of how many requests it is not known. Empty where no cost was ever known. */
-export function describeSpending({ costs, unknown }: Spending): string {
-  if (costs.length === 0) return '';
-  const known = costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' and ');
-  return `cost: ${known}${unknown > 0 ? `; the cost of ${countOf(unknown, 'job')} is unknown` : ''}`;
+/** What is known of the cost, and of how many jobs it is not known. Empty where no cost is known and no job has a price. */
+export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
+  if (costs.length === 0 && !hasPrices) return '';
+  const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
+  if (unknown > 0) parts.push(`the cost of ${countOf(unknown, 'job')} is unknown`);
+  return parts.join('; ');
 }
 
 /** `1 job`, `2 jobs` */

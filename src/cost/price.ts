@@ -1,4 +1,5 @@
 import type { Price, Sourced, Use } from '../settings/types.ts';
+import type { Cost } from './types.ts';
 
 /** The settings that say what a request costs. */
 export interface Pricing {
@@ -43,4 +44,9 @@ export function currencyOf({ currency = 'USD' }: Price): string {
 /** Which format a use has. */
 export function formatOf(use: Use): 'content' | 'messages' {
   return use === 'chat' ? 'messages' : 'content';
+}
+
+/** `0.0012 USD`; several currencies stand side by side. */
+export function describeCosts(costs: readonly Cost[]): string {
+  return costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' and ');
 }

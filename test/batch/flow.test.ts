@@ -193,7 +193,7 @@ describe('the summary', () => {
     const facts = {
       counts,
       skipped: 1,
-      spending: { costs: [], unknown: 0, dearest: '0' },
+      spending: { costs: [{ amount: '0.1', currency: 'USD' }], unknown: 2, dearest: '0.1' },
       usage: { totalTokens: 9 },
       durationMs: 12.6,
       outdir: 'out',
@@ -205,7 +205,8 @@ describe('the summary', () => {
       exitCode: 13,
       ...counts,
       skipped: 1,
-      spending: { costs: [], unknown: 0, dearest: '0' },
+      cost: [{ amount: '0.1', currency: 'USD' }],
+      costUnknown: 2,
       usage: { totalTokens: 9 },
       durationMs: 13,
       outdir: 'out',

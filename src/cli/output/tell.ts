@@ -3,7 +3,7 @@ import { redactHeaders } from '../../settings/redact.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
-import type { Cost } from '../../cost/types.ts';
+import { describeCosts } from '../../cost/price.ts';
 import { timeText } from '../../time-text.ts';
 import type { Context } from '../context.ts';
 
@@ -55,11 +55,6 @@ export async function tellCost({ report: { meter }, ui }: Context): Promise<void
   const known = describeCosts(meter.costs);
   if (meter.unknown === 0) await ui.detail(`cost: ${known}`);
   else await ui.detail(known === '' ? 'cost: unknown' : `cost: ${known}, and that of other requests is unknown`);
-}
-
-/** `0.0012 USD`; several currencies stand side by side. */
-export function describeCosts(costs: readonly Cost[]): string {
-  return costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' and ');
 }
 
 /** Token counts, for `--verbose`. */

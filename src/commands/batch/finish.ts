@@ -48,7 +48,7 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
   if (failure !== undefined) return;
   await tellEmptyShard(batch);
   await context.ui.note(describeCounts(counts));
-  const cost = describeSpending(state.spending);
+  const cost = describeSpending(state.spending, plan.hasPrices);
   if (cost !== '') await context.ui.note(cost);
   if (!context.root.json && stop !== 'signal')
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);

@@ -22,8 +22,7 @@ test.for([
 ])(
   'after kill -9 at %s, time %s, the sum is that of all results',
   { timeout: 120_000 },
-  async ([step, nth], context) => {
-    const { server, folder, batch } = context;
+  async ([step, nth], { server, folder, batch }) => {
     server.answer = (prompt) => ({
       body: {
         candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],

@@ -3,6 +3,7 @@ export const topics: readonly string[] = [
   'batch',
   'chat',
   'ci',
+  'costs',
   'exit-codes',
   'faults',
   'fields',

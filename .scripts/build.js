@@ -15,17 +15,20 @@ const checker =
   /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/;
 // A file runs all of its modules when it is loaded: what measures columns (string-width) takes 10 ms.
 const columns = /[\\/]src[\\/]terminal[\\/](column-width|markdown|live-lines)\b/;
+// Where there are no prices, decimal arithmetic is not loaded.
+const cost = /[\\/](src[\\/]cost[\\/](cost|meter|budget|spending)\.ts|node_modules[\\/]big\.js[\\/])/;
 const rare = /[\\/]src[\\/](commands|batch|chat|recordings|recovery)[\\/]/;
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
   {
     name: 'core',
-    test: (id) => /[\\/]src[\\/]/.test(id) && ![rare, columns, checker].some((other) => other.test(id)),
+    test: (id) => /[\\/]src[\\/]/.test(id) && ![rare, columns, cost, checker].some((other) => other.test(id)),
     minShareCount: 3,
     priority: 2,
   },
   { name: 'checker', test: checker, priority: 1 },
   { name: 'columns', test: columns, priority: 1 },
+  { name: 'cost', test: cost, priority: 1 },
   { name: 'rare', test: rare, minShareCount: 3 },
 ];
 

@@ -28,7 +28,11 @@ export const outcomes = {
     meaning: 'incomplete: cut, fewer images, or a demanded check not met; what came is kept',
   },
   'not-written': { code: 12, billed: 'yes', meaning: 'output not written; the reply is kept in a recovery file' },
-  'batch-failed': { code: 13, billed: 'unknown', meaning: 'batch finished with failures' },
+  'batch-failed': {
+    code: 13,
+    billed: 'unknown',
+    meaning: 'batch finished with failures, or stopped by a limit of costs or tokens',
+  },
   'batch-locked': { code: 14, billed: 'no', meaning: 'batch locked, or its journal does not match' },
   hangup: { code: 129, billed: 'unknown', meaning: 'ended by HUP' },
   interrupted: { code: 130, billed: 'unknown', meaning: 'ended by INT (Ctrl-C)' },

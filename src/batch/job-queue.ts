@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Bound } from '../cost/types.ts';
 import type { Recorder } from './recorder.ts';
 import type { Job, Performed, Step } from './types.ts';
 
@@ -8,6 +9,8 @@ export interface ReadyJob {
   request: string;
   /** Gets what it lacks, before anybody writes down that it goes out. Why that failed is what `perform` returns. */
   complete?(signal: AbortSignal): Promise<void>;
+  /** What it can cost, where a budget limits that. */
+  bound?: Bound | undefined;
   /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
   perform(signal: AbortSignal): Promise<Performed>;
   /** It is not sent after all. */

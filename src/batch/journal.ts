@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { bootMark } from '../files/lock/processes.ts';
+import type { Spending } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
 import { JobTable } from './job-table.ts';
@@ -25,6 +26,7 @@ export interface JournalState {
   beganAt: number | undefined;
   /** All that was paid for so far. */
   usage: Usage;
+  spending: Spending;
   /** The newest error of jobs that failed or are unknown, as many as are kept. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
@@ -65,7 +67,8 @@ export function keepFailure(failures: Map<string, JobError>, id: string, error: 
 export async function readJournal(folder: string): Promise<JournalState> {
   const table = new JobTable();
   const facts = { run: undefined, beganAt: undefined, usage: {}, lastAt: 0, torn: false, durationMs: 0 };
-  const state: JournalState = { table, failures: new Map(), ...facts };
+  const spending: Spending = { costs: [], unknown: 0, dearest: '0' };
+  const state: JournalState = { table, failures: new Map(), spending, ...facts };
   const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
   for await (const { text, whole, number, isTooLong } of readFileLines(path)) {
@@ -74,6 +77,7 @@ export async function readJournal(folder: string): Promise<JournalState> {
     const record = parseRecord(text);
     if (!record) throw notAJournal(path, number);
     applyRecord(record, state, open);
+    if (record.type !== 'run') await countCost(record, state);
   }
   settleRun(open, state);
   return state;
@@ -85,6 +89,20 @@ export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord,
     const record = whole ? parseRecord(text) : undefined;
     if (record && record.type !== 'run') yield record;
   }
+}
+
+/** Who ended without a cost, and was billed or may have been, is counted. */
+export async function countCost(
+  { type, cost, error }: Pick<JobRecord, 'type' | 'cost' | 'error'>,
+  state: Pick<JournalState, 'spending'>,
+): Promise<void> {
+  if (cost !== undefined) state.spending = (await import('../cost/spending.ts')).addSpending(state.spending, cost);
+  else if (isUncosted(type, error)) state.spending = { ...state.spending, unknown: state.spending.unknown + 1 };
+}
+
+/** Whether a job that ended so, without a known cost, may have cost something. */
+export function isUncosted(type: JobRecord['type'], error: JobError | undefined): boolean {
+  return type === 'done' || ((type === 'failed' || type === 'unknown') && error?.billed !== 'no');
 }
 
 function applyRecord(record: JournalRecord, state: JournalState, open: Open): void {
@@ -133,15 +151,19 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
  * killed. Unless the machine went down: then the line may be lost, and the job may have been billed. What went out and has
  * no end is told as such, whatever is known of it from before.
  */
-function settleRun({ ready, before }: Open, { table, run, failures }: JournalState): void {
+function settleRun({ ready, before }: Open, state: JournalState): void {
+  const { table, run, failures } = state;
   for (const id of before.keys()) keepFailure(failures, id, unanswered);
+  let unknown = before.size;
   if (ready.size > 0 && (run?.boot === undefined || run.boot !== bootMark()))
     for (const [id, request] of ready) {
       const slot = table.add(keyOf(id));
       table.setState(slot, 'sent');
       table.setRequest(slot, request);
       keepFailure(failures, id, unanswered);
+      unknown++;
     }
+  if (unknown > 0) state.spending = { ...state.spending, unknown: state.spending.unknown + unknown };
   ready.clear();
   before.clear();
 }

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import type { Certainty, ErrorClass } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import type { Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
-import { type JournalState, keepFailure } from './journal.ts';
+import { countCost, type JournalState, keepFailure } from './journal.ts';
 import { readFileLines } from './read-lines.ts';
 import type { Range } from '../files/quarantine.ts';
 import { batchFiles, type JobError, type JobRecord } from './types.ts';
+import { addUsage } from './usage.ts';
 
 /** What results.jsonl says beside the journal. */
 export interface Reconciled {
@@ -27,7 +29,9 @@ export async function readResults(folder: string, state: JournalState): Promise<
     // What earlier runs wrote is the answer to what they sent themselves.
     if (result === undefined || offset < (state.run?.results ?? 0)) continue;
     const end = lostEnd(result, state);
-    if (end) found.lostEnds.push(end);
+    if (end === undefined) continue;
+    found.lostEnds.push(end);
+    await countEnd(end, state);
   }
   return found;
 }
@@ -39,24 +43,25 @@ export async function findLostEnds(folder: string, state: JournalState): Promise
   return [];
 }
 
+/** The journal counted a job without an end. */
+async function countEnd(end: JobRecord, state: JournalState): Promise<void> {
+  state.usage = addUsage(state.usage, end.usage);
+  state.spending = { ...state.spending, unknown: state.spending.unknown - 1 };
+  await countCost(end, state);
+}
+
 function lostEnd(result: ResultLine, { table, lastAt, failures }: JournalState): JobRecord | undefined {
   const slot = table.find(keyOf(result.id));
   if (slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) return undefined;
   const type = endOf(result.document);
   table.setState(slot, type);
-  const { usage, attempts } = result.document;
+  const { usage, cost, attempts } = result.document;
   const error = type === 'done' ? undefined : errorOf(result.document);
   if (error === undefined) failures.delete(result.id);
   else keepFailure(failures, result.id, error);
   // It came in the time of the run that sent it, nobody knows when.
-  return {
-    type,
-    id: result.id,
-    request: result.request,
-    at: lastAt,
-    usage: attempts === 0 ? undefined : (usage as Usage | undefined),
-    error,
-  };
+  const billed = attempts === 0 ? {} : { usage: usage as Usage | undefined, cost: cost as Cost | undefined };
+  return { type, id: result.id, request: result.request, at: lastAt, ...billed, error };
 }
 
 /** A job that one of these ended has a result only where it went out: it may have been billed. */

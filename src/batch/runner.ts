@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
+import type { Budget, Reservation } from '../cost/types.ts';
 import type { BatchGate } from './throttle.ts';
 import type { Recorder } from './recorder.ts';
 import { openJobQueue, type ReadyJob, type JobQueue, type QueuedJob } from './job-queue.ts';
@@ -28,6 +29,8 @@ export interface RunnerOptions {
   /** Tokens that end taking jobs, and those that earlier runs used. */
   maxTokens: number;
   usedTokens: number;
+  /** Holds back requests that could pass it. */
+  budget?: Budget | undefined;
   /** Told of every job that has ended. */
   onEnded(job: Job, performed: Performed): void;
   /** Told of every job that went out and whose end could not be kept; `error` is what it threw. */
@@ -36,7 +39,7 @@ export interface RunnerOptions {
 }
 
 /** Why a run took no further jobs. */
-export type Stop = 'signal' | 'failures' | 'tokens';
+export type Stop = 'signal' | 'failures' | 'tokens' | 'cost';
 
 interface Running extends RunnerOptions {
   stage: JobQueue;
@@ -118,12 +121,33 @@ async function work(running: Running): Promise<void> {
     while (!taking.signal.aborted && mayGoOn(running)) {
       const staged = await running.stage.next(taking.signal);
       if (!staged) return;
-      await waitForTurn(staged, running);
-      await runOne(staged, running);
+      const room = await takeRoom(staged, running);
+      if (running.budget && !room) return;
+      await waitForTurn(staged, running).catch((error: unknown) => {
+        room?.free();
+        throw error;
+      });
+      await runOne(staged, running, room);
     }
   } catch (error) {
     if (!taking.signal.aborted) fail(running, error);
   }
+}
+
+/** Room in the budget; undefined where the request could pass it: then none is sent any more. */
+async function takeRoom(staged: QueuedJob, running: Running): Promise<Reservation | undefined> {
+  const { budget, stage, taking } = running;
+  const { bound = { amount: '0', isMost: false } } = staged;
+  try {
+    const room = await budget?.reserve(bound, taking.signal);
+    if (budget === undefined || room !== undefined) return room;
+  } catch (error) {
+    stage.giveBack(staged);
+    throw error;
+  }
+  stage.giveBack(staged);
+  stopTaking(running, 'cost', undefined);
+  return undefined;
 }
 
 async function waitForTurn(staged: QueuedJob, { pace, gate, taking: { signal }, stage }: Running): Promise<void> {
@@ -143,7 +167,7 @@ function mayGoOn(running: Running): boolean {
   return !running.taking.signal.aborted;
 }
 
-async function runOne(staged: QueuedJob, running: Running): Promise<void> {
+async function runOne(staged: QueuedJob, running: Running, room: Reservation | undefined): Promise<void> {
   const { recorder, inFlight, step } = running;
   const { job, perform } = staged;
   try {
@@ -155,11 +179,17 @@ async function runOne(staged: QueuedJob, running: Running): Promise<void> {
     const performed = await perform(inFlight.signal).catch((error: unknown) => lose(job, error, running));
     step?.('answered', job.id);
     count(performed, running);
+    settle(performed, room);
     running.onEnded(job, performed);
     record(job, { performed, written: recorder.ended(staged, performed) }, running);
   } catch (error) {
     fail(running, error);
   }
+}
+
+function settle(performed: Performed, room: Reservation | undefined): void {
+  if (performed.state === 'unsent' || (performed.cost === undefined && performed.error?.billed === 'no')) room?.free();
+  else room?.spend(performed.cost);
 }
 
 /** The job was paid for, perhaps: it is not as new, whatever could be written down of it. */

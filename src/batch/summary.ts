@@ -1,3 +1,5 @@
+import { describeCosts } from '../cost/price.ts';
+import type { Spending } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { outcomes } from '../errors.ts';
 import type { JobTable } from './job-table.ts';
@@ -9,6 +11,7 @@ export interface SummaryFacts {
   /** Jobs that this run left as an earlier one ended them. */
   skipped: number;
   usage: Usage;
+  spending: Spending;
   durationMs: number;
   outdir: string;
   failures: ReadonlyMap<string, JobError>;
@@ -36,7 +39,7 @@ export function exitCodeOf({ failed, unknown, pending }: Counts): number {
 
 /** The document of `batch --json` and of summary.json. */
 export function summaryDocument(facts: SummaryFacts): object {
-  const { counts, skipped, usage, durationMs, outdir, failures } = facts;
+  const { counts, skipped, usage, spending, durationMs, outdir, failures } = facts;
   const exitCode = facts.exitCode ?? exitCodeOf(counts);
   return {
     schema: 'gateway-cli/batch@1',
@@ -45,6 +48,7 @@ export function summaryDocument(facts: SummaryFacts): object {
     ...counts,
     skipped,
     usage,
+    ...(spending.costs.length > 0 && { cost: spending.costs, costUnknown: spending.unknown }),
     durationMs: Math.round(durationMs),
     outdir,
     failures: [...failures].map(([id, error]) => ({ id, error })),
@@ -59,6 +63,14 @@ export function describeFailures(
   const lines = [...failures].slice(0, most).map(([id, error]) => `${id}: ${error.class}: ${error.message}`);
   const more = Math.max(failures.size, counts.failed) - lines.length;
   return more > 0 ? [...lines, `and ${more} more; see ${results}`] : lines;
+}
+
+/** What is known of the cost, and of how many jobs it is not known. Empty where no cost is known and no job has a price. */
+export function describeSpending({ costs, unknown }: Spending, hasPrices = false): string {
+  if (costs.length === 0 && !hasPrices) return '';
+  const parts = costs.length === 0 ? [] : [`cost: ${describeCosts(costs)}`];
+  if (unknown > 0) parts.push(`the cost of ${countOf(unknown, 'job')} is unknown`);
+  return parts.join('; ');
 }
 
 /** `1 job`, `2 jobs` */

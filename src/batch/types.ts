@@ -1,4 +1,5 @@
 import type { Certainty } from '../errors.ts';
+import type { Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Key } from './digest.ts';
 
@@ -42,6 +43,8 @@ export type Performed =
       /** The document that --json prints of one command. */
       document: object;
       usage?: Usage | undefined;
+      /** Absent where it is not known. */
+      cost?: Cost | undefined;
       error?: JobError | undefined;
       /** Keeps the paid reply where its result cannot be written; returns the failure with the place in its hint. */
       keep?: ((failure: unknown) => Promise<unknown>) | undefined;
@@ -72,6 +75,8 @@ export interface RunRecord {
   results?: number | undefined;
   /** `--max-tokens-total`: the tokens of all runs that this one stops at. */
   maxTokens?: number | undefined;
+  /** `--max-cost`: the amount that all runs together may not pass. */
+  maxCost?: string | undefined;
   /** Wall clock, ms since 1970; for people only. */
   at: number;
 }
@@ -86,6 +91,7 @@ export interface JobRecord {
   line?: number | undefined;
   at: number;
   usage?: Usage | undefined;
+  cost?: Cost | undefined;
   error?: JobError | undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Result, ResultImage, ToolCall } from '../client/result.ts';
+import type { Meter } from '../cost/types.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../files/types.ts';
 import type { Redaction } from '../settings/redact.ts';
@@ -91,6 +92,8 @@ export interface Report {
   /** `image gen` */
   command: string;
   result?: Result | undefined;
+  /** What its requests cost, where prices are set. */
+  meter?: Meter | undefined;
   images: WrittenImage[];
   /** What led to the answer, where tools were run for it. */
   turns?: Turn[] | undefined;

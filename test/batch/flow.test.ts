@@ -190,13 +190,23 @@ describe('the summary', () => {
 
   test('is the document of the contract', () => {
     const failures = new Map([['x', { class: 'quota', message: 'too many' }]]);
-    const facts = { counts, skipped: 1, usage: { totalTokens: 9 }, durationMs: 12.6, outdir: 'out', failures };
+    const facts = {
+      counts,
+      skipped: 1,
+      spending: { costs: [{ amount: '0.1', currency: 'USD' }], unknown: 2, dearest: '0.1' },
+      usage: { totalTokens: 9 },
+      durationMs: 12.6,
+      outdir: 'out',
+      failures,
+    };
     expect(summaryDocument(facts)).toEqual({
       schema: 'gateway-cli/batch@1',
       ok: false,
       exitCode: 13,
       ...counts,
       skipped: 1,
+      cost: [{ amount: '0.1', currency: 'USD' }],
+      costUnknown: 2,
       usage: { totalTokens: 9 },
       durationMs: 13,
       outdir: 'out',

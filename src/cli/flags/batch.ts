@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageFlags } from './format.ts';
-import { outputFlags } from './shared.ts';
+import { maxCost, outputFlags } from './shared.ts';
 import { whole } from './values.ts';
 
 /** `batch run` alone. */
@@ -40,6 +40,7 @@ export const batchFlags = {
     parse: whole(1),
     rare: true,
   },
+  maxCost: { ...maxCost, text: 'send no request that could make the batch cost more than this' },
   ordered: { flags: '--ordered', text: 'write results in the order of the jobs', rare: true },
   maxImages: imageFlags.maxImages,
   strict: { ...imageFlags.strict, text: 'a job fails if its image has another aspect ratio or size' },

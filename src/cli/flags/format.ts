@@ -2,6 +2,7 @@ import type { ToolCommand } from '../../chat/tool-run.ts';
 import { usageError } from '../../errors.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
+import { maxCost } from './shared.ts';
 import { imageSize, pairOrJson, ratio, safety, whole } from './values.ts';
 
 /** What completion offers; the form is checked, never these lists, for a service can take other values. */
@@ -172,6 +173,11 @@ export const chatFlags = {
     flags: '--max-turns <n>',
     text: 'maximum number of requests with --tool-exec, 1 to 1000 (default: 10)',
     parse: whole(1, 1000),
+    rare: true,
+  },
+  maxCost: {
+    ...maxCost,
+    text: 'with --tool-exec, send no request that could make all cost more than this',
     rare: true,
   },
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },

@@ -2,7 +2,7 @@ import { serviceNames } from '../../services.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { age, decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
+import { age, amount, decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -114,6 +114,9 @@ export const priceFlags = {
     rare: true,
   },
 } as const satisfies FlagTable;
+
+/** A limit of costs, which each command describes. */
+export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
 /** What a request says, in both formats. */
 export const bodyFlags = {

@@ -39,6 +39,12 @@ export function notNegative(word: string, name: string): number {
   throw misfit(name, 'a number from 0', { word, example: 2 });
 }
 
+/** An amount of money from which nothing is rounded. */
+export function amount(word: string, name: string): string {
+  if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;
+  throw misfit(name, 'an amount of more than 0', { word, example: '0.50' });
+}
+
 /** A time such as `90s`, in milliseconds. */
 export function duration(word: string, name: string): number {
   return parseDurationOf(name, word);

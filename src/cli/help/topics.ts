@@ -3,6 +3,7 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   batch: 'jobs, resuming, shards, galleries',
   chat: 'conversations, sessions, tools',
   ci: 'GitHub Actions, GitLab CI',
+  costs: 'prices, what was paid, limits',
   'exit-codes': 'every exit code, finish reasons, retries',
   faults: 'models that fail on demand',
   fields: 'every field of the service and its flag',

@@ -39,6 +39,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     stopSequence: result?.stopSequence,
     promptFeedback: result?.promptFeedback,
     usage: result?.usage,
+    cost: report.meter?.total,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),
     attempts: report.attempts,
     durationMs: Math.round(durationMs),

@@ -1,7 +1,6 @@
 import type { Answer } from '../../client/content.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
-import type { Redaction } from '../../settings/redact.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../context.ts';
 import { type Payload, startPayload } from './payload.ts';
@@ -75,7 +74,11 @@ async function answer(text: string, printing: Printing): Promise<void> {
 }
 
 /** The last line of `--jsonl`: how the answer ended, and the error that this means. */
-export function endLine(answer: Answer, wanted: Wanted, { redact, clean }: Redaction): object {
+export function endLine(
+  answer: Answer,
+  wanted: Wanted,
+  { ui: { redact, clean }, report }: Pick<Context, 'ui' | 'report'>,
+): object {
   const { result, error } = answer;
   const { stopReason, usage, responseId, modelVersion, toolCalls } = result;
   const message = verdictOf(answer, wanted).error?.message;
@@ -84,6 +87,7 @@ export function endLine(answer: Answer, wanted: Wanted, { redact, clean }: Redac
     complete: result.complete && error === undefined,
     stopReason,
     usage,
+    cost: report.meter?.total,
     responseId,
     modelVersion,
     toolCalls,

@@ -66,6 +66,14 @@ const usage = v.object({
   thinkingTokens: known(count, 'tokens of thinking'),
   cachedInputTokens: known(count, 'tokens of the request that the gateway had in its cache'),
   totalTokens: known(count, 'all tokens'),
+  cacheWriteInputTokens: known(count, 'tokens of the request that the gateway wrote to its cache'),
+  toolInputTokens: known(count, 'tokens of tool results that the gateway added to the request'),
+  imageOutputTokens: known(count, 'tokens of images, within those of the answer'),
+});
+
+const cost = v.object({
+  amount: key(text, 'a decimal number, without rounding'),
+  currency: key(text, 'a code such as USD'),
 });
 
 const errorClasses = Object.keys(outcomes).filter((name) => name !== 'ok') as Exclude<keyof typeof outcomes, 'ok'>[];
@@ -103,6 +111,7 @@ export const resultDefinition = v.pipe(
     stopSequence: known(text, 'the stop sequence that ended the answer'),
     promptFeedback: known(v.record(v.string(), v.unknown()), 'why the gateway blocked the prompt'),
     usage: known(usage, 'tokens, as far as the gateway tells'),
+    cost: known(cost, 'what the requests cost, if prices are set'),
     warnings: key(v.array(text), 'what stderr showed as warnings'),
     attempts: key(count, 'the number of requests that were sent'),
     durationMs: key(count, 'the time of the whole command, in milliseconds'),

@@ -3,6 +3,7 @@ import { redactHeaders } from '../../settings/redact.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
+import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../time-text.ts';
 import type { Context } from '../context.ts';
 
@@ -50,6 +51,14 @@ function whatFailed({ message, details }: GatewayError): string {
   if (words === undefined) return message;
   const said = /^the gateway answered \d+(?: \([^)]*\))?(: .*)?$/s.exec(message)?.[1] ?? '';
   return `${words} (${details.status})${said.replace(/\.$/, '')}`;
+}
+
+/** What the requests cost, for `--verbose`, where prices are set. */
+export async function tellCost({ report: { meter }, ui }: Context): Promise<void> {
+  if (!ui.isVerbose || meter === undefined) return;
+  const known = describeCosts(meter.costs);
+  if (meter.unknown === 0) await ui.detail(`cost: ${known}`);
+  else await ui.detail(known === '' ? 'cost: unknown' : `cost: ${known}, and that of other requests is unknown`);
 }
 
 /** Token counts, for `--verbose`. */

@@ -5,6 +5,7 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
 import { sendRaw } from './raw.ts';
+import { openMeter } from './costs.ts';
 import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { showRequest, type StdoutFlags } from '../output/show-request.ts';
@@ -39,6 +40,7 @@ export async function checkAndConnect(
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
   const images = await planImages(plan, context);
+  context.report.meter = await openMeter(settings);
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };

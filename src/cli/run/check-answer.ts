@@ -3,7 +3,7 @@ import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { Context } from '../context.ts';
 import { hintOf } from '../output/flag-hints.ts';
-import { tellUsage } from '../output/tell.ts';
+import { tellCost, tellUsage } from '../output/tell.ts';
 
 /**
  * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in
@@ -12,6 +12,7 @@ import { tellUsage } from '../output/tell.ts';
 export async function checkAnswer(answer: Answer, wanted: Wanted, context: Context): Promise<void> {
   const { result } = answer;
   await tellUsage(result.usage, context);
+  await tellCost(context);
   for (const warning of result.warnings) await context.ui.warn(warning);
   const { error, doubt } = verdictOf(answer, wanted);
   if (error) throw error;

@@ -29,7 +29,9 @@ export interface Asking {
 }
 
 /** The outcome of one of several requests. */
-export type Outcome = { answer: Answer; failure?: undefined } | { answer?: undefined; failure: GatewayError };
+export type Outcome =
+  | { answer: Answer; isSent: boolean; failure?: undefined }
+  | { answer?: undefined; isSent?: undefined; failure: GatewayError };
 
 /** How all requests ended; `thrown` is what ended more than its own request. */
 export interface Asked {
@@ -91,7 +93,7 @@ async function ask(
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
     const answer = await readContent(reply, reading);
     onAnswer?.(++state.answered);
-    return { answer };
+    return { answer, isSent: reply.recordedAt === undefined };
   } catch (error) {
     return { failure: noteEnd(error, state) };
   }

@@ -5,6 +5,7 @@ import {
   countOf,
   describeCounts,
   describeFailures,
+  describeSpending,
   exitCodeOf,
   summaryDocument,
 } from '../../batch/summary.ts';
@@ -35,6 +36,7 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
     counts,
     skipped: plan.jobs - plan.due,
     usage: state.usage,
+    spending: state.spending,
     durationMs: context.io.elapsed() - batch.startedAt,
     outdir: shownPath(outdir, context.io.cwd),
     failures: state.failures,
@@ -46,6 +48,8 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
   if (failure !== undefined) return;
   await tellEmptyShard(batch);
   await context.ui.note(describeCounts(counts));
+  const cost = describeSpending(state.spending, plan.hasPrices);
+  if (cost !== '') await context.ui.note(cost);
   if (!context.root.json && stop !== 'signal')
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (ending !== undefined) throw ending;
@@ -74,12 +78,14 @@ function failed(
   { flags, state }: Batch,
 ): GatewayError {
   const early = {
+    cost: `stopped before a request that could pass --max-cost ${flags.maxCost}: `,
     tokens: `stopped after ${totalTokens(state.usage)} of ${flags.maxTokensTotal} tokens: `,
     failures: `stopped after ${countOf(counts.failed + counts.unknown, 'failure')}: `,
     signal: '',
   };
   const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
-  const next = nextStep(counts, isSpent(state.usage, flags.maxTokensTotal));
+  const tokens = isSpent(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
+  const next = nextStep(counts, stop === 'cost' ? '--max-cost' : tokens);
   const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;
   const hint = [kept, told].filter((line) => line !== undefined).join('\n');
   return new GatewayError('batch-failed', message, { hint, sent: 'yes', retryable: true });

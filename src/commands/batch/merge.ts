@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { findHolder } from '../../batch/lock.ts';
 import { joinShards } from './merge-check.ts';
 import { lookInto } from '../../batch/own-folder.ts';
-import { countJobs, countOf, describeCounts, summaryDocument } from '../../batch/summary.ts';
+import { countJobs, countOf, describeCounts, describeSpending, summaryDocument } from '../../batch/summary.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { addUsage } from '../../batch/usage.ts';
+import type { Spending } from '../../cost/types.ts';
 import { GatewayError, outcomes, usageError } from '../../errors.ts';
 import { findOutdir, writeSummary } from './folder.ts';
 import { copyShards, type Merging, type Shard } from './merge-copy.ts';
@@ -66,6 +67,11 @@ async function readShard(name: string, context: Context): Promise<Omit<Shard, 'n
   throw new GatewayError('batch-locked', `${name} is being worked on`, { hint: 'wait for it', sent: 'no' });
 }
 
+async function joinSpending(shards: readonly Shard[]): Promise<Spending> {
+  const { joinSpendings } = await import('../../cost/spending.ts');
+  return joinSpendings(shards.map(({ state }) => state.spending));
+}
+
 async function finishMerge(
   shards: readonly Shard[],
   { whole, building, context, outdir }: Merging & { outdir: string },
@@ -76,6 +82,7 @@ async function finishMerge(
     counts,
     skipped: 0,
     usage: shards.reduce((sum, { state }) => addUsage(sum, state.usage), {}),
+    spending: await joinSpending(shards),
     durationMs: Math.max(...shards.map(({ state }) => state.durationMs)),
     outdir,
     failures,
@@ -86,4 +93,6 @@ async function finishMerge(
   await context.ui.note(
     `${countOf(shards.length, 'shard')}, ${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`,
   );
+  const cost = describeSpending(facts.spending);
+  if (cost !== '') await context.ui.note(cost);
 }

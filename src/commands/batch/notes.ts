@@ -1,6 +1,8 @@
 import type { Arranged } from '../../batch/arrange-results.ts';
 import { quarantineFile } from '../../files/quarantine.ts';
+import type { JournalState } from '../../batch/journal.ts';
 import { countOf } from '../../batch/summary.ts';
+import { isSpent } from '../../batch/usage.ts';
 import { batchFiles, type Counts } from '../../batch/types.ts';
 import type { Context } from '../../cli/context.ts';
 
@@ -29,15 +31,24 @@ export async function tellArranged({ missing, strangers }: Arranged, { ui }: Con
   await ui.warn(`${countOf(missing, 'job')} ${have} no line in ${results}: ${changed}`);
 }
 
-/** What to type to get the rest of a batch that is not done. Where its limit of tokens is spent, nothing goes out under it. */
-export function nextStep({ failed, unknown, pending }: Counts, isSpent: boolean): string {
-  const limit = 'a greater --max-tokens-total';
+/** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
+export async function spentLimit({ usage, spending, run }: JournalState): Promise<string | undefined> {
+  if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
+  if (run?.maxCost === undefined) return undefined;
+  const { areWithin } = await import('../../cost/cost.ts');
+  const amounts = [...spending.costs.map(({ amount }) => amount), spending.dearest];
+  return areWithin(amounts, run.maxCost) ? undefined : '--max-cost';
+}
+
+/** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
+export function nextStep({ failed, unknown, pending }: Counts, spent: string | undefined): string {
+  const limit = `a greater ${spent}`;
   if (pending > 0)
-    return isSpent
+    return spent
       ? `to continue: the same command with ${limit}`
       : 'run the same command again: it continues where it stopped';
   const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
-  return `to send them again: the same command with ${flags}${isSpent ? ` and ${limit}` : ''}`;
+  return `to send them again: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
 }
 
 /** Whoever pays again for what is unknown shall know that its reply may be there. */

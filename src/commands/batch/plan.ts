@@ -5,10 +5,12 @@ import { isInShard } from './shard.ts';
 import type { Job, Shard } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
 import { usageError, GatewayError } from '../../errors.ts';
+import { currencyOf } from '../../cost/price.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../../cli/context.ts';
+import { requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
@@ -29,6 +31,8 @@ export interface BatchPlan {
   gateways: Map<string, BatchGateway>;
   /** The first due jobs in the order of the file, by their ids: they are not read again to be sent. */
   ready: Map<string, { job: Job; checked: CheckedJob }>;
+  /** Some job has a price. */
+  hasPrices: boolean;
 }
 
 /** A gateway that jobs are sent to, and their forms of authentication. */
@@ -49,6 +53,7 @@ export interface PlanOptions {
   builder: RequestBuilder;
   state: JournalState;
   shard: Shard | undefined;
+  maxCost?: string | undefined;
   resume: ResumeFlags;
   context: Context;
   /** Called after each job of the file. */
@@ -62,6 +67,8 @@ interface Planning extends PlanOptions {
   changes: number;
   /** Of all jobs of the file. */
   origins: Set<string>;
+  /** Of the prices of all jobs of this shard. */
+  currencies: Set<string>;
   /** Characters that the next jobs which are kept ready may have. */
   room: number;
   lineErrors: LineErrors;
@@ -82,11 +89,21 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const known = state.table.size;
   const planning: Planning = {
     ...options,
-    plan: { jobs: 0, total: 0, due: 0, again: 0, removed: 0, list: '', origin: '' } as unknown as BatchPlan,
+    plan: {
+      jobs: 0,
+      total: 0,
+      due: 0,
+      again: 0,
+      removed: 0,
+      list: '',
+      origin: '',
+      hasPrices: false,
+    } as unknown as BatchPlan,
     sum: { high: 0, low: 0 },
     changed: [],
     changes: 0,
     origins: new Set(),
+    currencies: new Set(),
     room: mostKept.characters,
     lineErrors,
   };
@@ -119,10 +136,19 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   planning.origins.add(origin);
   if (!isInShard(job.key, planning.shard)) return;
   plan.jobs++;
+  checkPrice(await builder.settingsOf(job), planning);
   const checked = await builder.check(job, plan.origin);
   const isDue = decideOn({ job, slot, checked }, planning);
   if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
   else await checked.own.end();
+}
+
+/** Throws GatewayError usage where a job has no price, or one of another currency, and a budget is given. */
+function checkPrice({ prices, model }: Settings, { plan, maxCost, state, currencies }: Planning): void {
+  plan.hasPrices ||= Object.keys(prices).length > 0;
+  if (maxCost === undefined) return;
+  currencies.add(currencyOf(requirePrice(prices, model.value)));
+  requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
 }
 
 /** Its slot in the table; undefined when the id is there already. */

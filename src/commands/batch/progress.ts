@@ -4,15 +4,18 @@ import { timeText } from '../../time-text.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { BatchGate } from '../../batch/throttle.ts';
-import { keepFailure } from '../../batch/journal.ts';
+import { isUncosted, keepFailure } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
-import { countOf } from '../../batch/summary.ts';
+import { countOf, describeSpending } from '../../batch/summary.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
+import type { Cost, Spending } from '../../cost/types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
 
+type AddSpending = (spending: Spending, cost: Cost) => Spending;
+
 /** Counts what has ended, for the live line and for the summary. */
-export function trackProgress({ context, plan, state, startedAt }: Batch, gate: BatchGate) {
+export function trackProgress({ context, plan, state, startedAt }: Batch, gate: BatchGate, addSpending?: AddSpending) {
   const { io, ui } = context;
   let lost = 0;
   const counts = { ended: 0, failed: 0 };
@@ -20,6 +23,7 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
     due: plan.due,
     ...counts,
     tokens: totalTokens(state.usage),
+    cost: describeSpending({ ...state.spending, unknown: 0 }),
     elapsedMs: io.elapsed() - startedAt,
     pausedMs: gate.waitMs,
   }));
@@ -40,6 +44,10 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
       if (performed.state === 'unsent') return;
       state.table.setState(state.table.find(key), performed.state);
       state.usage = addUsage(state.usage, performed.usage);
+      const { spending } = state;
+      if (performed.cost && addSpending) state.spending = addSpending(spending, performed.cost);
+      else if (isUncosted(performed.state, performed.error))
+        state.spending = { ...spending, unknown: spending.unknown + 1 };
       counts.ended++;
       if (performed.state === 'done') {
         state.failures.delete(id);
@@ -114,18 +122,21 @@ interface ProgressFacts {
   ended: number;
   failed: number;
   tokens: number;
+  /** Empty where it is not known. */
+  cost?: string;
   elapsedMs: number;
   /** ms until a pause that the gateway asked for is over. */
   pausedMs: number;
 }
 
 /** One line for people: done, failed, rate, tokens, time left. */
-export function progressText({ due, ended, failed, tokens, elapsedMs, pausedMs }: ProgressFacts): string {
+export function progressText({ due, ended, failed, tokens, cost = '', elapsedMs, pausedMs }: ProgressFacts): string {
   const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
   const parts = [`${ended}/${due}`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
   if (tokens > 0) parts.push(`${short(tokens)} tokens`);
+  if (cost !== '') parts.push(cost);
   if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
   else if (ended > 0 && ended < due) parts.push(`${timeText(((due - ended) / perSecond) * 1000)} left`);
   return parts.join(', ');

@@ -8,6 +8,8 @@ import { batchFiles, type Job, type JobError, type Performed } from '../../batch
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
 import { readWholeMessage } from '../../client/messages.ts';
+import type { Pricing } from '../../cost/price.ts';
+import type { Meter } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -38,6 +40,8 @@ export interface Performing {
   /** Waits for the turn that `--rate` gives. */
   pace: Pacer;
   flight: ActiveCalls;
+  /** Where prices are set. */
+  createMeter?: ((pricing: Pricing) => Meter) | undefined;
   /** Waits where a turn of the event loop becomes long. */
   turn: () => Promise<void> | undefined;
 }
@@ -84,6 +88,7 @@ export async function sendJob(
   const batch = performing.batch.context;
   const context = prepared.own.output;
   const { report } = context;
+  report.meter = performing.createMeter?.(prepared.settings);
   const { call, started, built } = turn;
   try {
     const connection = performing.connections.get(gatewayKey(prepared.settings)) as Connection;
@@ -109,7 +114,7 @@ export async function sendJob(
         prompt,
       }),
       // What a cache answers counts in no sum.
-      usage: report.fromCache ? undefined : result?.usage,
+      ...(!report.fromCache && { usage: result?.usage, cost: report.meter?.total }),
       error: error && errorOf(error, batch),
       keep: result && keep,
     };
@@ -202,6 +207,7 @@ async function answerJob(asking: Asking): Promise<void> {
   const reading = { store, model: built.model, endOf: end, candidates, mostImages: maxImages };
   const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
+  if (attempts > 0) context.report.meter?.count(answer);
   const { images } = answer.result;
   if (images.length > 0) output ??= await planOutput(asking);
   // A signal that comes now loses nothing that was paid for: what came is soon written.

@@ -9,6 +9,7 @@ import { totalTokens } from '../../batch/usage.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
+import { openCosts } from './costs.ts';
 import { dueJobs, prepareDue } from './selected-jobs.ts';
 import { trackProgress } from './progress.ts';
 import type { Batch, BatchHooks } from './types.ts';
@@ -44,9 +45,10 @@ export async function sendJobs(
   context.patience.ms = graceMs + 2000;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
   const gate = createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: plan.due });
-  const progress = trackProgress(batch, gate);
+  const costs = await openCosts(batch);
+  const progress = trackProgress(batch, gate, costs?.addSpending);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep: sleepByTimer });
-  const performing = { batch, connections, gate, pace, ...performingOf(context) };
+  const performing = { batch, connections, gate, pace, createMeter: costs?.createMeter, ...performingOf(context) };
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
@@ -60,6 +62,7 @@ export async function sendJobs(
       return {
         request: checked.request,
         ...(checked.fetchInputs && { complete: async (signal) => void (await begin(signal)) }),
+        bound: costs?.boundOf(checked),
         perform: async (signal) => sendJob({ job, prepared: checked, turn: await begin(signal) }, performing),
         async drop() {
           if (turn !== undefined) endTurn(turn, performing);
@@ -77,6 +80,7 @@ export async function sendJobs(
     maxFailures: flags.failFast ? 1 : (flags.maxFailures ?? Number.POSITIVE_INFINITY),
     maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
     usedTokens: totalTokens(state.usage),
+    budget: costs?.budget,
     onEnded: (job, performed) => progress.count(job, performed),
     onLost: (job, error) => progress.lose(job, error),
     step,
@@ -121,6 +125,7 @@ function runRecord({ flags, plan, shard, context }: Batch): RunRecord {
     list: plan.list,
     boot: bootMark(),
     maxTokens: flags.maxTokensTotal,
+    maxCost: flags.maxCost,
     at: context.io.now(),
   };
 }

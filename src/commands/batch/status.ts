@@ -6,14 +6,14 @@ import {
   countOf,
   describeCounts,
   describeFailures,
+  describeSpending,
   exitCodeOf,
   summaryDocument,
 } from '../../batch/summary.ts';
 import { batchFiles } from '../../batch/types.ts';
-import { isSpent } from '../../batch/usage.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { nextStep, tellKept } from './notes.ts';
+import { nextStep, spentLimit, tellKept } from './notes.ts';
 import { readBatchFolder } from './read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
@@ -32,20 +32,22 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   const { folder, state } = await readBatchFolder(outdir, context);
   const running = await findHolder(folder);
   const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
-  const { usage, durationMs } = state;
+  const { usage, spending, durationMs } = state;
   // Nobody knows which of them are still under way.
   const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;
-  const facts = { counts, skipped: 0, usage, durationMs, outdir, failures };
+  const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
   // The telling itself went well, whatever became of the jobs: the document says what the process does.
   const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
   context.report.own = { ...document, running: running && { pid: running.pid, host: running.host } };
   if (context.root.json) return;
   const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
+  const cost = describeSpending(spending);
+  if (cost !== '') lines.push(cost);
   lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await tellKept(counts, state.beganAt);
-    lines.push(...(kept ? [kept] : []), nextStep(counts, isSpent(usage, state.run?.maxTokens)));
+    lines.push(...(kept ? [kept] : []), nextStep(counts, await spentLimit(state)));
   }
   const { stdout } = context.io;
   await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));

@@ -22,6 +22,7 @@ export type BatchFlags = ConnectionFlags & {
   failFast?: true;
   maxFailures?: number;
   maxTokensTotal?: number;
+  maxCost?: string;
   ordered?: true;
   maxImages?: number;
   strict?: true;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import type { Body } from '../../upload.ts';
+import { openCostLimit } from '../../cli/run/costs.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { AllChatFlags } from './flags.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
@@ -65,10 +66,11 @@ async function runChat(words: readonly string[], flags: AllChatFlags, context: C
 
   const { images, connection } = begun;
   const isMarkdown = settings.markdown.value && check === undefined;
-  const asking = { context, connection, flags, images, isMarkdown, model, tools, deadline: deadline() };
+  const limit = await openCostLimit(flags.maxCost, settings);
+  const asking = { context, connection, flags, images, isMarkdown, model, tools, limit, deadline: deadline() };
   const turned = await askTurn(post.body, asking);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context.ui)));
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context)));
   await checkAnswer(turned.answer, wanted, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, turned.answer.result.text);

@@ -11,6 +11,7 @@ import { completeLine, parseEntry, runSlash } from './slash.ts';
 import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
+import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
 interface Opening {
@@ -25,6 +26,7 @@ export async function runInteractive(flags: AllChatFlags, { context, settings, r
   await readTarget(settings, context);
   const connection = await openConnection(settings, flags, context);
   context.atEnd(() => connection.close());
+  context.report.meter = await openMeter(settings);
   const history = await openHistory(await stateFolder());
   const editor = await openEditor(context, history.entries);
   const talk: Talk = {
@@ -34,6 +36,7 @@ export async function runInteractive(flags: AllChatFlags, { context, settings, r
     connection,
     openFetchUrl: openFetchUrls(flags, context),
     editor,
+    limit: await openCostLimit(flags.maxCost, settings),
     model: settings.model.value,
     system: undefined,
     images: flags.image ?? [],

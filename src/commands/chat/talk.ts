@@ -15,6 +15,7 @@ import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
+import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 
@@ -26,6 +27,8 @@ export interface Talk {
   connection: Connection;
   openFetchUrl: OpenFetchUrl;
   editor: LineEditor;
+  /** `--max-cost` of the whole conversation. */
+  limit: CostLimit | undefined;
   model: string;
   /** Undefined: as the flags or the session have it; null: none. */
   system: string | null | undefined;
@@ -100,7 +103,17 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   const images = await planImages(plan, context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
-  const asking = { context, connection, flags, images, isMarkdown, model, tools, deadline: deadline() };
+  const asking = {
+    context,
+    connection,
+    flags,
+    images,
+    isMarkdown,
+    model,
+    tools,
+    limit: talk.limit,
+    deadline: deadline(),
+  };
   const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) checkSchema(check, turned.answer.result.text);

@@ -14,6 +14,7 @@ import type { PrintFlags } from '../../cli/output/print-stream.ts';
 export interface ToolFlags extends PrintFlags {
   toolExec?: ToolCommand[];
   maxTurns?: number;
+  maxCost?: string;
   confirm?: true;
 }
 
@@ -40,7 +41,8 @@ export async function openTools(
 ): Promise<ToolBelt | undefined> {
   const commands = flags.toolExec;
   if (!commands) {
-    const lone = flags.confirm ? '--confirm' : flags.maxTurns === undefined ? undefined : '--max-turns';
+    const { confirm, maxTurns, maxCost } = flags;
+    const lone = [confirm && '--confirm', maxTurns && '--max-turns', maxCost && '--max-cost'].find((flag) => flag);
     if (lone)
       throw usageError(`${lone} is for tools that are run, and there is none`, "add --tool-exec 'name=command'");
     return undefined;

@@ -4,16 +4,18 @@ import type { Answer } from '../../client/content.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
 import type { Result } from '../../client/result.ts';
+import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { Body, BodyValue } from '../../upload.ts';
 import { resultsMessage, type ToolBelt, type ToolFlags } from './tools.ts';
-import type { Context, RunCall, Turn } from '../../cli/context.ts';
+import type { Context, Report, RunCall, Turn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
 import { printStream } from '../../cli/output/print-stream.ts';
 import { sumUsage } from '../../cli/run/merge-answers.ts';
 import type { Connection } from '../../cli/run/connection.ts';
+import type { CostLimit } from '../../cli/run/costs.ts';
 
 /** What a turn is asked with. */
 export interface Asking {
@@ -25,6 +27,7 @@ export interface Asking {
   isMarkdown: boolean;
   model: string;
   tools: ToolBelt | undefined;
+  limit: CostLimit | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
 }
@@ -40,13 +43,20 @@ export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
   const { context, tools, deadline } = asking;
   const answers: Answer[] = [];
   let body = first;
+  let turned: Turned | undefined;
   for (;;) {
-    const answer = await askOnce(body, asking);
+    const room = await asking.limit?.take(body, asking.model);
+    if (room instanceof GatewayError) {
+      if (turned === undefined) throw room;
+      return { ...turned, answer: { ...turned.answer, error: room } };
+    }
+    const answer = await countIn(() => askOnce(body, asking), { room, report: context.report });
     answers.push(answer);
     context.report.result = addUp(answers);
     const messages = [...listOf(body), assistantMessage(answer.result, context)];
     const { toolCalls } = answer.result;
     const whole = { answer: { result: context.report.result, error: answer.error }, messages };
+    turned = whole;
     if (answer.error || isUnwritten(context) || !tools?.canRun(answer.result)) return whole;
     if (answers.length >= tools.maxTurns)
       return { ...whole, answer: { ...whole.answer, error: tooManyTurns(answers.length) } };
@@ -55,6 +65,27 @@ export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
     });
     (context.report.turns ??= []).push(describeTurn(answer.result, calls));
     body = { ...withoutForcedCall(first), messages: [...messages, resultsMessage(calls)] };
+  }
+}
+
+/** Counts what a request costs, whatever comes of it. What a cache answers costs nothing. */
+async function countIn(
+  ask: () => Promise<Answer>,
+  { room, report }: { room: Reservation | undefined; report: Report },
+): Promise<Answer> {
+  const { meter, attempts } = report;
+  try {
+    const answer = await ask();
+    if (report.attempts === attempts) room?.free();
+    else room?.spend(meter?.count(answer));
+    return answer;
+  } catch (error) {
+    if (error instanceof GatewayError && error.billed === 'no') room?.free();
+    else {
+      room?.spend(undefined);
+      meter?.lose();
+    }
+    throw error;
   }
 }
 

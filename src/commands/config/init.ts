@@ -179,7 +179,7 @@ const mostExamples = 3;
 async function tellModels(use: 'text' | 'chat', context: Context): Promise<void> {
   const { askLists } = await import('../models/lists.ts');
   try {
-    const lists = await askLists({}, context);
+    const { lists } = await askLists({}, context);
     const listed = lists.find(({ format }) => (format === 'messages') === (use === 'chat')) ?? lists[0];
     const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
       operations.includes('generateContent'),

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/attempts.ts';
 import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
-import { sendAll } from '../../cli/run/send-all.ts';
+import { type Outcome, sendAll } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context } from '../../cli/context.ts';
@@ -68,6 +68,7 @@ export async function runImage(
   const asking = { connection, post, model, images, count, concurrency, candidates, lost, onAnswer };
   const { outcomes, thrown } = await sendAll({ ...asking, gate: openGate(flags, context) }).finally(progress.stop);
   context.report.result = resultOf(outcomes);
+  countCosts(outcomes, context);
   if (thrown) throw thrown.value;
   const answer = mergeAnswers(outcomes);
   await checkAnswer(
@@ -82,6 +83,13 @@ export async function runImage(
 function openGate({ count = 1, retryMaxTime = defaultRetryPolicy.maxWaitMs }: ImageFlags, { io }: Context): Gate {
   const { enter, close } = createGate({ elapsed: io.elapsed, sleep: sleepByTimer, jobs: count });
   return { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) };
+}
+
+/** A failure that ended others before they went out is counted once. */
+function countCosts(outcomes: readonly Outcome[], { report: { meter } }: Context): void {
+  for (const { answer, isSent } of outcomes) if (answer && isSent) meter?.count(answer);
+  for (const failure of new Set(outcomes.map((outcome) => outcome.failure)))
+    if (failure !== undefined && failure.billed !== 'no') meter?.lose();
 }
 
 /** What a sidecar says of the request: its body with Base64 shortened, and the hashes of its input images. */

@@ -75,10 +75,11 @@ async function runText(words: readonly string[], flags: Flags, context: Context)
   const answer = await (flags.stream ? printDeltas(reply, reading, printing) : readContent(reply, reading));
   progress.stop();
   context.report.result = answer.result;
+  if (context.report.attempts > 0) context.report.meter?.count(answer);
   if (!flags.stream) await printText(answer, printing);
   await images.save(answer.result.images, answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true };
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context.ui)));
+  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(flags, context);
   if (check) checkSchema(check, answer.result.text);

@@ -89,5 +89,11 @@ export interface Usage {
   outputTokens?: number | undefined;
   thinkingTokens?: number | undefined;
   cachedInputTokens?: number | undefined;
+  /** What tools of the service put into the prompt; content format, beside inputTokens. */
+  toolInputTokens?: number | undefined;
+  /** What was written to a cache; messages format, beside inputTokens. */
+  cacheWriteInputTokens?: number | undefined;
+  /** Tokens of images; content format, within outputTokens. */
+  imageOutputTokens?: number | undefined;
   totalTokens?: number | undefined;
 }

@@ -34,6 +34,7 @@ export function usageOf(counts: MessageCounts): Usage | undefined {
     outputTokens: output,
     thinkingTokens: thinking,
     cachedInputTokens: cacheRead,
+    ...(cacheWrite !== undefined && { cacheWriteInputTokens: cacheWrite }),
     totalTokens: known ? input + output + (cacheRead ?? 0) + (cacheWrite ?? 0) : undefined,
   };
 }

@@ -17,7 +17,14 @@ describe('decodeMessage', () => {
       stopReason: 'stop_sequence',
       stopSequence: 'END',
       stopDetails: undefined,
-      usage: { inputTokens: 12, outputTokens: 30, thinkingTokens: 4, cachedInputTokens: 7, totalTokens: 54 },
+      usage: {
+        inputTokens: 12,
+        outputTokens: 30,
+        thinkingTokens: 4,
+        cachedInputTokens: 7,
+        cacheWriteInputTokens: 5,
+        totalTokens: 54,
+      },
       complete: true,
     });
   });

@@ -1,0 +1,66 @@
+import { GatewayError, usageError } from '../../errors.ts';
+import { currencyOf, isWholePrice, type Pricing, priceOf } from '../../cost/price.ts';
+import type { Meter, Reservation } from '../../cost/types.ts';
+import type { Price } from '../../settings/types.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Body } from '../../upload.ts';
+
+/** A meter for the requests of a command, where prices are set; decimal arithmetic is loaded then only. */
+export async function openMeter(pricing: Pricing): Promise<Meter | undefined> {
+  if (Object.keys(pricing.prices).length === 0) return undefined;
+  const { createMeter } = await import('../../cost/meter.ts');
+  return createMeter(pricing);
+}
+
+/** `--max-cost` of a command that sends one request after the other. */
+export interface CostLimit {
+  /** Room for a request, or the error where it could pass the limit. Throws GatewayError usage where its model has no price. */
+  take(body: Body, model: string): Promise<Reservation | GatewayError>;
+}
+
+/** Opens `--max-cost`; undefined where it was not given. */
+export async function openCostLimit(most: string | undefined, pricing: Pricing): Promise<CostLimit | undefined> {
+  if (most === undefined) return undefined;
+  const [{ createBudget }, { boundOf }] = await Promise.all([
+    import('../../cost/budget.ts'),
+    import('../../cost/cost.ts'),
+  ]);
+  const budget = createBudget({ most, spent: '0', dearest: '0' });
+  let currency: string | undefined;
+  return {
+    async take(body, model) {
+      const price = requirePrice(pricing.prices, model);
+      currency ??= currencyOf(price);
+      requireOneCurrency([currency, currencyOf(price)]);
+      const room = await budget.reserve(boundOf(body, price, pricing.use));
+      if (room !== undefined) return room;
+      const spent = `${budget.spent} ${currency} ${budget.spent === '0' ? 'is' : 'are'} spent`;
+      return new GatewayError('batch-failed', `the next request could pass --max-cost ${most}: ${spent}`, {
+        hint: 'allow more with --max-cost <amount>',
+        sent: 'no',
+        billed: budget.spent === '0' ? 'no' : 'yes',
+        retryable: false,
+      });
+    },
+  };
+}
+
+/** The price of a model, by which any answer of it can be counted. Throws GatewayError usage that says how to set one. */
+export function requirePrice(prices: Pricing['prices'], model: string): Price {
+  const price = priceOf(prices, model);
+  if (price !== undefined && isWholePrice(price)) return price;
+  const lacks = price === undefined ? 'has no price' : 'has no price for input, or none for output';
+  const key = shellWord(`prices.${model.replace(/^models\//, '')}`);
+  const example = `gateway-cli config set ${key} '{"input":"<amount>","output":"<amount>"}'`;
+  throw usageError(`--max-cost: the model ${model} ${lacks}`, `set it, for a million tokens: ${example}`);
+}
+
+/** Amounts of several currencies are never added. Throws GatewayError usage. */
+export function requireOneCurrency(currencies: Iterable<string>): void {
+  const names = [...new Set(currencies)];
+  if (names.length <= 1) return;
+  throw usageError(
+    `--max-cost is one amount, and the prices have several currencies: ${names.join(', ')}`,
+    'give all models of the command prices in one currency',
+  );
+}

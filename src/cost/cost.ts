@@ -1,0 +1,140 @@
+import Big from 'big.js';
+import type { Usage } from '../formats/content/types.ts';
+import type { Price } from '../settings/types.ts';
+import { type Body, isUpload } from '../upload.ts';
+import { currencyOf, formatOf, priceOf, type Pricing } from './price.ts';
+import type { Bound, Cost, MeteredAnswer } from './types.ts';
+
+/** What of a request is billed: tokens, each in one class, and images. */
+export interface Billed {
+  input: number;
+  cached: number;
+  cacheWrite: number;
+  output: number;
+  thinking: number;
+  images: number;
+  /** Tokens of the images, where the gateway tells them apart; within `output`. */
+  imageTokens: number | undefined;
+}
+
+/** What the counts of a usage mean in their format; undefined where input or output is not known. */
+export function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
+  const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
+  const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
+  if (inputTokens === undefined) return undefined;
+  if (format === 'messages') {
+    if (usage.outputTokens === undefined) return undefined;
+    const output = Math.max(0, usage.outputTokens - thinking);
+    return { input: inputTokens, cached, cacheWrite, output, thinking, images, imageTokens };
+  }
+  const prompt = inputTokens + toolInputTokens;
+  // A count of 0 is left out; the total says whether it was one.
+  const { totalTokens = NaN, outputTokens: output = Math.max(0, totalTokens - prompt - thinking) } = usage;
+  if (Number.isNaN(output)) return undefined;
+  return { input: Math.max(0, prompt - cached), cached, cacheWrite, output, thinking, images, imageTokens };
+}
+
+/** What it costs by a price; undefined where a class occurred that has no price. Nothing is rounded. */
+export function costOf(billed: Billed, price: Price): Cost | undefined {
+  const { input, output, cached = input, cacheWrite = input, thinking = output, image } = price;
+  const rows: [number, string | number | undefined][] = [
+    [billed.input, input],
+    [billed.cached, cached],
+    [billed.cacheWrite, cacheWrite],
+    [outputTokens(billed, price), output],
+    [billed.thinking, thinking],
+  ];
+  let sum = new Big(0);
+  for (const [tokens, amount] of rows) {
+    if (tokens === 0) continue;
+    if (amount === undefined) return undefined;
+    sum = sum.plus(perMillion(tokens, amount));
+  }
+  if (image !== undefined) sum = sum.plus(decimal(image).times(billed.images));
+  return { amount: sum.toFixed(), currency: currencyOf(price) };
+}
+
+/** Where images have a price, it pays for their tokens. Without `output` nobody asked to pay for others beside them. */
+function outputTokens({ output, images, imageTokens }: Billed, price: Price): number {
+  if (price.image === undefined) return output;
+  if (imageTokens !== undefined) return Math.max(0, output - imageTokens);
+  return price.output === undefined && images > 0 ? 0 : output;
+}
+
+/** The text of a JSON number is its shortest one; what binary fractions make of it is not looked at. */
+function decimal(amount: string | number): Big {
+  return new Big(String(amount));
+}
+
+/** Division would round. */
+function perMillion(tokens: number, amount: string | number): Big {
+  return decimal(amount).times(tokens).times('0.000001');
+}
+
+/** What an answer cost; undefined where no price fits, or where its usage is not known to the end. */
+export function costOfAnswer({ result, error }: MeteredAnswer, { prices, use }: Pricing): Cost | undefined {
+  const { model, usage, images, stopReason } = result;
+  const price = priceOf(prices, model);
+  // The counts of a stream grow until it says why it ends.
+  const isCut = error !== undefined && stopReason === undefined;
+  if (price === undefined || usage === undefined || isCut) return undefined;
+  const billed = billedOf(usage, formatOf(use), images.length);
+  return billed && costOf(billed, price);
+}
+
+/** The most that a request can cost, as far as its body tells: a token has at least one byte. */
+export function boundOf(body: Body, price: Price, use: Pricing['use']): Bound {
+  const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
+  let hasFiles = false;
+  const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((hasFiles = true), '') : value));
+  const { maxTokens, candidates } = limitsOf(body, use);
+  let amount = formatOf(use) === 'content' ? decimal(image).times(candidates) : new Big(0);
+  if (maxTokens !== undefined) {
+    const [dearestIn, dearestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
+    amount = amount
+      .plus(perMillion(Buffer.byteLength(text), dearestIn))
+      .plus(perMillion(maxTokens * candidates, dearestOut));
+  }
+  // Nobody knows how many tokens a picture or a document is before it is answered.
+  return { amount: amount.toFixed(), isMost: maxTokens !== undefined && !hasFiles };
+}
+
+function limitsOf(body: Body, use: Pricing['use']): { maxTokens: number | undefined; candidates: number } {
+  const { max_tokens: limit, generationConfig = {} } = body;
+  if (formatOf(use) === 'messages') return { maxTokens: countOf(limit), candidates: 1 };
+  const { maxOutputTokens, candidateCount } = generationConfig as Body;
+  return { maxTokens: countOf(maxOutputTokens), candidates: countOf(candidateCount) ?? 1 };
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** The greatest of some amounts. */
+export function greatest(amounts: readonly (string | number)[]): string {
+  return amounts
+    .map(decimal)
+    .reduce((a, b) => (b.gt(a) ? b : a), new Big(0))
+    .toFixed();
+}
+
+/** Whether amounts together are within a limit. */
+export function areWithin(amounts: readonly string[], most: string): boolean {
+  return sumOf(amounts).lte(most);
+}
+
+/** Amounts added up. */
+export function addAmounts(...amounts: readonly string[]): string {
+  return sumOf(amounts).toFixed();
+}
+
+function sumOf(amounts: readonly string[]): Big {
+  return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
+}
+
+/** Costs with one more: a sum for each currency, for they are never added. */
+export function addCost(costs: readonly Cost[], { amount, currency }: Cost): Cost[] {
+  const before = costs.find((cost) => cost.currency === currency);
+  if (before === undefined) return [...costs, { amount, currency }];
+  return costs.map((cost) => (cost === before ? { amount: addAmounts(cost.amount, amount), currency } : cost));
+}

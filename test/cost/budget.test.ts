@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { createBudget } from '../../src/cost/budget.ts';
+
+const bound = (amount: string, isMost = true) => ({ amount, isMost });
+const cost = (amount: string) => ({ amount, currency: 'USD' });
+
+test('a request that could pass what is left is refused, and the budget can be spent to its last digit', async () => {
+  const budget = createBudget({ most: '0.3', spent: '0.1', dearest: '0' });
+  expect(await budget.reserve(bound('0.2000001'))).toBeUndefined();
+  (await budget.reserve(bound('0.2')))?.spend(cost('0.2'));
+  expect(await budget.reserve(bound('0.0000001'))).toBeUndefined();
+});
+
+test('a request waits while others could need the room, and goes on when they cost less', async () => {
+  const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
+  const first = await budget.reserve(bound('0.9'));
+  let isIn = false;
+  const second = budget.reserve(bound('0.9')).then((taken) => ((isIn = true), taken));
+  await Promise.resolve();
+  expect(isIn).toBe(false);
+  first?.spend(cost('0.1'));
+  expect(await second).toBeDefined();
+});
+
+test('a request without a limit counts with the dearest so far, also while it is under way', async () => {
+  const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
+  const [first, second] = [await budget.reserve(bound('0', false)), await budget.reserve(bound('0', false))];
+  first?.spend(cost('0.4'));
+  const third = budget.reserve(bound('0', false));
+  second?.free();
+  expect(await third).toBeDefined();
+});
+
+test('what nobody knows the cost of counts with what it could cost', async () => {
+  const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
+  (await budget.reserve(bound('0.9')))?.spend(undefined);
+  expect(await budget.reserve(bound('0.2'))).toBeUndefined();
+});
+
+test('a signal ends the wait', async () => {
+  const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
+  await budget.reserve(bound('1'));
+  const stop = new AbortController();
+  const waiting = budget.reserve(bound('1'), stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
+});

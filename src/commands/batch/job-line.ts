@@ -11,17 +11,19 @@ import { bodyFlags, connectionFlags, rootFlags } from '../../cli/flags/shared.ts
 type Flag = FlagTable[string];
 
 /** Flags whose file may stand in a job as JSON itself. */
-const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body']);
+const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
 
 const { profile } = rootFlags;
 const { model } = connectionFlags;
+// Of --no-vars stands "vars": false in a job.
+const { noVars: _, ...bodyKeys } = bodyFlags;
 const { attach, responseMime, schema } = textFlags;
 const { aspect, size } = imageFlags;
-const pictures = { aspect, size, ...contentFlags, ...bodyFlags, model, profile };
+const pictures = { aspect, size, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
 export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
-  text: { attach, responseMime, schema, ...contentFlags, ...bodyFlags, model, profile },
+  text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
   'image gen': pictures,
   'image edit': { ...editFlags, ...pictures },
   chat: {
@@ -32,7 +34,7 @@ export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
     metadata: chatFlags.metadata,
     messages: chatFlags.messages,
     stream: chatFlags.stream,
-    ...bodyFlags,
+    ...bodyKeys,
     model,
     profile,
   },
@@ -113,7 +115,9 @@ function readJob(object: JsonObject, line: number, { tables, defaults }: JobRule
   }
   for (const key of Object.keys(defaults.values)) {
     const rule = own(table, key);
-    if (rule && !overrides(key, values)) values[key] = readValue(key, defaults.values[key] as JsonValue, rule);
+    const value = defaults.values[key] as JsonValue;
+    if (rule && !overrides(key, values)) values[key] = readValue(key, value, rule);
+    else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
   const known = readId(id, line);
   return { id: known, key: keyOf(known), line, command: chosen, name: readName(name), values };
@@ -184,6 +188,7 @@ function keysHint(key: string, ...tables: readonly FlagTable[]): string {
 /** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
 function readValue(name: string, value: JsonValue, flag: Flag): unknown {
   if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
+  if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
   if (isSwitch(flag)) {
     if (typeof value === 'boolean') return value;
     throw usageError(`"${name}" is true or false`);

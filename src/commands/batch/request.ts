@@ -142,13 +142,21 @@ interface Parts {
 
 async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
   const { command, values } = job;
-  const building = { ...parts, settings: { ...parts.settings, noStdin: { value: true, from: 'default' } } };
+  const building = {
+    ...parts,
+    adviseBlank,
+    settings: { ...parts.settings, noStdin: { value: true, from: 'default' } },
+  };
   if (command === 'text') return buildTextRequest([], values, building);
   if (command === 'chat') return buildChatRequest([], values, building);
   const images = (values['image'] ?? []) as readonly unknown[];
   if (command === 'image edit' && images.length === 0)
     throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
   return buildImageRequest([], values, { ...building, command });
+}
+
+function adviseBlank(name: string): string {
+  return `give it a value: "vars": {${JSON.stringify(name)}: "…"}\nto send {{…}} unchanged: "vars": false`;
 }
 
 /** An input file that went away between two looks. */

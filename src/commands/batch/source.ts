@@ -1,6 +1,14 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine, jobKeys } from './job-line.ts';
+import {
+  atLine,
+  type Defaults,
+  type JobRules,
+  readDefaults,
+  readJobLine,
+  readPromptLine,
+  jobKeys,
+} from './job-line.ts';
 import { readLines } from '../../batch/read-lines.ts';
 import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
@@ -9,6 +17,8 @@ import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/values.ts';
+import { isPromptYaml } from '../../cli/input/prompt-yaml.ts';
+import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
 import { readObjectFlag, unreadable } from '../../cli/input/input-files.ts';
 
 /** A job file, open: it can be run through as often as needed, and holds no job in memory. */
@@ -29,7 +39,7 @@ export interface JobSource {
 /** Opens the jobs, or the prompts of `--prompts`. Throws GatewayError usage. */
 export async function openJobs(
   words: readonly string[],
-  flags: { prompts?: string; defaults?: string },
+  flags: { prompts?: string; defaults?: string; model?: string },
   context: Context,
 ): Promise<JobSource> {
   const path = requireJobs(words, flags);
@@ -40,10 +50,15 @@ export async function openJobs(
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
+  const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
+  const unfold = openPromptYaml(
+    { model: flags.model, file: rules.file },
+    { ...context, io: { ...context.io, cwd: folder } },
+  );
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'one JSON object a line' : 'one prompt a line',
-    folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
+    folder,
     async *jobs(onFault = rethrow) {
       for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
         if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
@@ -51,12 +66,30 @@ export async function openJobs(
         try {
           if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
           job = read(text, number, rules);
+          if (job && isPromptYaml(String(job.values['promptFile'] ?? ''))) job = await unfold(job);
         } catch (error) {
           onFault(error);
         }
         if (job) yield job;
       }
     },
+  };
+}
+
+/** Replaces the `.prompt.yml` of a job by what it says; a model that was typed for the whole batch wins. */
+function openPromptYaml(
+  { model, file }: { model?: string | undefined; file: string },
+  context: Context,
+): (job: Job) => Promise<Job> {
+  const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
+  return async (job) => {
+    const { command, line, values } = job;
+    try {
+      const typed = { ...(model !== undefined && { model }), ...values };
+      return { ...job, values: { ...(await withPromptYaml([], typed, { context: silent, command })) } };
+    } catch (error) {
+      throw atLine(file, line, error);
+    }
   };
 }
 

@@ -6,6 +6,7 @@ import { keyOf } from '../../batch/digest.ts';
 import { type Job, type JobCommand, jobCommands } from '../../batch/types.ts';
 import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
+import { hasBlank } from '../../cli/input/blanks.ts';
 import { bodyFlags, connectionFlags, rootFlags } from '../../cli/flags/shared.ts';
 
 type Flag = FlagTable[string];
@@ -76,6 +77,11 @@ export function readPromptLine(text: string, line: number, rules: JobRules): Job
   return at(rules.file, line, () => readJob({ prompt }, line, rules));
 }
 
+/** The job that an object says. Throws GatewayError usage with its place. */
+export function readJobObject(object: JsonObject, line: number, rules: JobRules): Job {
+  return at(rules.file, line, () => readJob(object, line, rules));
+}
+
 /** Adds file and line to what is wrong. */
 function at<Result>(file: string, line: number, act: () => Result): Result {
   try {
@@ -91,13 +97,16 @@ export function atLine(file: string, line: number, error: unknown): unknown {
   return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });
 }
 
-/** Reads `--defaults`. Throws GatewayError usage: a key that no command has. */
-export function readDefaults(object: JsonObject, tables: JobRules['tables']): Defaults {
+/**
+ * Reads `--defaults`. Throws GatewayError usage: a key that no command has, or a value that its flag would refuse. Values with
+ * blanks (`hasBlanks`) are checked when these are filled.
+ */
+export function readDefaults(object: JsonObject, tables: JobRules['tables'], hasBlanks = false): Defaults {
   const { command, ...values } = object;
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(tables[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(tables)));
-    readValue(key, values[key] as JsonValue, rule);
+    if (!hasBlanks || !hasBlank(JSON.stringify(values[key]))) readValue(key, values[key] as JsonValue, rule);
   }
   return { command: command === undefined ? 'text' : readCommand(command), values };
 }

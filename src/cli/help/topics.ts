@@ -13,4 +13,5 @@ export const topics: readonly string[] = [
   'serve',
   'services',
   'settings',
+  'templates',
 ];

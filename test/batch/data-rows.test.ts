@@ -2,23 +2,28 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { splitArray } from '../../src/commands/batch/json-array.ts';
-import { openData } from '../../src/commands/batch/data-rows.ts';
+import type { DataRow } from '../../src/commands/batch/data-rows.ts';
+import { openRows } from '../../src/commands/batch/row-jobs.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const folder = scratchFolder();
 
 /** The rows of a file, and what is wrong with it. */
-async function read(name: string, content: string | Uint8Array, idColumn?: string): Promise<[object[], string[]]> {
+async function read(name: string, content: string | Uint8Array, idColumn?: string): Promise<[DataRow[], string[]]> {
   writeFileSync(join(folder, name), content);
   const cleanups: (() => Promise<void>)[] = [];
   const context = { io: { cwd: folder }, atEnd: (cleanup: () => Promise<void>) => cleanups.push(cleanup) };
-  const data = await openData(name, idColumn === undefined ? {} : { idColumn }, context as unknown as Context);
   const faults: string[] = [];
-  const rows: object[] = [];
-  for await (const row of data.rows((error) => faults.push(error instanceof Error ? error.message : '')))
-    rows.push(row);
-  for (const cleanup of cleanups) await cleanup();
+  const rows: DataRow[] = [];
+  try {
+    const flags = { data: name, ...(idColumn !== undefined && { idColumn }) };
+    const data = await openRows(flags, context as unknown as Context);
+    for await (const row of data.rows((error) => faults.push(error instanceof Error ? error.message : '')))
+      rows.push(row);
+  } finally {
+    for (const cleanup of cleanups) await cleanup();
+  }
   return [rows, faults];
 }
 

@@ -20,7 +20,7 @@ export interface PromptYaml {
 }
 
 /** A message of a person or of the model. */
-export interface Turn {
+interface Turn {
   role: 'user' | 'assistant';
   content: string;
 }

@@ -12,7 +12,7 @@ import { splitArray } from './json-array.ts';
 import { notUtf8, openLines } from './open-lines.ts';
 
 /** How a data file is written. */
-export const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
+const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
 type DataFormat = (typeof dataFormats)[number];
 
 /** One row of a data file. */

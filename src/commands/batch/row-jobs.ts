@@ -30,9 +30,7 @@ interface Template {
 /** Opens the rows of `--data`, or those of the template's own test data. Throws GatewayError usage. */
 export async function openRows(flags: RowFlags, context: Context): Promise<DataFile> {
   if (flags.data !== undefined) return openData(flags.data, flags, context);
-  const template = await readTemplate(flags.template ?? '', context);
-  if (flags.dataFormat !== undefined) throw usageError('--data-format is for --data', 'add --data <file>');
-  return testData(template, flags, context);
+  return testData(await readTemplate(flags.template ?? '', context), flags, context);
 }
 
 /** One job a row: its columns fill the template and the default values. Throws GatewayError usage. */
@@ -89,7 +87,12 @@ async function readTemplate(path: string, context: Context): Promise<Template> {
 }
 
 /** The rows that a prompt file brings itself. */
-function testData({ content, place }: Template, { template = '', idColumn }: RowFlags, { io }: Context): DataFile {
+function testData(
+  { content, place }: Template,
+  { template = '', idColumn, dataFormat }: RowFlags,
+  { io }: Context,
+): DataFile {
+  if (dataFormat !== undefined) throw usageError('--data-format is for --data', 'add --data <file>');
   if (typeof content === 'string' || content.rows.length === 0)
     throw usageError(`${place} has no testData`, 'name a file of rows: --data rows.csv');
   const { rows } = content;

@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageFlags } from './format.ts';
 import { maxCost, outputFlags } from './shared.ts';
-import { whole } from './values.ts';
+import { oneOf, whole } from './values.ts';
 
 /** `batch run` alone. */
 export const batchFlags = {
@@ -12,6 +12,24 @@ export const batchFlags = {
     text: 'file with one prompt per line, instead of a job file; - is stdin',
     parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --prompts prompts.txt -o out'),
   },
+  data: {
+    flags: '--data <path|->',
+    text: 'file of rows, one job a row: CSV, TSV, JSON or JSON Lines; - is stdin',
+    parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --data rows.csv --template prompt.md -o out'),
+  },
+  template: {
+    flags: '--template <path>',
+    text: 'prompt for the rows of --data: {{name}} is the column of that name',
+    parse: notAFlag,
+  },
+  dataFormat: {
+    flags: '--data-format <format>',
+    text: 'format of --data, if its name does not tell it: csv, tsv, json, jsonl',
+    parse: oneOf(['csv', 'tsv', 'json', 'jsonl']),
+    values: ['csv', 'tsv', 'json', 'jsonl'],
+    rare: true,
+  },
+  idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
   defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
   concurrency: {
     flags: '--concurrency <n>',

@@ -2,7 +2,18 @@ import { serviceNames } from '../../services.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseSetting } from './set.ts';
-import { age, amount, decimal, duration, notEmpty, notNegative, oneOf, passwordless, whole } from './values.ts';
+import {
+  age,
+  amount,
+  decimal,
+  duration,
+  notEmpty,
+  notNegative,
+  oneOf,
+  passwordless,
+  variable,
+  whole,
+} from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -121,7 +132,23 @@ export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 /** What a request says, in both formats. */
 export const bodyFlags = {
   prompt: { flags: '-p, --prompt <text>', text: 'what to ask for, if it is not an argument' },
-  promptFile: { flags: '--prompt-file <path|->', text: 'read the prompt from a file; - is stdin', rare: true },
+  promptFile: {
+    flags: '--prompt-file <path|->',
+    text: 'read the prompt from a file, such as x.prompt.yml; - is stdin',
+    rare: true,
+  },
+  var: {
+    flags: '--var <name=value>',
+    text: 'value for {{name}} in prompt, system and message texts; name=@file reads it from a file',
+    parse: variable,
+    repeat: true,
+  },
+  vars: {
+    flags: '--vars <path|json|n>',
+    text: 'values for many {{names}}: a JSON object, or row n of the testData of a .prompt.yml file',
+    rare: true,
+  },
+  noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', rare: true },
   system: { flags: '--system <text>', text: 'instructions for the model, beside the prompt' },
   systemFile: { flags: '--system-file <path|->', text: 'read the --system text from a file; - is stdin', rare: true },
   maxTokens: { flags: '--max-tokens <n>', text: 'maximum length of the answer in tokens', parse: whole(1) },

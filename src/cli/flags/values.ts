@@ -111,6 +111,24 @@ export function pairOrJson(word: string, name: string): JsonObject {
   throw misfit(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
 }
 
+/** One `--var`: a value, or the file that holds it. */
+export interface Var {
+  name: string;
+  value: string;
+  file?: string;
+}
+
+/** Reads `name=value`, `name=@file` and, for a value that begins with one, `name=@@…`. Throws GatewayError usage. */
+export function variable(word: string, name: string): Var {
+  const at = word.indexOf('=');
+  if (at <= 0) throw misfit(name, 'name=value or name=@file', { word, example: 'city=Rome' });
+  const [key, value] = [word.slice(0, at).trim().normalize('NFC'), word.slice(at + 1)];
+  if (!value.startsWith('@')) return { name: key, value };
+  if (value.startsWith('@@')) return { name: key, value: value.slice(1) };
+  if (value !== '@') return { name: key, value: '', file: value.slice(1) };
+  throw usageError(`${name} ${key}=@ names no file`, `for example: ${name} ${key}=@report.txt; the sign itself is @@`);
+}
+
 /** Parses JSON that the user wrote; the message says where it broke. */
 export function parseJson(name: string, text: string): JsonValue {
   try {

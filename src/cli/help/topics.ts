@@ -14,6 +14,7 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   serve: 'the local gateway, offline models',
   services: 'Gemini, Anthropic, headers, profiles, models',
   settings: 'variables, config file, keys, proxies, certificates',
+  templates: 'blanks in prompts, prompt files, rows of a table',
 };
 
 /** Their names. */

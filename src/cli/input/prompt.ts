@@ -1,6 +1,8 @@
 import { usageError } from '../../errors.ts';
 import { readStdinText, shouldReadStdin } from '../../terminal/stdin-text.ts';
 import type { Context } from '../context.ts';
+import { quote } from '../flags/values.ts';
+import { type Blanks, fillText } from './blanks.ts';
 import { readTextFlag } from './input-files.ts';
 import { type ImageInputFlags, refuseStrayImages } from './stray-images.ts';
 
@@ -9,6 +11,15 @@ export interface PromptFlags extends ImageInputFlags {
   prompt?: string;
   promptFile?: string;
   stdinTimeout?: number;
+  /** Where texts that stand in flags were read from, for messages. */
+  places?: TextPlaces;
+}
+
+/** Where the texts of a request come from, as far as it is no flag of their own. */
+export interface TextPlaces {
+  prompt?: string;
+  system?: string;
+  turns?: string;
 }
 
 /** How a command takes its prompt. */
@@ -21,6 +32,8 @@ export interface PromptRules {
   noStdin: boolean;
   /** Whether the request can do without a prompt: its body or its turns hold one. */
   optional: boolean;
+  /** What fills the blanks of the prompt; what is read beside it has none. */
+  blanks: Blanks | undefined;
 }
 
 /**
@@ -33,7 +46,7 @@ export async function readPrompt(
   context: Context,
   rules: PromptRules,
 ): Promise<string | undefined> {
-  const given = await givenPrompt(words, flags, context);
+  const given = await givenPrompt(words, flags, context, rules.blanks);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
   const input = rules.readsStdin ? await readBeside(given, flags, context, rules) : undefined;
   const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
@@ -46,10 +59,24 @@ async function givenPrompt(
   words: readonly string[],
   flags: PromptFlags,
   context: Context,
+  blanks: Blanks | undefined,
 ): Promise<string | undefined> {
   // Before all else: beside --prompt a stray picture would be told as a second prompt.
   await refuseStrayImages(words, flags, context.io.cwd);
+  refuseTwoPrompts(words, flags);
   const { prompt, promptFile } = flags;
+  const isStdin = words.length === 1 && words[0] === '-';
+  if (promptFile !== undefined || isStdin) {
+    const [flag, path] = isStdin ? ['the prompt', '-'] : ['--prompt-file', promptFile ?? '-'];
+    const text = (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, '');
+    return fillText(text, path === '-' ? 'stdin' : `${flag} ${quote(path)}`, blanks);
+  }
+  const typed = words.length > 0 ? words.join(' ') : prompt;
+  return typed === undefined ? undefined : fillText(typed, flags.places?.prompt ?? 'the prompt', blanks);
+}
+
+/** Throws GatewayError usage where a prompt is given in two ways. */
+export function refuseTwoPrompts(words: readonly string[], { prompt, promptFile }: PromptFlags): void {
   const ways = [
     words.length > 0 && 'words',
     prompt !== undefined && '--prompt',
@@ -58,11 +85,6 @@ async function givenPrompt(
   const used = ways.filter((way) => way !== false);
   if (used.length > 1)
     throw usageError(`the prompt is given twice: ${used.join(' and ')}`, `keep one of them: ${used[0]}`);
-  if (promptFile !== undefined)
-    return (await readTextFlag('--prompt-file', promptFile, context)).replace(/^\uFEFF/, '');
-  if (words.length === 1 && words[0] === '-')
-    return (await readTextFlag('the prompt', '-', context)).replace(/^\uFEFF/, '');
-  return words.length > 0 ? words.join(' ') : prompt;
 }
 
 async function readBeside(

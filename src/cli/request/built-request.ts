@@ -5,6 +5,7 @@ import type { JsonValue } from '../../json.ts';
 import type { Attached } from '../input/attachments.ts';
 import type { FetchUrl } from '../input/url-input.ts';
 import type { Context } from '../context.ts';
+import type { Blanks } from '../input/blanks.ts';
 import { compileSchema, type SchemaCheck } from '../input/schema.ts';
 
 /** What a request is built with beside its words and flags. */
@@ -14,6 +15,8 @@ export interface Building {
   settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens'>;
   /** Replaced where many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
+  /** What to type for a blank without a value, where it is not a flag. */
+  adviseBlank?: Blanks['advice'] | undefined;
   /** What was said in a session before. */
   earlier?: readonly SessionMessage[] | undefined;
 }

@@ -5,9 +5,10 @@ import type { Body } from '../../upload.ts';
 import { readDocuments, readImages } from '../input/attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
 import { type ChatFlags, chatBody } from './chat-body.ts';
-import { readBodyFiles } from './content-input.ts';
-import { type FileOrJson, readListFlag } from '../input/input-files.ts';
+import { readBodyFiles, readTurns } from './content-input.ts';
+import type { FileOrJson } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
+import { readBlanks, warnOfUnused } from '../input/vars.ts';
 
 /** Flags that shape a request of `chat`, as they were typed. */
 export type ChatRequestFlags = ChatFlags & PromptFlags & { image?: string[]; attach?: string[]; messages?: FileOrJson };
@@ -19,7 +20,8 @@ export async function buildChatRequest(
   building: Building,
 ): Promise<BuiltRequest> {
   const { context, settings } = building;
-  const read = await readBodyFiles(flags, context);
+  const blanks = await readBlanks(flags, context, building.adviseBlank);
+  const read = await readBodyFiles(flags, { context, blanks });
   const check = await schemaCheck(read.schema, building);
   const { earlier } = building;
   if (earlier && read.body?.['messages'] !== undefined) throw twice('--body');
@@ -27,12 +29,13 @@ export async function buildChatRequest(
   const messages =
     flags.messages === undefined
       ? earlier?.map(wireMessage)
-      : await readListFlag('--messages', flags.messages, { key: 'messages', context });
+      : await readTurns('--messages', flags.messages, { context, blanks, place: flags.places?.turns });
   const inputs = await readImages(flags.image ?? [], building);
   const inline = [...inputs, ...(await readDocuments(flags.attach ?? [], building))];
   const optional = !earlier && (read.body !== undefined || flags.messages !== undefined);
-  const rules = { command: 'chat', readsStdin: true, optional, noStdin: settings.noStdin.value };
+  const rules = { command: 'chat', readsStdin: true, optional, noStdin: settings.noStdin.value, blanks };
   const prompt = await readPrompt(words, flags, context, rules);
+  await warnOfUnused(flags, blanks, context);
   const system = read.system ?? (earlier && lastSystem(earlier));
   const model = settings.model.value;
   const maxTokens = settings.maxTokens?.value;

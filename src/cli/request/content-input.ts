@@ -3,13 +3,18 @@ import { applySettings, type Setting } from '../flags/set.ts';
 import { encodeContentRequest } from '../../formats/content/request.ts';
 import type { ContentInput, InlineInput } from '../../formats/content/types.ts';
 import { usageError } from '../../errors.ts';
+import type { JsonValue } from '../../json.ts';
 import type { Body } from '../../upload.ts';
 import type { Building, BuiltRequest } from './built-request.ts';
 import type { Context } from '../context.ts';
+import { quote } from '../flags/values.ts';
+import { type Blanks, fillLeaves, fillText } from '../input/blanks.ts';
 import { type FileOrJson, readListFlag, readObjectFlag, readJsonFlag, readTextFlag } from '../input/input-files.ts';
+import type { TextPlaces } from '../input/prompt.ts';
+import type { VarFlags } from '../input/vars.ts';
 
 /** Flags that shape the body in both formats, as they were typed. */
-export interface BodyFlags {
+export interface BodyFlags extends VarFlags {
   prompt?: string;
   promptFile?: string;
   system?: string;
@@ -23,6 +28,7 @@ export interface BodyFlags {
   set?: Setting[];
   body?: FileOrJson;
   schema?: FileOrJson;
+  places?: TextPlaces;
 }
 
 /** Flags that only the content format has. */
@@ -46,14 +52,16 @@ export interface BodyFiles {
   schema: Awaited<ReturnType<typeof readJsonFlag>> | undefined;
 }
 
+/** What the files of a request are read with. */
+export interface FileReading {
+  context: Context;
+  blanks: Blanks | undefined;
+}
+
 /** Reads `--system-file`, `--tools`, `--body` and `--schema`. Throws GatewayError usage. */
-export async function readBodyFiles(flags: BodyFlags, context: Context): Promise<BodyFiles> {
-  if (flags.system !== undefined && flags.systemFile !== undefined) {
-    throw usageError('the system instruction is given twice: --system and --system-file', 'keep one of them');
-  }
+export async function readBodyFiles(flags: BodyFlags, { context, blanks }: FileReading): Promise<BodyFiles> {
   return {
-    system:
-      flags.systemFile === undefined ? flags.system : await readTextFlag('--system-file', flags.systemFile, context),
+    system: await readSystem(flags, { context, blanks }),
     tools:
       flags.tools === undefined ? undefined : await readListFlag('--tools', flags.tools, { key: 'tools', context }),
     body: flags.body === undefined ? undefined : await readObjectFlag('--body', flags.body, context),
@@ -61,17 +69,49 @@ export async function readBodyFiles(flags: BodyFlags, context: Context): Promise
   };
 }
 
+/** The system instruction, with its blanks filled. Throws GatewayError usage. */
+export async function readSystem(
+  { system, systemFile, places }: BodyFlags,
+  { context, blanks }: FileReading,
+): Promise<string | undefined> {
+  if (system !== undefined && systemFile !== undefined)
+    throw usageError('the system instruction is given twice: --system and --system-file', 'keep one of them');
+  if (system !== undefined) return fillText(system, places?.system ?? '--system', blanks);
+  if (systemFile === undefined) return undefined;
+  return fillText(
+    await readTextFlag('--system-file', systemFile, context),
+    nameOf('--system-file', systemFile),
+    blanks,
+  );
+}
+
+/** Earlier turns, `--contents` or `--messages`, with their blanks filled. Throws GatewayError usage. */
+export async function readTurns(
+  flag: '--contents' | '--messages',
+  turns: FileOrJson,
+  { context, blanks, place }: FileReading & { place: string | undefined },
+): Promise<JsonValue[]> {
+  const list = await readListFlag(flag, turns, { key: flag.slice(2), context });
+  return fillLeaves(list, place ?? nameOf(flag, turns), blanks);
+}
+
 /** What `--contents` and `--tool-config` hold. */
 export async function readContentFiles(
   flags: ContentFlags,
-  context: Context,
+  { context, blanks }: FileReading,
 ): Promise<Pick<ContentInput, 'contents' | 'toolConfig'>> {
-  const { contents, toolConfig } = flags;
+  const { contents, toolConfig, places } = flags;
   return {
     contents:
-      contents === undefined ? undefined : await readListFlag('--contents', contents, { key: 'contents', context }),
+      contents === undefined
+        ? undefined
+        : await readTurns('--contents', contents, { context, blanks, place: places?.turns }),
     toolConfig: toolConfig === undefined ? undefined : await readObjectFlag('--tool-config', toolConfig, context),
   };
+}
+
+function nameOf(flag: string, path: FileOrJson): string {
+  return typeof path === 'string' && path !== '-' ? `${flag} ${quote(path)}` : flag;
 }
 
 /** What a content-format request is made of beside its flags. */

@@ -2,6 +2,7 @@ import { readImages } from '../input/attachments.ts';
 import { type Building, type BuiltRequest } from './built-request.ts';
 import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
+import { readBlanks, warnOfUnused } from '../input/vars.ts';
 
 /** Flags that shape a request of `image gen` and `image edit`, as they were typed. */
 export type ImageRequestFlags = ContentFlags & PromptFlags & { image?: string[]; sidecar?: boolean | undefined };
@@ -10,13 +11,17 @@ export type ImageRequestFlags = ContentFlags & PromptFlags & { image?: string[];
 export async function buildImageRequest(
   words: readonly string[],
   flags: ImageRequestFlags,
-  { context, settings, fetchUrl, command }: Building & { command: string },
+  building: Building & { command: string },
 ): Promise<BuiltRequest> {
-  const files = await readBodyFiles(flags, context);
-  const { contents, toolConfig } = await readContentFiles(flags, context);
+  const { context, settings, fetchUrl, command } = building;
+  const blanks = await readBlanks(flags, context, building.adviseBlank);
+  const files = await readBodyFiles(flags, { context, blanks });
+  const { contents, toolConfig } = await readContentFiles(flags, { context, blanks });
   const read = { ...files, contents, toolConfig };
   const inputs = await readImages(flags.image ?? [], { context, fetchUrl }, { hash: flags.sidecar === true });
   const optional = read.body !== undefined || read.contents !== undefined;
-  const prompt = await readPrompt(words, flags, context, { command, readsStdin: false, optional, noStdin: true });
+  const rules = { command, readsStdin: false, optional, noStdin: true, blanks };
+  const prompt = await readPrompt(words, flags, context, rules);
+  await warnOfUnused(flags, blanks, context);
   return { ...contentRequest('image', flags, { ...read, prompt, inline: inputs }, settings), inputs };
 }

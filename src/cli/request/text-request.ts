@@ -6,6 +6,7 @@ import { readAttachments } from '../input/attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
 import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
+import { readBlanks, warnOfUnused } from '../input/vars.ts';
 
 /** Flags that shape a request of `text`, as they were typed. */
 export type TextRequestFlags = ContentFlags & PromptFlags & { attach?: string[]; stream?: true };
@@ -17,14 +18,16 @@ export async function buildTextRequest(
   building: Building,
 ): Promise<BuiltRequest> {
   const { context, settings } = building;
-  const files = await readBodyFiles(flags, context);
-  const { contents, toolConfig } = await readContentFiles(flags, context);
+  const blanks = await readBlanks(flags, context, building.adviseBlank);
+  const files = await readBodyFiles(flags, { context, blanks });
+  const { contents, toolConfig } = await readContentFiles(flags, { context, blanks });
   const read = { ...files, contents, toolConfig };
   const check = await schemaCheck(read.schema, building);
   const inline = await readAttachments(flags.attach ?? [], building);
   const optional = read.body !== undefined || read.contents !== undefined;
-  const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value };
+  const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value, blanks };
   const prompt = await readPrompt(words, flags, context, rules);
+  await warnOfUnused(flags, blanks, context);
   const built = { ...contentRequest('text', flags, { ...read, prompt, inline }, settings), check };
   if (!flags.stream) return built;
   requireOneCandidate(built.post.body);

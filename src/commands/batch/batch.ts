@@ -30,6 +30,7 @@ export function batchRunCommand(command: Command): Action {
     'gateway-cli batch jobs.jsonl -o out --concurrency 8',
     'gateway-cli batch jobs.jsonl -o out                 # again: continues where it stopped',
     `gateway-cli batch --prompts prompts.txt --defaults '{"command":"image gen","aspect":"1:1"}' -o out`,
+    'gateway-cli batch --data rows.csv --template prompt.md -o out',
     'gateway-cli batch jobs.jsonl -o out-1 --shard 1/4   # on the first of four machines',
   ]);
   setNotes(command, [
@@ -42,7 +43,8 @@ export function batchRunCommand(command: Command): Action {
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;
     // Nothing was said: the help, as of every group of commands; what is missing is told behind it.
-    if (words.length === 0 && !flags.prompts && !flags.output) command.parent?.outputHelp({ error: true });
+    if (words.length === 0 && !flags.prompts && !flags.data && !flags.template && !flags.output)
+      command.parent?.outputHelp({ error: true });
     await runBatch(words, flags, context);
   };
 }
@@ -65,6 +67,7 @@ export async function runBatch(
     context,
     flags,
     file: source.name,
+    adviseBlank: source.adviseBlank,
     folders: { input: source.folder, output: outdir.path },
     onHashed: (bytes) => checked.addBytes(bytes),
   });

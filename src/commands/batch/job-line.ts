@@ -6,22 +6,25 @@ import { keyOf } from '../../batch/digest.ts';
 import { type Job, type JobCommand, jobCommands } from '../../batch/types.ts';
 import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
+import { hasBlank } from '../../cli/input/blanks.ts';
 import { bodyFlags, connectionFlags, rootFlags } from '../../cli/flags/shared.ts';
 
 type Flag = FlagTable[string];
 
 /** Flags whose file may stand in a job as JSON itself. */
-const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body']);
+const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
 
 const { profile } = rootFlags;
 const { model } = connectionFlags;
+// Of --no-vars stands "vars": false in a job.
+const { noVars: _, ...bodyKeys } = bodyFlags;
 const { attach, responseMime, schema } = textFlags;
 const { aspect, size } = imageFlags;
-const pictures = { aspect, size, ...contentFlags, ...bodyFlags, model, profile };
+const pictures = { aspect, size, ...contentFlags, ...bodyKeys, model, profile };
 
 /** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
 export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
-  text: { attach, responseMime, schema, ...contentFlags, ...bodyFlags, model, profile },
+  text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
   'image gen': pictures,
   'image edit': { ...editFlags, ...pictures },
   chat: {
@@ -32,7 +35,7 @@ export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
     metadata: chatFlags.metadata,
     messages: chatFlags.messages,
     stream: chatFlags.stream,
-    ...bodyFlags,
+    ...bodyKeys,
     model,
     profile,
   },
@@ -74,6 +77,11 @@ export function readPromptLine(text: string, line: number, rules: JobRules): Job
   return at(rules.file, line, () => readJob({ prompt }, line, rules));
 }
 
+/** The job that an object says. Throws GatewayError usage with its place. */
+export function readJobObject(object: JsonObject, line: number, rules: JobRules): Job {
+  return at(rules.file, line, () => readJob(object, line, rules));
+}
+
 /** Adds file and line to what is wrong. */
 function at<Result>(file: string, line: number, act: () => Result): Result {
   try {
@@ -89,13 +97,16 @@ export function atLine(file: string, line: number, error: unknown): unknown {
   return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });
 }
 
-/** Reads `--defaults`. Throws GatewayError usage: a key that no command has. */
-export function readDefaults(object: JsonObject, tables: JobRules['tables']): Defaults {
+/**
+ * Reads `--defaults`. Throws GatewayError usage: a key that no command has, or a value that its flag would refuse. Values with
+ * blanks (`hasBlanks`) are checked when these are filled.
+ */
+export function readDefaults(object: JsonObject, tables: JobRules['tables'], hasBlanks = false): Defaults {
   const { command, ...values } = object;
   for (const key of Object.keys(values)) {
     const rule = jobCommands.map((name) => own(tables[name], key)).find((found) => found !== undefined);
     if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(tables)));
-    readValue(key, values[key] as JsonValue, rule);
+    if (!hasBlanks || !hasBlank(JSON.stringify(values[key]))) readValue(key, values[key] as JsonValue, rule);
   }
   return { command: command === undefined ? 'text' : readCommand(command), values };
 }
@@ -113,7 +124,9 @@ function readJob(object: JsonObject, line: number, { tables, defaults }: JobRule
   }
   for (const key of Object.keys(defaults.values)) {
     const rule = own(table, key);
-    if (rule && !overrides(key, values)) values[key] = readValue(key, defaults.values[key] as JsonValue, rule);
+    const value = defaults.values[key] as JsonValue;
+    if (rule && !overrides(key, values)) values[key] = readValue(key, value, rule);
+    else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
   const known = readId(id, line);
   return { id: known, key: keyOf(known), line, command: chosen, name: readName(name), values };
@@ -184,6 +197,7 @@ function keysHint(key: string, ...tables: readonly FlagTable[]): string {
 /** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
 function readValue(name: string, value: JsonValue, flag: Flag): unknown {
   if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
+  if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
   if (isSwitch(flag)) {
     if (typeof value === 'boolean') return value;
     throw usageError(`"${name}" is true or false`);

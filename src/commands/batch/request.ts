@@ -40,6 +40,8 @@ export interface BuilderOptions {
   /** As the user named the job file, for messages. */
   file: string;
   folders: JobFolders;
+  /** What to type for a blank without a value, where it is not a key of a job. */
+  adviseBlank?: ((name: string) => string) | undefined;
   /** Told how many bytes of input files were hashed since it was called last. */
   onHashed?: (bytes: number) => void;
 }
@@ -55,7 +57,7 @@ const uses: Readonly<Record<JobCommand, Use>> = {
 const mostSchemas = 100;
 
 export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
-  const { context, flags, file, folders, onHashed } = options;
+  const { context, flags, file, folders, onHashed, adviseBlank = adviseVars } = options;
   const settings = new Map<string, Promise<Settings>>();
   const compile = compileOnce();
   const createContext = createJobContexts(context, folders);
@@ -93,7 +95,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       const origin = originOf(found);
       const own = createContext(job.command);
       try {
-        const parts = { context: own.input, settings: found, compile };
+        const parts = { context: own.input, settings: found, compile, adviseBlank };
         const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
         const elsewhere = origin === batchOrigin ? undefined : origin;
         const digest = await digestRequest({ ...built.post, origin: elsewhere }, onHashed);
@@ -138,17 +140,25 @@ interface Parts {
   settings: Settings;
   compile: (schema: JsonValue) => Promise<SchemaCheck>;
   fetchUrl: FetchUrl;
+  adviseBlank: (name: string) => string;
 }
 
 async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
   const { command, values } = job;
-  const building = { ...parts, settings: { ...parts.settings, noStdin: { value: true, from: 'default' } } };
+  const building = {
+    ...parts,
+    settings: { ...parts.settings, noStdin: { value: true, from: 'default' } },
+  };
   if (command === 'text') return buildTextRequest([], values, building);
   if (command === 'chat') return buildChatRequest([], values, building);
   const images = (values['image'] ?? []) as readonly unknown[];
   if (command === 'image edit' && images.length === 0)
     throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
   return buildImageRequest([], values, { ...building, command });
+}
+
+function adviseVars(name: string): string {
+  return `give it a value: "vars": {${JSON.stringify(name)}: "…"}\nto send {{…}} unchanged: "vars": false`;
 }
 
 /** An input file that went away between two looks. */

@@ -1,15 +1,26 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { type Defaults, type JobRules, readDefaults, readJobLine, readPromptLine, jobKeys } from './job-line.ts';
+import {
+  atLine,
+  type Defaults,
+  type JobRules,
+  readDefaults,
+  readJobLine,
+  readPromptLine,
+  jobKeys,
+} from './job-line.ts';
+import { notUtf8, openLines } from './open-lines.ts';
+import { openRowJobs, type RowFlags } from './row-jobs.ts';
 import { readLines } from '../../batch/read-lines.ts';
 import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
-import { spool } from '../../images/input.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/values.ts';
-import { readObjectFlag, unreadable } from '../../cli/input/input-files.ts';
+import { isPromptYaml } from '../../cli/input/prompt-yaml.ts';
+import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { readObjectFlag } from '../../cli/input/input-files.ts';
 
 /** A job file, open: it can be run through as often as needed, and holds no job in memory. */
 export interface JobSource {
@@ -19,6 +30,8 @@ export interface JobSource {
   lineForm: string;
   /** The folder against which the jobs' files are read. */
   folder: string;
+  /** What to type for a blank without a value, where it is not a key of a job. */
+  adviseBlank?: (name: string) => string;
   /**
    * The jobs in their order. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
    * passed over; without `onFault` it is thrown.
@@ -26,24 +39,30 @@ export interface JobSource {
   jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
 }
 
-/** Opens the jobs, or the prompts of `--prompts`. Throws GatewayError usage. */
-export async function openJobs(
-  words: readonly string[],
-  flags: { prompts?: string; defaults?: string },
-  context: Context,
-): Promise<JobSource> {
+/** Flags that name the jobs, as they were typed. */
+export type SourceFlags = RowFlags & { prompts?: string; defaults?: string };
+
+/** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
+export async function openJobs(words: readonly string[], flags: SourceFlags, context: Context): Promise<JobSource> {
   const path = requireJobs(words, flags);
-  const defaults = await readDefaultsFlag(flags.defaults, context);
+  const isRows = takesRows(flags);
+  const defaults = await readDefaultsFlag(flags.defaults, { context, isRows });
+  if (isRows) return openRowJobs(flags, { defaults, tables: jobKeys }, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
-  const handle = await openLines(path, label, context);
-  context.atEnd(() => handle.close());
+  const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt a line';
+  const handle = await openLines(path, { label, instead }, context);
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
   const read = flags.prompts === undefined ? readJobLine : readPromptLine;
+  const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
+  const unfold = openPromptYaml(
+    { model: flags.model, file: rules.file },
+    { ...context, io: { ...context.io, cwd: folder } },
+  );
   return {
     name: rules.file,
     lineForm: flags.prompts === undefined ? 'one JSON object a line' : 'one prompt a line',
-    folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
+    folder,
     async *jobs(onFault = rethrow) {
       for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
         if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
@@ -51,12 +70,30 @@ export async function openJobs(
         try {
           if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
           job = read(text, number, rules);
+          if (job && isPromptYaml(String(job.values['promptFile'] ?? ''))) job = await unfold(job);
         } catch (error) {
           onFault(error);
         }
         if (job) yield job;
       }
     },
+  };
+}
+
+/** Replaces the `.prompt.yml` of a job by what it says; a model that was typed for the whole batch wins. */
+function openPromptYaml(
+  { model, file }: { model?: string | undefined; file: string },
+  context: Context,
+): (job: Job) => Promise<Job> {
+  const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
+  return async (job) => {
+    const { command, line, values } = job;
+    try {
+      const typed = { ...(model !== undefined && { model }), ...values };
+      return { ...job, values: { ...(await withPromptYaml([], typed, { context: silent, command })) } };
+    } catch (error) {
+      throw atLine(file, line, error);
+    }
   };
 }
 
@@ -69,58 +106,41 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
 }
 
-/** Nothing is replaced behind the user's back. */
-function notUtf8(place: string, text: string): Error {
-  const from = text.includes('\0') ? 'it looks like UTF-16: iconv -f UTF-16 -t UTF-8' : 'iconv -t UTF-8';
-  return usageError(`${place}: it is not UTF-8 text`, `convert the file: ${from}`);
-}
-
 function rethrow(error: unknown): never {
   throw error;
 }
 
-/** Exactly one file of jobs or of prompts; its path as it was typed. Throws GatewayError usage. */
-export function requireJobs([jobs, ...rest]: readonly string[], { prompts }: { prompts?: string }): string {
+/** Exactly one file of jobs, of prompts or of rows; its path as it was typed. Throws GatewayError usage. */
+export function requireJobs([jobs, ...rest]: readonly string[], flags: SourceFlags): string {
   if (rest.length > 0)
     throw usageError(
       `one job file at a time: ${rest.length + 1} are named`,
       'join them: cat *.jsonl | gateway-cli batch -',
     );
-  if (jobs !== undefined && prompts !== undefined)
-    throw usageError('jobs and --prompts are both given', 'keep one of them');
-  const path = jobs ?? prompts;
+  const rows = flags.data === undefined ? '--template' : '--data';
+  const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
+  const named = Object.entries(given).filter(([, path]) => path !== undefined);
+  const names = named.map(([name]) => name);
+  if (names.length > 1) throw usageError(`${names.join(' and ')} are both given`, 'keep one of them');
+  for (const [flag, value] of Object.entries({ '--id-column': flags.idColumn, '--data-format': flags.dataFormat }))
+    if (value !== undefined && !takesRows(flags))
+      throw usageError(`${flag} is for rows`, 'for example: --data rows.csv --template prompt.md');
+  const path = named[0]?.[1];
   if (path !== undefined && path !== '') return path;
   throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
 }
 
-async function readDefaultsFlag(word: string | undefined, context: Context): Promise<Defaults> {
+function takesRows({ data, template }: SourceFlags): boolean {
+  return data !== undefined || template !== undefined;
+}
+
+async function readDefaultsFlag(
+  word: string | undefined,
+  { context, isRows }: { context: Context; isRows: boolean },
+): Promise<Defaults> {
   if (word === undefined) return { command: 'text', values: {} };
   if (!word.trimStart().startsWith('{'))
-    return readDefaults(await readObjectFlag('--defaults', word, context), jobKeys);
+    return readDefaults(await readObjectFlag('--defaults', word, context), jobKeys, isRows);
   const value = parseJson('--defaults', word);
-  return readDefaults(isObject(value) ? value : {}, jobKeys);
-}
-
-/** What comes through stdin or a pipe goes to a file first: the jobs are read twice. */
-async function openLines(path: string, label: string, context: Context): Promise<FileHandle> {
-  if (path === '-') return openSpooled(context.stdin.claim(label), context);
-  const handle = await open(resolve(context.io.cwd, path), 'r').catch((error: unknown) => {
-    throw unreadable(label, path, error);
-  });
-  const stats = await handle.stat();
-  if (stats.isFile()) return handle;
-  if (stats.isDirectory()) {
-    await handle.close();
-    throw usageError(
-      `${label} '${path}' is a folder`,
-      label === 'jobs' ? 'name a file of JSON Lines' : 'name a file with one prompt a line',
-    );
-  }
-  return openSpooled(handle.createReadStream(), context);
-}
-
-async function openSpooled(stream: AsyncIterable<Uint8Array>, context: Context): Promise<FileHandle> {
-  const spooled = await spool(stream);
-  context.atEnd(spooled.cleanup);
-  return open(spooled.path, 'r');
+  return readDefaults(isObject(value) ? value : {}, jobKeys, isRows);
 }

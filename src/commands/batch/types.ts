@@ -12,6 +12,10 @@ import type { ConnectionFlags } from '../../cli/run/settings.ts';
 export type BatchFlags = ConnectionFlags & {
   output?: string;
   prompts?: string;
+  data?: string;
+  template?: string;
+  dataFormat?: string;
+  idColumn?: string;
   defaults?: string;
   concurrency?: number;
   rate?: number;

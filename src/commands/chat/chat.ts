@@ -5,6 +5,7 @@ import type { Body } from '../../upload.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { AllChatFlags } from './flags.ts';
+import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import { resumeSession } from './session.ts';
 import { openTools } from './tools.ts';
@@ -43,7 +44,8 @@ export function chatCommand(command: Command): Action {
   return (context, words, flags) => runChat(words, flags as AllChatFlags, context);
 }
 
-async function runChat(words: readonly string[], flags: AllChatFlags, context: Context): Promise<void> {
+async function runChat(words: readonly string[], typed: AllChatFlags, context: Context): Promise<void> {
+  const flags = await withPromptYaml(words, typed, { context, command: 'chat' });
   checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
   checkRaw(flags);
   const settings = await readSettings(flags, context, 'chat');

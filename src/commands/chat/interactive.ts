@@ -12,6 +12,8 @@ import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
+import { readBlanks, warnOfUnused } from '../../cli/input/vars.ts';
+import { readSystem } from '../../cli/request/content-input.ts';
 import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
 interface Opening {
@@ -21,8 +23,9 @@ interface Opening {
 }
 
 /** The interactive mode: prompts until the person leaves; every finished turn is on disk at once. */
-export async function runInteractive(flags: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
+export async function runInteractive(typed: AllChatFlags, { context, settings, resumed }: Opening): Promise<void> {
   const { io, ui, signal } = context;
+  const flags = await withoutBlanks(typed, context);
   await readTarget(settings, context);
   const connection = await openConnection(settings, flags, context);
   context.atEnd(() => connection.close());
@@ -59,6 +62,15 @@ export async function runInteractive(flags: AllChatFlags, { context, settings, r
       if (!(await takeEntry(read.text, talk))) return leave(talk);
     }
   }
+}
+
+/** The flags with the blanks of the system instruction filled: what is typed from here on is sent as it stands. */
+async function withoutBlanks(flags: AllChatFlags, context: Context): Promise<AllChatFlags> {
+  const blanks = await readBlanks(flags, context);
+  const system = await readSystem(flags, { context, blanks });
+  await warnOfUnused(flags, blanks, context);
+  const { systemFile: _file, var: _var, ...rest } = flags;
+  return { ...rest, ...(system !== undefined && { system }), vars: false };
 }
 
 async function openEditor({ io, atEnd }: Context, history: readonly string[]): Promise<LineEditor> {

@@ -11,6 +11,7 @@ import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
+import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
 import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
@@ -37,9 +38,10 @@ interface ImageCommand {
 /** Both image commands: the request is built, shown or checked against the disk, sent, and its pictures published. */
 export async function runImage(
   words: readonly string[],
-  flags: ImageFlags,
+  typed: ImageFlags,
   { context, use, command }: ImageCommand,
 ): Promise<void> {
+  const flags = await withPromptYaml(words, typed, { context, command });
   checkStdoutOwner(flags, context.root.json === true);
   checkRaw(flags);
   const count = flags.count ?? 1;

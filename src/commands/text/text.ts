@@ -19,6 +19,7 @@ import { checkSchema } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
+import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
 import { buildTextRequest, type TextRequestFlags } from '../../cli/request/text-request.ts';
 
 type Flags = ConnectionFlags &
@@ -49,7 +50,8 @@ export function textCommand(command: Command): Action {
   return (context, words, flags) => runText(words, flags as Flags, context);
 }
 
-async function runText(words: readonly string[], flags: Flags, context: Context): Promise<void> {
+async function runText(words: readonly string[], typed: Flags, context: Context): Promise<void> {
+  const flags = await withPromptYaml(words, typed, { context, command: 'text' });
   checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
   checkRaw(flags);
   if (flags.jsonl && !flags.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');

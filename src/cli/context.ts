@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Result, ResultImage } from '../client/result.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../files/types.ts';
+import type { JsonValue } from '../json.ts';
 import type { Redaction } from '../settings/redact.ts';
 import type { Secret } from '../settings/secret.ts';
 import type { Io } from '../terminal/io.ts';
@@ -63,6 +64,13 @@ export interface WrittenImage {
   candidate: number;
 }
 
+/** A part of what a run found out, which `--field` or `--code` asks for. */
+export interface Selection {
+  /** Steps from the document to a value: names, and numbers of items. */
+  field?: readonly string[] | undefined;
+  code?: boolean | undefined;
+}
+
 /** What of a paid reply could not be written where it was wanted; the end of the run keeps it. */
 export interface Lost {
   failure?: GatewayError | undefined;
@@ -82,6 +90,10 @@ export interface Report {
   /** What led to the answer, where tools were run for it. */
   turns?: object[] | undefined;
   warnings: string[];
+  /** The answer as JSON, where `--schema` checked it. */
+  answer?: JsonValue | undefined;
+  /** What stdout gets in place of the answer: one value of the document, or the code alone. */
+  selected?: Selection;
   /** Requests sent so far. */
   attempts: number;
   /** A document of another schema, where the command has one of its own (a dry run, a list of sessions). */

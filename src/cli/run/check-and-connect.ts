@@ -7,6 +7,7 @@ import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '
 import { sendRaw } from './raw.ts';
 import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
+import { isPrintedAtEnd } from '../output/selection.ts';
 import { showRequest, type StdoutFlags } from '../output/show-request.ts';
 
 interface ConnectOptions {
@@ -37,7 +38,8 @@ export async function checkAndConnect(
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
-  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
+  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
+    requireStdout(context);
   const images = await planImages(plan, context);
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());

@@ -184,7 +184,7 @@ async function answerJob(asking: Asking): Promise<void> {
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
-  if (built.check) checkSchema(built.check, answer.result.text);
+  if (built.check) context.report.answer = checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
 

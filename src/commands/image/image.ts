@@ -10,6 +10,7 @@ import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
 import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
+import { select } from '../../cli/output/select.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
@@ -38,6 +39,7 @@ export async function runImage(
 ): Promise<void> {
   checkStdoutOwner(flags, context.root.json === true);
   checkRaw(flags);
+  await select(flags, context);
   const count = flags.count ?? 1;
   const settings = await readSettings(flags, context, use);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);

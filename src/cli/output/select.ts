@@ -1,0 +1,75 @@
+import { dirname, resolve } from 'node:path';
+import { GatewayError } from '../../errors.ts';
+import { placeFile } from '../../files/place-file.ts';
+import { notWritten, writeTempFile } from '../../files/temp-file.ts';
+import { checkFile } from '../../images/output-check.ts';
+import type { Context } from '../context.ts';
+import { behind } from '../flags/behind.ts';
+import { startPayload } from './payload.ts';
+
+/** Flags that ask for a part of an answer, as they were typed. */
+interface SelectFlags {
+  field?: readonly string[];
+  code?: true;
+  output?: string | undefined;
+  force?: boolean | undefined;
+  dryRun?: boolean | undefined;
+}
+
+/**
+ * Notes what stdout gets in place of the answer, and checks the file that `--code` writes. Returns what ends an answer that is
+ * complete: its code is written; without `--code` nothing happens. Throws GatewayError usage.
+ */
+export async function select(flags: SelectFlags, context: Context): Promise<(text: string) => Promise<void>> {
+  const { field, code, output = '-', force = false, dryRun } = flags;
+  if (field !== undefined || code) context.report.selected = { field, code };
+  if (!code) return async () => undefined;
+  if (output !== '-') await checkFile(output, { cwd: context.io.cwd, force, dryRun }).catch(behind('-o: '));
+  return (text) => writeCode(text, { output, force }, context);
+}
+
+/** Where pictures go: with `--code`, `-o` names the file for the code. */
+export function picturesTo({ code, output }: SelectFlags): string | undefined {
+  return code ? undefined : output;
+}
+
+async function writeCode(
+  text: string,
+  { output, force }: { output: string; force: boolean },
+  context: Context,
+): Promise<void> {
+  const { codeBlocks } = await import('./code-blocks.ts');
+  const blocks = codeBlocks(text);
+  if (blocks.length === 0)
+    throw new GatewayError('no-result', 'the answer has no fenced code block', {
+      hint: 'say in the prompt that you want a code block',
+      sent: 'yes',
+      retryable: false,
+    });
+  const code = blocks.join('\n');
+  if (output === '-') return printCode(code, context);
+  await writeFile(output, code, { force, context });
+  await context.ui.note(`code saved: ${output}`);
+}
+
+async function printCode(code: string, context: Context): Promise<void> {
+  const payload = await startPayload(context, { isMarkdown: false });
+  await payload.write(code);
+  await payload.end();
+}
+
+/** Whole or not at all. Throws GatewayError not-written; the answer is kept then. */
+async function writeFile(
+  output: string,
+  text: string,
+  { force, context }: { force: boolean; context: Context },
+): Promise<void> {
+  const path = resolve(context.io.cwd, output);
+  const bytes = Buffer.from(text);
+  try {
+    const temp = await writeTempFile(dirname(path), (handle) => handle.writeFile(bytes), { mode: 0o666 });
+    await placeFile(temp, path, { bytes: bytes.length, replace: force });
+  } catch (error) {
+    throw notWritten(output, error);
+  }
+}

@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageFlags } from './format.ts';
 import { outputFlags } from './shared.ts';
-import { whole } from './values.ts';
+import { oneOf, whole } from './values.ts';
 
 /** `batch run` alone. */
 export const batchFlags = {
@@ -56,6 +56,22 @@ export const galleryFlags = {
     flags: '--embed',
     text: 'put small copies of the images into the page, so that you can send it as one file',
   },
+} satisfies FlagTable;
+
+/** What `batch export` writes. */
+export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** `batch export` alone. */
+export const exportFlags = {
+  format: {
+    flags: '--format <format>',
+    text: 'csv, tsv, jsonl, md (GitHub step summary) or junit (default: by the name of the file, else csv)',
+    parse: oneOf(exportFormats),
+    values: exportFormats,
+  },
+  output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
+  force: { flags: '-f, --force', text: 'overwrite an existing file' },
 } satisfies FlagTable;
 
 /** `batch merge` alone. */

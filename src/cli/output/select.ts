@@ -1,10 +1,8 @@
-import { dirname, resolve } from 'node:path';
 import { GatewayError } from '../../errors.ts';
-import { placeFile } from '../../files/place-file.ts';
-import { notWritten, writeTempFile } from '../../files/temp-file.ts';
 import { checkFile } from '../../images/output-check.ts';
 import type { Context } from '../context.ts';
 import { behind } from '../flags/behind.ts';
+import { writeNewFile } from './new-file.ts';
 import { startPayload } from './payload.ts';
 
 /** Flags that ask for a part of an answer, as they were typed. */
@@ -48,7 +46,7 @@ async function writeCode(
     });
   const code = blocks.join('\n');
   if (output === '-') return printCode(code, context);
-  await writeFile(output, code, { force, context });
+  await writeNewFile(output, (append) => append(code), { cwd: context.io.cwd, force });
   await context.ui.note(`code saved: ${output}`);
 }
 
@@ -56,20 +54,4 @@ async function printCode(code: string, context: Context): Promise<void> {
   const payload = await startPayload(context, { isMarkdown: false });
   await payload.write(code);
   await payload.end();
-}
-
-/** Whole or not at all. Throws GatewayError not-written; the answer is kept then. */
-async function writeFile(
-  output: string,
-  text: string,
-  { force, context }: { force: boolean; context: Context },
-): Promise<void> {
-  const path = resolve(context.io.cwd, output);
-  const bytes = Buffer.from(text);
-  try {
-    const temp = await writeTempFile(dirname(path), (handle) => handle.writeFile(bytes), { mode: 0o666 });
-    await placeFile(temp, path, { bytes: bytes.length, replace: force });
-  } catch (error) {
-    throw notWritten(output, error);
-  }
 }

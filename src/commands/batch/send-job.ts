@@ -83,6 +83,7 @@ export async function sendJob(
       state: stateOf(error, call),
       document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
         model: result?.model ?? model,
+        name: job.name,
         prompt,
       }),
       usage: result?.usage,

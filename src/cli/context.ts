@@ -65,7 +65,7 @@ export interface WrittenImage {
 }
 
 /** A part of what a run found out, which `--field` or `--code` asks for. */
-export interface Selection {
+interface Selection {
   /** Steps from the document to a value: names, and numbers of items. */
   field?: readonly string[] | undefined;
   code?: boolean | undefined;

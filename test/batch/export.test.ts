@@ -119,9 +119,21 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   const kept = folder.lines('results.jsonl').filter(({ id }) => id !== 'p2');
   folder.write('out/results.jsonl', kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const ran = await batch(['export', 'out', '--format', 'jsonl']);
-  expect(ran.stderr).toContain('2 jobs that were not sent yet are not in the report');
+  expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> adds them');
   const rows = ran.stdout.trimEnd().split('\n');
   expect(rows.map((line) => (JSON.parse(line) as Row).state)).toEqual(['done', 'unknown']);
+  folder.jobs({ id: 'p4', prompt: 'p4' }, ...manyJobs(2).toReversed());
+  const whole = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
+  expect(whole.stderr).toBe('');
+  const all = whole.stdout.trimEnd().split('\n');
+  expect(all.map((line) => JSON.parse(line) as Row)).toMatchObject([
+    { id: 'p4', state: 'pending', prompt: 'p4' },
+    { id: 'p2', state: 'unknown', prompt: 'p2', error: { class: 'no-reply' } },
+    { id: 'p1', state: 'done', text: 'answer to p1' },
+  ]);
+  const junit = await batch(['export', 'out', '--format', 'junit', '--jobs', 'jobs.jsonl']);
+  expect(junit.stdout).toContain('tests="3" failures="0" errors="1"');
+  expect(junit.stdout.match(/<testcase/g)).toHaveLength(3);
 });
 
 test('reads a result that is too long for a line from its file', async ({ folder, batch }) => {

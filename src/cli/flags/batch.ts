@@ -72,6 +72,12 @@ export const exportFlags = {
   },
   output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
   force: { flags: '-f, --force', text: 'overwrite an existing file' },
+  jobs: {
+    flags: '--jobs <path|->',
+    text: 'the job file: adds the jobs that were not sent yet',
+    parse: notAFlag,
+    rare: true,
+  },
 } satisfies FlagTable;
 
 /** `batch merge` alone. */

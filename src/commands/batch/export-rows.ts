@@ -7,10 +7,13 @@ import { nameInside } from '../../batch/own-folder.ts';
 import { openIfThere, readFileLines } from '../../batch/read-lines.ts';
 import { parseResult, readResultLines, type ResultLine } from '../../batch/reconcile.ts';
 import { type Column, findColumns, type Row, rowOf, type RowState } from '../../batch/row.ts';
-import { batchFiles, type JobState } from '../../batch/types.ts';
+import { batchFiles, type Job, type JobState } from '../../batch/types.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 
-/** The jobs of a folder that were sent, as rows in the order of their job file. */
+/** The jobs of a folder's job file; none where it is not known. */
+type Jobs = () => AsyncIterable<Job>;
+
+/** The jobs of a folder as rows in the order of their job file: those that were sent, and those that the file names. */
 export interface Rows {
   columns: Column[];
   counts: Record<RowState, number>;
@@ -29,8 +32,8 @@ interface Places {
   isResult: Uint8Array;
 }
 
-/** Looks through a folder's results and journal. */
-export async function findRows(folder: string, state: JournalState): Promise<Rows> {
+/** Looks through a folder's results and journal, and the jobs of its file. */
+export async function findRows(folder: string, state: JournalState, jobs: Jobs): Promise<Rows> {
   const { capacity } = state.table;
   const places: Places = {
     offsets: new Float64Array(capacity).fill(-1),
@@ -44,7 +47,8 @@ export async function findRows(folder: string, state: JournalState): Promise<Row
   const slots = slotsInOrder(places);
   const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const slot of slots) counts[rowState(state.table.stateOf(slot))]++;
-  return { columns: found.columns(), counts, unread, read: () => readRows(folder, state, { slots, places }) };
+  for await (const { key } of jobs()) if (!isPlaced(places, state.table.find(key))) counts.pending++;
+  return { columns: found.columns(), counts, unread, read: () => readRows(folder, state, { slots, places, jobs }) };
 }
 
 /** The last result of each job as it was sent last. Resolves with the number of lines that cannot be read. */
@@ -95,26 +99,62 @@ function at(values: Float64Array, slot: number): number {
   return values[slot] ?? 0;
 }
 
+/** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
 async function* readRows(
   folder: string,
   state: JournalState,
-  { slots, places: { offsets, bytes, isResult } }: { slots: Uint32Array; places: Places },
+  { slots, places, jobs }: { slots: Uint32Array; places: Places; jobs: Jobs },
 ): AsyncGenerator<Row, void> {
+  const { table } = state;
+  const reader = await openRowReader(folder, state, places);
+  const isRead = new Uint8Array(table.capacity);
+  try {
+    for await (const job of jobs()) {
+      const slot = table.find(job.key);
+      const row = isPlaced(places, slot) ? await reader.read(slot) : undefined;
+      if (row) isRead[slot] = 1;
+      yield row?.command === undefined ? { ...rowOfJob(job), ...row } : row;
+    }
+    for (const slot of slots) if (isRead[slot] === 0) yield await reader.read(slot);
+  } finally {
+    await reader.close();
+  }
+}
+
+function isPlaced({ offsets }: Places, slot: number): boolean {
+  return slot >= 0 && at(offsets, slot) >= 0;
+}
+
+function rowOfJob({ id, name, command, values: { prompt } }: Job): Row {
+  return { id, name, command, state: 'pending', prompt: typeof prompt === 'string' ? prompt : undefined, images: [] };
+}
+
+interface RowReader {
+  read(slot: number): Promise<Row>;
+  close(): Promise<void>;
+}
+
+async function openRowReader(
+  folder: string,
+  state: JournalState,
+  { offsets, bytes, isResult }: Places,
+): Promise<RowReader> {
   const journal = await openIfThere(join(folder, batchFiles.journal));
   const results = await openIfThere(join(folder, batchFiles.results));
-  try {
-    for (const slot of slots) {
+  return {
+    async read(slot) {
       const file = isResult[slot] === 1 ? results : journal;
       const text = file ? await readAt(file, at(offsets, slot), at(bytes, slot)) : '';
       const is = rowState(state.table.stateOf(slot));
-      const result = parseResult(text);
-      if (isResult[slot] === 1 && result) yield rowOf(result.id, is, await wholeDocument(folder, result));
-      else yield unansweredRow(parseRecord(text), is, state);
-    }
-  } finally {
-    await journal?.close();
-    await results?.close();
-  }
+      const result = isResult[slot] === 1 ? parseResult(text) : undefined;
+      if (result) return rowOf(result.id, is, await wholeDocument(folder, result));
+      return unansweredRow(parseRecord(text), is, state);
+    },
+    async close() {
+      await journal?.close();
+      await results?.close();
+    },
+  };
 }
 
 async function readAt(file: FileHandle, offset: number, bytes: number): Promise<string> {

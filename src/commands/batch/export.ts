@@ -3,7 +3,8 @@ import { basename, extname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { ReportFacts, ReportWriter } from '../../batch/report-types.ts';
 import { countOf } from '../../batch/summary.ts';
-import { batchFiles } from '../../batch/types.ts';
+import type { JournalState } from '../../batch/journal.ts';
+import { batchFiles, type Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { checkFile } from '../../images/output-check.ts';
 import type { Row } from '../../batch/row.ts';
@@ -15,6 +16,8 @@ import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { writeNewFile } from '../../cli/output/new-file.ts';
 import { findRows, type Rows } from './export-rows.ts';
+import { openJobs } from './source.ts';
+import { isInShard } from './shard.ts';
 import { tellUnread } from './notes.ts';
 import { readBatchFolder } from './read.ts';
 
@@ -22,6 +25,7 @@ interface Flags {
   format?: ExportFormat;
   output?: string;
   force?: true;
+  jobs?: string;
 }
 
 /** `batch export <outdir>`: one row a job, as a table or a report for CI. */
@@ -45,9 +49,9 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   if (output !== '-') await checkTarget(output, folder, { force, context });
   const progress = context.ui.progress('reading the results');
   context.atEnd(async () => progress.stop());
-  const rows = await findRows(folder, state);
+  const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
   await tellUnread(rows, context);
-  await tellMissing(rows, state.run?.jobs ?? 0, context);
+  if (flags.jobs === undefined) await tellMissing(rows, state.run?.jobs ?? 0, context);
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
   const writer = await openReport(format, facts);
   const text = reportText(writer, tellLong(rows, format, context), context.signal);
@@ -63,6 +67,19 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
   context.report.own = { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum };
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
+}
+
+/** The jobs of the folder's shard in the file that `--jobs` names. */
+async function openJobsOf(
+  { run }: JournalState,
+  { jobs }: Flags,
+  context: Context,
+): Promise<() => AsyncGenerator<Job, void>> {
+  const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
+  return async function* () {
+    // Lines that are none any more were jobs when they were sent.
+    for await (const job of source?.jobs(() => undefined) ?? []) if (isInShard(job.key, run?.shard)) yield job;
+  };
 }
 
 /** By the end of the file's name, else CSV. */
@@ -92,7 +109,7 @@ async function tellMissing({ counts }: Rows, jobs: number, { ui }: Context): Pro
   const missing = jobs - counts.done - counts.failed - counts.unknown - counts.pending;
   if (missing > 0)
     await ui.warn(
-      `${countOf(missing, 'job')} that ${missing === 1 ? 'was' : 'were'} not sent yet ${missing === 1 ? 'is' : 'are'} not in the report`,
+      `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> adds ${missing === 1 ? 'it' : 'them'}`,
     );
 }
 

@@ -83,7 +83,7 @@ const inputFlags = {
 
 const code = {
   flags: '--code',
-  text: 'print only the fenced code blocks of the answer, once it is complete; -o names a file for them',
+  text: 'print only the code blocks of the answer',
 } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
 const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown', rare: true } as const;

@@ -150,7 +150,7 @@ export const outputFlags = {
   curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', rare: true },
   field: {
     flags: '--field <path>',
-    text: 'print one value of the --json document: usage.totalTokens, images[0].path, answer.name',
+    text: 'print one value, such as text or usage.totalTokens',
     parse: parseFieldPath,
     values: ['answer', 'images[0].path', 'model', 'responseId', 'stopReason', 'text', 'usage.totalTokens'],
   },

@@ -137,6 +137,10 @@ export const tree: Tree = {
         summary: 'join the folders of all shards',
         load: async () => (await import('../commands/batch/merge.ts')).batchMergeCommand,
       },
+      export: {
+        summary: 'write a table of all jobs, or a report for CI',
+        load: async () => (await import('../commands/batch/export.ts')).batchExportCommand,
+      },
       gallery: {
         summary: 'write a page with all pictures and texts',
         load: async () => (await import('../commands/batch/gallery.ts')).batchGalleryCommand,

@@ -3,6 +3,7 @@ import type { Result, ResultImage, ToolCall } from '../client/result.ts';
 import type { Meter } from '../cost/types.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../files/types.ts';
+import type { JsonValue } from '../json.ts';
 import type { Redaction } from '../settings/redact.ts';
 import type { Secret } from '../settings/secret.ts';
 import type { Io } from '../terminal/io.ts';
@@ -77,6 +78,13 @@ export interface Turn {
   toolCalls: RunCall[];
 }
 
+/** A part of what a run found out, which `--field` or `--code` asks for. */
+interface Selection {
+  /** Steps from the document to a value: names, and numbers of items. */
+  field?: readonly string[] | undefined;
+  code?: boolean | undefined;
+}
+
 /** What of a paid reply could not be written where it was wanted; the end of the run keeps it. */
 export interface Lost {
   failure?: GatewayError | undefined;
@@ -98,6 +106,10 @@ export interface Report {
   /** What led to the answer, where tools were run for it. */
   turns?: Turn[] | undefined;
   warnings: string[];
+  /** The answer as JSON, where `--schema` checked it. */
+  answer?: JsonValue | undefined;
+  /** What stdout gets in place of the answer: one value of the document, or the code alone. */
+  selected?: Selection;
   /** Requests sent so far. */
   attempts: number;
   /** Recordings have answered where nothing had to be sent. */

@@ -5,6 +5,7 @@ import { commandOf, helpAsFlag } from './run/argv.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { emptyReport, resultDocument } from './output/document.ts';
 import { withFlags } from './output/flag-hints.ts';
+import { fieldLine, noSuchField } from './output/selection.ts';
 import { formatHelp } from './help/help.ts';
 import { createStdin } from './input/stdin.ts';
 import { createUi, noSecrets } from './run/ui.ts';
@@ -53,7 +54,7 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
   };
   const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
   let error = thrown === undefined ? undefined : asFailure(thrown.value);
-  if (run.root.json && !run.report.printed) {
+  if ((run.root.json || run.report.selected?.field) && !run.report.printed) {
     const durationMs = io.elapsed() - started;
     const unprinted = await attempt(() => printDocument(run, { error, durationMs, io }));
     if (unprinted) error ??= await documentLost(asFailure(unprinted.value), run, io);
@@ -131,6 +132,10 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
     const { keepLost } = await import('./run/keep-reply.ts');
     await keepLost(failure, thrown, context);
   }
+  if (thrown && report.selected?.code) {
+    const { keepUnprinted } = await import('./run/keep-reply.ts');
+    await keepUnprinted(thrown.value, context);
+  }
   if (thrown) throw thrown.value;
 }
 
@@ -198,7 +203,10 @@ async function printDocument(
 ): Promise<void> {
   if (error?.class === 'closed') return;
   const document = run.report.own ?? resultDocument(run.report, { error, durationMs, redaction: run.redaction });
-  await io.stdout.write(jsonLine(document));
+  const { field } = run.report.selected ?? {};
+  const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
+  if (line !== undefined) await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(line) : line);
+  else if (error === undefined) throw noSuchField(document, field ?? []);
 }
 
 /** A person who pressed Ctrl-C knows, and the shell tells of a death by signal; nobody reads behind a closed pipe. */

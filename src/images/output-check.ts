@@ -36,6 +36,15 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
   }
 }
 
+/** The same for a file of another kind, by its name. Throws GatewayError usage. */
+export async function checkFile(path: string, options: OutputCheck): Promise<void> {
+  const folder = dirname(path);
+  await checkFolder({ folder, mayCreateFolder: false }, resolve(options.cwd, folder), options);
+  if (path.endsWith('/') || (await find(resolve(options.cwd, path)))?.isDirectory())
+    throw usageError(`${shown(path)} is a folder`, 'name a file in it');
+  await checkName(path, options);
+}
+
 /**
  * Of a file that is gone at once, and was created exclusively: not worth the 2 ms that node:crypto costs every text. It looks
  * like any other nonce, so that what a killed run leaves is cleared.
@@ -44,7 +53,9 @@ function passingName(): string {
   return Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
 }
 
-async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputCheck): Promise<void> {
+type Folder = Pick<OutputPlan, 'folder' | 'mayCreateFolder'>;
+
+async function checkFolder(plan: Folder, folder: string, { dryRun }: OutputCheck): Promise<void> {
   const stats = await find(folder);
   if (!stats) await makeFolder(plan, folder, dryRun === true);
   else if (!stats.isDirectory()) throw settingError(`${shown(plan.folder)} is not a folder`, { reason: 'output' });
@@ -59,7 +70,7 @@ async function checkFolder(plan: OutputPlan, folder: string, { dryRun }: OutputC
   }
 }
 
-async function makeFolder({ folder, mayCreateFolder }: OutputPlan, path: string, dryRun: boolean): Promise<void> {
+async function makeFolder({ folder, mayCreateFolder }: Folder, path: string, dryRun: boolean): Promise<void> {
   const parent = await find(dirname(path));
   if (!mayCreateFolder || !parent?.isDirectory()) {
     throw usageError(`there is no folder ${shown(folder)}`, `make it first: mkdir -p ${shellWord(folder)}`);

@@ -77,6 +77,28 @@ export const galleryFlags = {
   },
 } satisfies FlagTable;
 
+/** What `batch export` writes. */
+export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** `batch export` alone. */
+export const exportFlags = {
+  format: {
+    flags: '--format <format>',
+    text: 'csv, tsv, jsonl, md (GitHub step summary) or junit (default: by the name of the file, else csv)',
+    parse: oneOf(exportFormats),
+    values: exportFormats,
+  },
+  output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
+  force: { flags: '-f, --force', text: 'overwrite an existing file' },
+  jobs: {
+    flags: '--jobs <path|->',
+    text: 'the job file: adds the jobs that were not sent yet',
+    parse: notAFlag,
+    rare: true,
+  },
+} satisfies FlagTable;
+
 /** `batch merge` alone. */
 export const mergeFlags = {
   output: { flags: '-o, --output <dir>', text: 'new or empty folder for the merged batch', parse: notAFlag },

@@ -82,6 +82,10 @@ const inputFlags = {
   schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema' },
 } satisfies FlagTable;
 
+const code = {
+  flags: '--code',
+  text: 'print only the code blocks of the answer',
+} as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
 const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown', rare: true } as const;
 
@@ -96,6 +100,7 @@ export const textFlags = {
   },
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
+  code,
   jsonl,
   markdown,
 } satisfies FlagTable;
@@ -183,6 +188,7 @@ export const chatFlags = {
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },
   stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
   thinking: { flags: '--thinking', text: "print the model's reasoning on stderr" },
+  code,
   jsonl,
   markdown,
 } satisfies FlagTable;

@@ -53,7 +53,8 @@ function refusalHint(name: string): string {
   return name === 'stream' ? 'use the flags: --stream of text, --no-stream of chat' : `use the flag: --${name}`;
 }
 
-function splitPath(text: string): string[] {
+/** The steps of a path: it splits on dots, `\.` is a dot, and `[]` at its end is a step of its own. */
+export function splitPath(text: string): string[] {
   const steps: string[] = [];
   let step = '';
   for (let i = 0; i < text.length; i++) {

@@ -1,6 +1,7 @@
 import { serviceNames } from '../../services.ts';
 import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
+import { parseFieldPath } from './field.ts';
 import { parseSetting } from './set.ts';
 import {
   age,
@@ -193,6 +194,12 @@ export const bodyFlags = {
 export const outputFlags = {
   dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched' },
   curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', rare: true },
+  field: {
+    flags: '--field <path>',
+    text: 'print one value, such as text or usage.totalTokens',
+    parse: parseFieldPath,
+    values: ['answer', 'images[0].path', 'model', 'responseId', 'stopReason', 'text', 'usage.totalTokens'],
+  },
   raw: { flags: '--raw', text: 'print the unchanged body of the reply', rare: true },
   requireComplete: {
     flags: '--require-complete',

@@ -25,10 +25,10 @@ export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
   }
 }
 
-/** Holds an answer against the schema. Throws GatewayError incomplete with what does not fit (exit 11). */
-export function checkSchema(check: SchemaCheck, answer: string): void {
+/** Holds an answer against the schema, and returns what it says. Throws GatewayError incomplete with what does not fit (exit 11). */
+export function checkSchema(check: SchemaCheck, answer: string): JsonValue {
   const value = parseAnswer(answer);
-  if (check(value)) return;
+  if (check(value)) return value;
   const errors = check.errors ?? [];
   const faults = errors.slice(0, mostFaults).map(describeFault);
   if (errors.length > mostFaults) faults.push(`and ${errors.length - mostFaults} more`);
@@ -77,9 +77,9 @@ function describeFault({ instancePath, keyword, params }: ErrorObject): string {
   return `${instancePath || 'the whole'} ${rule?.(params as Params) ?? `does not fit the keyword "${keyword}"`}`;
 }
 
-function parseAnswer(answer: string): unknown {
+function parseAnswer(answer: string): JsonValue {
   try {
-    return JSON.parse(answer);
+    return JSON.parse(answer) as JsonValue;
   } catch (error) {
     throw new GatewayError('incomplete', `the answer is not JSON: ${jsonFaultWords(answer)}`, {
       sent: 'yes',

@@ -31,6 +31,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     responseId: result?.responseId,
     role: result?.role,
     text: result?.text,
+    answer: report.answer,
     candidates: result?.candidates,
     images: [],
     toolCalls: result?.toolCalls ?? [],

@@ -30,7 +30,7 @@ const hints: Record<Reason, (value: Value) => string> = {
   'other-format': (format) =>
     `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',
-  'output-device': () => "write the image's bytes to it: -o - > file",
+  'output-device': () => 'write to it through stdout: -o - > file',
   'output-exists': () => '--force replaces it',
   'output-folder': () => 'name another folder with -o',
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,

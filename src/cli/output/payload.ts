@@ -3,6 +3,7 @@ import { isReadByCi } from '../../terminal/github.ts';
 import type { Io } from '../../terminal/io.ts';
 import { wantsColor } from '../../terminal/style.ts';
 import type { Context } from '../context.ts';
+import { isPrintedAtEnd } from './selection.ts';
 
 /** Model text on its way to stdout: escaped on a terminal, its colours too; exact in a pipe. */
 export interface Payload {
@@ -19,8 +20,9 @@ export async function startPayload(context: Context, { isMarkdown }: { isMarkdow
 }
 
 /** GitHub's runner reads lines, also where it gives them a terminal. */
-function canFormat({ io: { stdout, env }, root }: Context): boolean {
-  return stdout.isTTY && env['TERM'] !== 'dumb' && !root.json && !isReadByCi(env, stdout);
+function canFormat(context: Context): boolean {
+  const { stdout, env } = context.io;
+  return stdout.isTTY && env['TERM'] !== 'dumb' && !isPrintedAtEnd(context) && !isReadByCi(env, stdout);
 }
 
 async function formattedPayload({ io, root, ui }: Context): Promise<Payload> {

@@ -16,6 +16,7 @@ import { shellWord } from '../../shell-word.ts';
 import type { Context, WrittenImage } from '../context.ts';
 import { behind } from '../flags/behind.ts';
 import { showPreview } from './preview.ts';
+import { isPrintedAtEnd } from './selection.ts';
 import { misfitError, misfitOf } from './misfit.ts';
 import { type ReplyFacts, sidecarFacts } from './sidecar-facts.ts';
 import { checkStdout, writeToStdout } from './to-stdout.ts';
@@ -214,7 +215,7 @@ export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }
 async function tellPath(path: string, { context, toStdout, wanted }: Saving): Promise<void> {
   if (toStdout || context.root.json) return;
   if (wanted.besideText) await context.ui.note(`image saved: ${path}`);
-  else await context.io.stdout.write(`${path}\n`);
+  else if (!isPrintedAtEnd(context)) await context.io.stdout.write(`${path}\n`);
 }
 
 async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {

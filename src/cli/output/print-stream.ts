@@ -4,6 +4,7 @@ import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { Context } from '../context.ts';
 import { type Payload, startPayload } from './payload.ts';
+import { isPrintedAtEnd } from './selection.ts';
 
 /** Flags that say how an answer is shown. */
 export interface PrintFlags {
@@ -45,7 +46,7 @@ async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): 
   }
   const thinking = deltas.map((delta) => (delta.type === 'thinking' ? delta.text : '')).join('');
   if (shown.thinking && thinking !== '') await think(thinking, printing);
-  if (context.root.json) return;
+  if (isPrintedAtEnd(context)) return;
   const text = deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
   if (text !== '') await answer(text, printing);
 }

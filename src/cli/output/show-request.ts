@@ -13,6 +13,8 @@ export interface StdoutFlags {
   curl?: true;
   raw?: true;
   jsonl?: true;
+  field?: readonly string[];
+  code?: true;
   output?: string | undefined;
 }
 
@@ -23,7 +25,9 @@ export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
     flags.curl && '--curl',
     flags.raw && '--raw',
     flags.jsonl && '--jsonl',
-    flags.output === '-' && '-o -',
+    flags.field && '--field',
+    flags.code && (flags.output ?? '-') === '-' && '--code',
+    flags.output === '-' && !flags.code && '-o -',
     json && !flags.dryRun && '--json',
   ].filter((owner) => typeof owner === 'string');
   if (owners.length > 1)

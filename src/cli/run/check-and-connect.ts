@@ -8,6 +8,7 @@ import { sendRaw } from './raw.ts';
 import { openMeter } from './costs.ts';
 import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
+import { isPrintedAtEnd } from '../output/selection.ts';
 import { showRequest, type StdoutFlags } from '../output/show-request.ts';
 
 interface ConnectOptions {
@@ -38,7 +39,8 @@ export async function checkAndConnect(
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
   if (await showRequest(post, target, { flags, context, settings })) return undefined;
-  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || context.root.json) requireStdout(context);
+  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
+    requireStdout(context);
   const images = await planImages(plan, context);
   context.report.meter = await openMeter(settings);
   const connection = await openConnection(settings, flags, context, { deadline });

@@ -3,6 +3,7 @@ import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { Context } from '../context.ts';
 import { hintOf } from '../output/flag-hints.ts';
+import { isPrintedAtEnd } from '../output/selection.ts';
 import { tellCost, tellUsage } from '../output/tell.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
 }
 
 /** Tool calls alone leave stdout empty; the reader is told why. */
-async function noteToolCalls({ text, toolCalls, images }: Result, { root, ui }: Context): Promise<void> {
-  if (root.json || text !== '' || images.length > 0 || toolCalls.length === 0) return;
-  await ui.note(`the model calls ${toolCalls.map((call) => call.name).join(', ')}; --json shows the input`);
+async function noteToolCalls({ text, toolCalls, images }: Result, context: Context): Promise<void> {
+  if (isPrintedAtEnd(context) || text !== '' || images.length > 0 || toolCalls.length === 0) return;
+  await context.ui.note(`the model calls ${toolCalls.map((call) => call.name).join(', ')}; --json shows the input`);
 }

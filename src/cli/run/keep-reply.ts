@@ -40,10 +40,17 @@ export async function keepLost(
   thrown: { value: unknown } | undefined,
   { io, report, ui }: Context,
 ): Promise<void> {
-  report.lost.text = io.stdout.failure !== undefined && !report.command.startsWith('image');
+  report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
   const told = await keepReply(failure, { report, io, redaction: ui });
   if (thrown === undefined || !outranks(thrown.value)) throw told;
   if (report.kept !== undefined) await ui.warn(recoverHint(report.kept));
+}
+
+/** An answer whose code is not printed, as it was cut or has none, was paid for all the same: it is kept, and that is thrown. */
+export async function keepUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
+  if (outranks(thrown) || (report.result?.text ?? '') === '') return;
+  report.lost.text = true;
+  throw await keepReply(thrown as GatewayError, { report, io, redaction: ui });
 }
 
 function outranks(thrown: unknown): boolean {

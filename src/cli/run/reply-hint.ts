@@ -41,5 +41,5 @@ function isAnythingKept({ context, isRaw }: { context: Context; isRaw: boolean }
   const { candidates = [], text = '', toolCalls = [] } = report.result ?? {};
   if (root.json && toolCalls.length > 0) return true;
   const isText = text !== '' || candidates.some((candidate) => candidate.text !== '');
-  return isText && (root.json === true || !report.command.startsWith('image'));
+  return isText && (root.json === true || (!report.selected && !report.command.startsWith('image')));
 }

@@ -111,6 +111,7 @@ export async function sendJob(
       state: stateOf(error, call),
       document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
         model: result?.model ?? model,
+        name: job.name,
         prompt,
       }),
       // What a cache answers counts in no sum.
@@ -215,7 +216,7 @@ async function answerJob(asking: Asking): Promise<void> {
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
-  if (built.check) checkSchema(built.check, answer.result.text);
+  if (built.check) context.report.answer = checkSchema(built.check, answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
 

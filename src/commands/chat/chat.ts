@@ -19,6 +19,7 @@ import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { endLine } from '../../cli/output/print-stream.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
+import { picturesTo, select } from '../../cli/output/select.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { readSettings } from '../../cli/run/settings.ts';
@@ -46,8 +47,9 @@ export function chatCommand(command: Command): Action {
 
 async function runChat(words: readonly string[], typed: AllChatFlags, context: Context): Promise<void> {
   const flags = await withPromptYaml(words, typed, { context, command: 'chat' });
-  checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
+  checkStdoutOwner({ ...flags, output: flags.code && flags.output }, context.root.json === true);
   checkRaw(flags);
+  const print = await select(flags, context);
   const settings = await readSettings(flags, context, 'chat');
   const resumed = await resumeSession(flags, context);
   if (isInteractive(words, flags, context)) {
@@ -60,8 +62,8 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const building = { context, settings, fetchUrl, earlier };
   const { post, model, prompt, check } = await buildChatRequest(words, flags, building);
   const tools = await openTools(flags, post.body, { context });
-  const { output, force, dryRun, maxImages } = flags;
-  const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
+  const { force, dryRun, maxImages } = flags;
+  const plan = { output: picturesTo(flags), force, dryRun, maxImages, prompt, model, besideText: true };
   const isKept = resumed?.file !== undefined;
   const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline, isKept });
   if (!begun) return;
@@ -71,11 +73,12 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const limit = await openCostLimit(flags.maxCost, settings);
   const asking = { context, connection, flags, images, isMarkdown, model, tools, limit, deadline: deadline() };
   const turned = await askTurn(post.body, asking);
-  const wanted = { images: 0, requireComplete: flags.requireComplete === true };
+  const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context)));
   await checkAnswer(turned.answer, wanted, context);
-  await warnOfNoImage(flags, context);
-  if (check) checkSchema(check, turned.answer.result.text);
+  await warnOfNoImage(plan, context);
+  if (check) context.report.answer = checkSchema(check, turned.answer.result.text);
+  await print(turned.answer.result.text);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
 }
 
@@ -93,8 +96,8 @@ async function keepTurn(
 /** A conversation: no prompt in any form, a person at both ends, and nothing else that wants stdin or stdout. */
 function isInteractive(words: readonly string[], flags: AllChatFlags, { io, root }: Context): boolean {
   if (io.openEditor === undefined || io.stdin.kind !== 'terminal' || !io.stdout.isTTY) return false;
-  const { prompt, promptFile, messages, body, raw, jsonl, dryRun, curl } = flags;
-  const given = [prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, root.json];
+  const { prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, field, code } = flags;
+  const given = [prompt, promptFile, messages, body, raw, jsonl, dryRun, curl, field, code, root.json];
   if (words.length > 0 || given.some((value) => value !== undefined)) return false;
   const readers = [
     flags.systemFile,

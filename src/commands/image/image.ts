@@ -14,6 +14,7 @@ import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
 import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
+import { select } from '../../cli/output/select.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
@@ -44,6 +45,7 @@ export async function runImage(
   const flags = await withPromptYaml(words, typed, { context, command });
   checkStdoutOwner(flags, context.root.json === true);
   checkRaw(flags);
+  await select(flags, context);
   const count = flags.count ?? 1;
   const settings = await readSettings(flags, context, use);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);

@@ -14,6 +14,8 @@ import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
 import { endLine, printStream } from '../../cli/output/print-stream.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
+import { picturesTo, select } from '../../cli/output/select.ts';
+import { isPrintedAtEnd } from '../../cli/output/selection.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { checkSchema } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
@@ -52,15 +54,16 @@ export function textCommand(command: Command): Action {
 
 async function runText(words: readonly string[], typed: Flags, context: Context): Promise<void> {
   const flags = await withPromptYaml(words, typed, { context, command: 'text' });
-  checkStdoutOwner({ ...flags, output: undefined }, context.root.json === true);
+  checkStdoutOwner({ ...flags, output: flags.code && flags.output }, context.root.json === true);
   checkRaw(flags);
+  const print = await select(flags, context);
   if (flags.jsonl && !flags.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const settings = await readSettings(flags, context, 'text');
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
   const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings, fetchUrl });
-  const { output, force, dryRun, maxImages, candidates } = flags;
-  const plan = { output, force, dryRun, maxImages, prompt, model, besideText: true };
+  const { force, dryRun, maxImages, candidates } = flags;
+  const plan = { output: picturesTo(flags), force, dryRun, maxImages, prompt, model, besideText: true };
   const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });
   if (!begun) return;
 
@@ -80,11 +83,12 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (context.report.attempts > 0) context.report.meter?.count(answer);
   if (!flags.stream) await printText(answer, printing);
   await images.save(answer.result.images, answer.result, end);
-  const wanted = { images: 0, requireComplete: flags.requireComplete === true };
+  const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
   await checkAnswer(answer, wanted, context);
-  await warnOfNoImage(flags, context);
-  if (check) checkSchema(check, answer.result.text);
+  await warnOfNoImage(plan, context);
+  if (check) context.report.answer = checkSchema(check, answer.result.text);
+  await print(answer.result.text);
 }
 
 /** JSON and the like is printed as it is. */
@@ -109,7 +113,7 @@ export async function printText(
   { result }: Pick<Answer, 'result'>,
   { isMarkdown, context }: { isMarkdown: boolean; context: Context },
 ): Promise<void> {
-  if (context.root.json) return;
+  if (isPrintedAtEnd(context)) return;
   const payload = await startPayload(context, { isMarkdown });
   const texts = result.candidates.map((candidate) => candidate.text).filter((text) => text !== '');
   for (const [index, text] of texts.entries()) {

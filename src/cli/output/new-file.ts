@@ -1,0 +1,31 @@
+import { dirname, resolve } from 'node:path';
+import { placeFile } from '../../files/place-file.ts';
+import { notWritten, writeTempFile } from '../../files/temp-file.ts';
+
+/** Appends a piece of text. */
+type Append = (piece: string) => Promise<void>;
+
+/** Writes a text file, whole or not at all; only `force` replaces what has its name. Throws GatewayError not-written, and what `fill` throws. */
+export async function writeNewFile(
+  output: string,
+  fill: (append: Append) => Promise<void>,
+  { cwd, force }: { cwd: string; force: boolean },
+): Promise<void> {
+  const path = resolve(cwd, output);
+  let bytes = 0;
+  try {
+    const temp = await writeTempFile(
+      dirname(path),
+      (handle) =>
+        fill(async (piece) => {
+          const chunk = Buffer.from(piece);
+          bytes += chunk.length;
+          await handle.appendFile(chunk);
+        }),
+      { mode: 0o666 },
+    );
+    await placeFile(temp, path, { bytes, replace: force });
+  } catch (error) {
+    throw notWritten(output, error);
+  }
+}

@@ -1,0 +1,159 @@
+import { stat } from 'node:fs/promises';
+import { basename, extname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { ReportFacts, ReportWriter } from '../../batch/report-types.ts';
+import { countOf } from '../../batch/summary.ts';
+import type { JournalState } from '../../batch/journal.ts';
+import { batchFiles, type Job } from '../../batch/types.ts';
+import { usageError } from '../../errors.ts';
+import { checkFile } from '../../images/output-check.ts';
+import type { Row } from '../../batch/row.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { jsonLine } from '../../terminal/json-line.ts';
+import { behind } from '../../cli/flags/behind.ts';
+import { exportFlags, type ExportFormat, exportFormats } from '../../cli/flags/batch.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { writeNewFile } from '../../cli/output/new-file.ts';
+import { findRows, type Rows } from './export-rows.ts';
+import { openJobs } from './source.ts';
+import { isInShard } from './shard.ts';
+import { tellUnread } from './notes.ts';
+import { readBatchFolder } from './read.ts';
+
+interface Flags {
+  format?: ExportFormat;
+  output?: string;
+  force?: true;
+  jobs?: string;
+}
+
+/** `batch export <outdir>`: one row a job, as a table or a report for CI. */
+export function batchExportCommand(command: Command): Action {
+  command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
+  setExamples(command, [
+    'gateway-cli batch export out -o results.csv',
+    'gateway-cli batch export out --format md >> "$GITHUB_STEP_SUMMARY"',
+    'gateway-cli batch export out --format junit -o junit.xml',
+  ]);
+  addFlags(command, 'Flags', exportFlags);
+  return (context, words, flags) => runExport(words[0] as string, flags as Flags, context);
+}
+
+async function runExport(outdir: string, flags: Flags, context: Context): Promise<void> {
+  const { output = '-', force = false } = flags;
+  if (output === '-' && context.root.json)
+    throw usageError('the report and --json both write to stdout', 'name a file: -o results.csv');
+  const format = flags.format ?? formatOf(output);
+  const { folder, state } = await readBatchFolder(outdir, context);
+  if (output !== '-') await checkTarget(output, folder, { force, context });
+  const progress = context.ui.progress('reading the results');
+  context.atEnd(async () => progress.stop());
+  const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
+  await tellUnread(rows, context);
+  if (flags.jobs === undefined) await tellMissing(rows, state.run?.jobs ?? 0, context);
+  const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
+  const writer = await openReport(format, facts);
+  const text = reportText(writer, tellLong(rows, format, context), context.signal);
+  progress.stop();
+  if (output === '-') {
+    for await (const piece of text) await context.io.stdout.write(piece);
+    return;
+  }
+  const fill = async (append: (piece: string) => Promise<void>): Promise<void> => {
+    for await (const piece of text) await append(piece);
+  };
+  await writeNewFile(output, fill, { cwd: context.io.cwd, force });
+  const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
+  context.report.own = { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum };
+  if (!context.root.json) await context.io.stdout.write(`${output}\n`);
+}
+
+/** The jobs of the folder's shard in the file that `--jobs` names. */
+async function openJobsOf(
+  { run }: JournalState,
+  { jobs }: Flags,
+  context: Context,
+): Promise<() => AsyncGenerator<Job, void>> {
+  const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
+  return async function* () {
+    // Lines that are none any more were jobs when they were sent.
+    for await (const job of source?.jobs(() => undefined) ?? []) if (isInShard(job.key, run?.shard)) yield job;
+  };
+}
+
+/** By the end of the file's name, else CSV. */
+function formatOf(output: string): ExportFormat {
+  const end = extname(output).slice(1).toLowerCase();
+  return end === 'xml' ? 'junit' : (exportFormats.find((format) => format === end) ?? 'csv');
+}
+
+/** What the batch needs to go on is not replaced by a report. Throws GatewayError usage. */
+async function checkTarget(
+  output: string,
+  folder: string,
+  { force, context }: { force: boolean; context: Context },
+): Promise<void> {
+  const { cwd } = context.io;
+  await checkFile(output, { cwd, force }).catch(behind('-o: '));
+  const target = await stat(resolve(cwd, output)).catch(() => undefined);
+  for (const name of [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock]) {
+    const own = target && (await stat(join(folder, name)).catch(() => undefined));
+    if (own && own.ino === target?.ino && own.dev === target.dev)
+      throw usageError(`-o ${output}: the batch keeps its own ${name} there`, 'name another file');
+  }
+}
+
+/** The folder does not know the ids of jobs that were never sent. */
+async function tellMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<void> {
+  const missing = jobs - counts.done - counts.failed - counts.unknown - counts.pending;
+  if (missing > 0)
+    await ui.warn(
+      `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> adds ${missing === 1 ? 'it' : 'them'}`,
+    );
+}
+
+/** Each format is loaded when it is asked for. */
+async function openReport(format: ExportFormat, facts: ReportFacts): Promise<ReportWriter> {
+  switch (format) {
+    case 'jsonl':
+      return { head: '', row: jsonLine, foot: () => '' };
+    case 'md':
+      return (await import('../../batch/report-markdown.ts')).markdownReport(facts);
+    case 'junit':
+      return (await import('../../batch/report-junit.ts')).junitReport(facts);
+    default:
+      return (await import('../../batch/report-table.ts')).tableReport(facts, format === 'csv' ? ',' : '\t');
+  }
+}
+
+/** Excel takes so many characters of a cell. */
+const longestCell = 32_767;
+
+async function* tellLong(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
+  for await (const row of rows.read()) {
+    const { length } = row.text ?? '';
+    if (length > longestCell && (format === 'csv' || format === 'tsv'))
+      await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
+    yield row;
+  }
+}
+
+/** Pieces that are worth a write, in characters. */
+const pieceLength = 64 * 1024;
+
+async function* reportText(
+  { head, row: textOf, foot }: ReportWriter,
+  rows: AsyncIterable<Row>,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  let gathered = head;
+  for await (const row of rows) {
+    signal.throwIfAborted();
+    gathered += textOf(row);
+    if (gathered.length < pieceLength) continue;
+    yield gathered;
+    gathered = '';
+  }
+  yield gathered + foot();
+}

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
-import { fromEnvironment, fromFlag, sourced } from './sources.ts';
+import { byDefault, fromEnvironment, fromFlag, sourced } from './sources.ts';
 import type { SettingsInput } from './settings.ts';
 import { type Config, type LoadedConfig, type Profile, type Sourced, type Use, useNames } from './types.ts';
 
@@ -12,9 +12,6 @@ export interface PickedProfile {
   /** How its values name their origin: `profile work (<path>)`. */
   label: string;
 }
-
-/** Where the profile of a batch job comes from. */
-const fromJob = '"profile" of the job';
 
 /** The name that a config's `profile` has for a use; edits take that of images where they have none of their own. */
 export function nameFor(profile: Config['profile'], use: Use): string | undefined {
@@ -41,11 +38,11 @@ export function withNameFor(
 export function pickProfile({ flags, env, config: loaded, use }: SettingsInput): PickedProfile | undefined {
   const { path, config } = loaded;
   const name =
-    sourced(flags.jobProfile, fromJob) ??
+    sourced(flags.jobProfile, '"profile" of the job', 'job') ??
     fromFlag('--profile', flags.profile) ??
     fromEnvironment(env, 'GATEWAY_PROFILE') ??
-    sourced(nameFor(config.profile, use), `config ${path}`) ??
-    sourced(config.profiles['default'] && 'default', 'default');
+    sourced(nameFor(config.profile, use), `config ${path}`, 'config') ??
+    (config.profiles['default'] && byDefault('default'));
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(config.profiles, name.value) ? config.profiles[name.value] : undefined;
   if (profile === undefined) throw unknownProfile(name, loaded);
@@ -53,13 +50,16 @@ export function pickProfile({ flags, env, config: loaded, use }: SettingsInput):
 }
 
 /** The error for a profile that is not there, with those that are; `from` says who named it. */
-export function unknownProfile({ value, from }: Sourced<string>, { path, config, exists }: LoadedConfig): Error {
+export function unknownProfile(
+  { value, from, origin }: Sourced<string>,
+  { path, config, exists }: LoadedConfig,
+): Error {
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlForProfile(new URL(value), from);
   const wanted = JSON.stringify(value.slice(0, 64));
   if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, 'gateway-cli config init');
   const near = closest(value, Object.keys(config.profiles));
-  const flag = from.startsWith('flag ') ? from.slice('flag '.length) : '--profile';
-  const meant = from === fromJob ? `"profile":"${near}"` : `${flag} ${near}`;
+  const flag = origin.kind === 'flag' ? origin.name : '--profile';
+  const meant = origin.kind === 'job' ? `"profile":"${near}"` : `${flag} ${near}`;
   const hint = near === undefined ? `gateway-cli config list` : `did you mean ${meant}?`;
   return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
 }

@@ -41,19 +41,26 @@ export interface Distrust {
   hint: string;
 }
 
-/** A value with its origin: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
+/** What kind of place a value comes from; flags and variables by their names. */
+export type Origin =
+  | { kind: 'flag' | 'variable'; name: string }
+  | { kind: 'job' | 'profile' | 'config' | 'service' | 'host' | 'default' };
+
+/** A value with its origin. */
 export interface Sourced<T> {
   value: T;
+  /** For people: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
   from: string;
+  origin: Origin;
 }
 
 /** Where the key is to be had; nothing of it is read before `readKey`. */
 export type KeySource =
-  | { kind: 'value'; secret: Secret; from: string }
+  | { kind: 'value'; secret: Secret; from: string; origin: Origin }
   /** Path `-` is stdin. */
-  | { kind: 'file'; path: string; from: string }
+  | { kind: 'file'; path: string; from: string; origin: Origin }
   /** With `distrust` it is never run. */
-  | { kind: 'command'; argv: readonly string[]; from: string; distrust?: Distrust | undefined }
+  | { kind: 'command'; argv: readonly string[]; from: string; origin: Origin; distrust?: Distrust | undefined }
   | { kind: 'missing'; reason: string; hint: string };
 
 /** A header to send beside the client's own. A credential's value is a Secret. */

@@ -69,7 +69,7 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && flags.replay === undefined) context.stdin.reserve('--api-key-file');
   for (const warning of settings.warnings) await ui.warn(warning);
-  if (settings.service.from.startsWith('the host')) {
+  if (settings.service.origin.kind === 'host') {
     await ui.detail(`service ${settings.service.value}, by ${settings.service.from}`);
   }
   return settings;

@@ -97,10 +97,11 @@ async function* examine(flags: Flags, context: Context, settings: Surveyed['rows
     return yield failedCheck('settings', error);
   }
   settings.push(...surveyed.rows);
-  for (const row of surveyed.rows)
+  const { json, verbose } = context.root;
+  for (const row of json || verbose ? surveyed.rows : surveyed.used)
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
   const all = servedBy(surveyed);
-  if (all.length === 1 || surveyed.of('text').offline.value)
+  if (all.length === 1 || surveyed.of.text.offline.value)
     return yield* examineGateway({ surveyed, uses: useNames, flags, context });
   for (const { profile, uses } of all) {
     // As if it had been named: what mends it has to name it too.
@@ -121,7 +122,7 @@ interface Examined {
 
 async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   const { surveyed, uses, flags, context } = examined;
-  const settings = surveyed.of(uses[0] ?? 'text');
+  const settings = surveyed.of[uses[0] ?? 'text'];
   const { offline } = settings;
   const models = checkModels(surveyed, uses, context);
   if (offline.value) {

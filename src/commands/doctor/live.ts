@@ -8,6 +8,7 @@ import { services, vendorHeaderNames } from '../../services.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
+import { byDefault } from '../../settings/sources.ts';
 import type { AuthUse, KeySource, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { failedCheck, profileFlag, type Surveyed } from './settings.ts';
@@ -82,9 +83,9 @@ async function examineContent(live: Live): Promise<Examined> {
   const { of } = live.surveyed;
   const users = contentUses(live);
   if (users.length === 0) return unasked();
-  const use = users.find((one) => of(one).model !== undefined) ?? users[0] ?? 'image';
-  const model = of(use).model?.value;
-  if (!services[of(use).service.value].uses.includes(use)) return unasked();
+  const use = users.find((one) => of[one].model !== undefined) ?? users[0] ?? 'image';
+  const model = of[use].model?.value;
+  if (!services[of[use].service.value].uses.includes(use)) return unasked();
   if (model === undefined) return unasked(skipped('content', `models.${use}`, live));
   const post = contentPost(model, 'text', contentBody);
   const ask: Ask = (way) =>
@@ -93,16 +94,16 @@ async function examineContent(live: Live): Promise<Examined> {
     });
   const tried: Tried[] = [];
   for (const user of users) {
-    const way = wayOf(of(user), user === 'text' ? 'api-key' : 'bearer');
+    const way = wayOf(of[user], user === 'text' ? 'api-key' : 'bearer');
     const same = tried.find((one) => isSame(one.way, way));
     if (same) same.users.push(user);
     else tried.push({ way, users: [user], ...(await ask(way)) });
   }
-  return judge(tried, await findWay(tried, ask, contentWays(of(use))), live);
+  return judge(tried, await findWay(tried, ask, contentWays(of[use])), live);
 }
 
 async function examineMessages(live: Live): Promise<Examined> {
-  const chat = live.surveyed.of('chat');
+  const chat = live.surveyed.of.chat;
   const model = chat.model?.value;
   if (!live.uses.includes('chat') || !services[chat.service.value].uses.includes('chat')) return unasked();
   if (model === undefined) return unasked(skipped('messages', 'models.chat', live));
@@ -194,7 +195,7 @@ function withFix({ way, users, check }: Tried, works: Way, { context, surveyed }
   const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
   const lines = fixOf({ from: way, to: works, users }, context);
   const [first = 'text'] = users;
-  const stronger = strongerThanProfile(surveyed.of(first === 'messages' ? 'chat' : first), way, works);
+  const stronger = strongerThanProfile(surveyed.of[first === 'messages' ? 'chat' : first], way, works);
   if (stronger.length > 0) lines.unshift(`leave out ${stronger.join(' and ')}, and type:`);
   return { ...check, text, fix: lines.join('\n') };
 }
@@ -210,13 +211,12 @@ function fixOf({ from, to, users }: { from: Way; to: Way; users: Tried['users'] 
 
 /** Flags and variables that would undo the lines. */
 function strongerThanProfile({ auth, headerNames }: SettingsSurvey, from: Way, to: Way): string[] {
-  const places = [
-    from.form === to.form ? undefined : auth.from,
-    from.apiKey === to.apiKey ? undefined : headerNames.apiKey?.from,
-    from.version === to.version ? undefined : headerNames.version?.from,
-  ];
-  const names = places.map((place) => /^(?:flag|environment) (.+)$/.exec(place ?? '')?.[1]);
-  return [...new Set(names.filter((name) => name !== undefined))];
+  const changed = [
+    from.form === to.form ? undefined : auth,
+    from.apiKey === to.apiKey ? undefined : headerNames.apiKey,
+    from.version === to.version ? undefined : headerNames.version,
+  ].filter((setting) => setting !== undefined);
+  return [...new Set(changed.flatMap(({ origin }) => ('name' in origin ? [origin.name] : [])))];
 }
 
 /** Opens a connection that shows the key in one way, and asks. Throws what ends the program: a signal, a closed output. */
@@ -225,13 +225,13 @@ async function askIn(
   { way, use, name }: { way: Way; use: Use; name: string },
   read: (send: (post: Post) => Promise<HttpReply>) => Promise<GatewayError | undefined>,
 ): Promise<Asked> {
-  const survey = surveyed.of(use);
+  const survey = surveyed.of[use];
   const settings = {
     ...survey,
-    key: key === undefined ? survey.key : { kind: 'value' as const, secret: key, from: sourceOf(survey.key) },
-    model: survey.model ?? { value: '', from: 'default' },
-    auth: { value: way.form, from: 'doctor' },
-    headerNames: { apiKey: { value: way.apiKey, from: 'doctor' }, version: { value: way.version, from: 'doctor' } },
+    key: key === undefined ? survey.key : withSecret(survey.key, key),
+    model: survey.model ?? byDefault(''),
+    auth: byDefault(way.form),
+    headerNames: { apiKey: byDefault(way.apiKey), version: byDefault(way.version) },
   };
   const connection = await openConnection(settings, flags, context);
   try {
@@ -253,8 +253,9 @@ function refused(name: string, error: unknown): Asked {
   return { check: failedCheck(name, error), isAbsent };
 }
 
-function sourceOf(key: KeySource): string {
-  return 'from' in key ? key.from : 'doctor';
+/** A key that was read already, so that no command runs twice. */
+function withSecret(source: KeySource, secret: Secret): KeySource {
+  return source.kind === 'missing' ? source : { ...source, kind: 'value', secret };
 }
 
 const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);

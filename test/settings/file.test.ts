@@ -41,6 +41,13 @@ describe('readConfig', () => {
     expect(await readConfig(path)).toEqual({ path, exists: false, config: { profiles: {} }, warnings: [] });
   });
 
+  test('hints at GATEWAY_CONFIG where the home is no folder, such as /dev/null', async () => {
+    writeFileSync(path, '');
+    const details = { hint: expect.stringContaining('name another file: GATEWAY_CONFIG=<file>') as string };
+    await expect(readConfig(join(path, 'config.json'))).rejects.toMatchObject({ details });
+    await expect(writeConfig(join(path, 'config.json'), config)).rejects.toMatchObject({ details });
+  });
+
   test('reads what writeConfig wrote', async () => {
     await writeConfig(path, config);
     expect(await readConfig(path)).toEqual({ path, exists: true, config, warnings: [] });

@@ -29,7 +29,7 @@ import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
 
 /** Of the connection's flags those that decide whether a request would come through. */
-const wayFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
+const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
 interface Flags extends ConnectionFlags {
   live?: true;
@@ -47,7 +47,7 @@ export function doctorCommand(command: Command): Action {
   addFlags(command, 'Flags', {
     live: { flags: '--live', text: 'send small requests until it is known what works; they may be billed' },
   });
-  addFlags(command, 'Connection', wayFlags);
+  addFlags(command, 'Connection', reachFlags);
   return (context, _words, flags) => runDoctor(flags as Flags, context);
 }
 
@@ -136,7 +136,7 @@ async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   const found = await readKeyCheck(settings, context);
   yield found.check;
   yield models;
-  if (url === undefined || !(yield* examineWay(url, settings, { flags, context }))) return;
+  if (url === undefined || !(yield* examineConnection(url, settings, { flags, context }))) return;
   if (flags.live && found.key) yield* await askLive({ ...examined, key: found.key });
 }
 
@@ -167,7 +167,7 @@ function addressOf({ baseUrl, allowHttp }: SettingsSurvey): { url: URL | undefin
 }
 
 /** The network up to the gateway. Whether a request could go out. */
-async function* examineWay(
+async function* examineConnection(
   baseUrl: URL,
   settings: SettingsSurvey,
   { flags, context }: { flags: Flags; context: Context },
@@ -176,8 +176,8 @@ async function* examineWay(
   const { signal, io } = context;
   const transport = await transportOptions(settings, flags, context);
   let reached = true;
-  const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
-  for await (const check of examineNetwork(way)) {
+  const options = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
+  for await (const check of examineNetwork(options)) {
     if (check.state === 'failed') reached = false;
     yield check;
   }

@@ -1,11 +1,11 @@
 import { dirname, join, resolve } from 'node:path';
 import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/url.ts';
-import type { PickedProfile } from './profile.ts';
+import type { LoadedConfig, PickedProfile } from './config.ts';
 import { Secret } from './secret.ts';
 import { baseUrlOfProfile, vendorWay } from './service.ts';
 import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
-import type { KeySource, LoadedConfig, Sourced, Use } from './types.ts';
+import type { KeySource, Sourced, Use } from './types.ts';
 
 /** What decides where the key comes from. */
 export interface KeyPlace {

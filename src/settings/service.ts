@@ -1,10 +1,10 @@
 import { usageError } from '../errors.ts';
 import { type ServiceName, serviceNames, serviceOfUrl, services, vendorsOf } from '../services.ts';
 import { closest } from './closest.ts';
-import type { PickedProfile } from './profile.ts';
+import type { Config, PickedProfile, Profile } from './config.ts';
 import type { SettingsInput, SettingsSurvey } from './settings.ts';
 import { byDefault, fromEnvironment, fromFlag, fromProfile, mapValue, sourced } from './sources.ts';
-import type { Config, Profile, Sourced, Use } from './types.ts';
+import type { Sourced, Use } from './types.ts';
 
 /** What `--service` or GATEWAY_SERVICE names. Throws usage for what is none. */
 export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'>): Sourced<ServiceName> | undefined {

@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
-import type { PickedProfile } from './profile.ts';
-import type { Origin, Profile, Sourced } from './types.ts';
+import type { PickedProfile, Profile } from './config.ts';
+import type { Origin, Sourced } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,5 +1,3 @@
-import type { InferOutput } from 'valibot';
-import type { configDefinition } from './definition.ts';
 import type { Secret } from './secret.ts';
 
 /** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
@@ -17,22 +15,6 @@ export type AuthUse = 'text' | 'image' | 'messages';
 export interface HeaderNames {
   apiKey?: string | undefined;
   version?: string | undefined;
-}
-
-/** The config file. `profile` names the one in use, or one for each use, where no flag or environment names another. */
-export type Config = Omit<InferOutput<typeof configDefinition>, 'profiles'> & { profiles: { [name: string]: Profile } };
-
-/** One profile of the config file. At most one of the three keys stands in it. */
-export type Profile = NonNullable<InferOutput<typeof configDefinition>['profiles']>[string];
-
-/** A config with the path it came from, or would be written to. */
-export interface LoadedConfig {
-  path: string;
-  exists: boolean;
-  config: Config;
-  warnings: string[];
-  /** Why its commands are not run: others own the file or can write it. */
-  distrust?: Distrust | undefined;
 }
 
 /** What is wrong with a file, and what mends it. */

@@ -5,7 +5,7 @@ import { readConfig } from '../../settings/file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { configDocument, type Opened, openConfig } from './file.ts';
 import { configKeys, requireKey, settingCommand } from './keys.ts';
-import { rowName, type SettingRow, settingRows, type SurveyPlace } from './survey.ts';
+import { rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 

@@ -4,7 +4,7 @@ import { GatewayError, outcomes } from '../../errors.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import { type Use, useNames } from '../../settings/types.ts';
-import { rowName } from '../config/survey.ts';
+import { rowName } from '../../settings/survey.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { createStyle, type Style } from '../../terminal/style.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';

@@ -1,9 +1,10 @@
-import { formatDuration } from '../../settings/duration.ts';
-import { services } from '../../services.ts';
-import { surveyUses } from '../../settings/resolve.ts';
-import { mask, Secret } from '../../settings/secret.ts';
-import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
-import type { KeySource, LoadedConfig, Sourced, Use } from '../../settings/types.ts';
+import { formatDuration } from './duration.ts';
+import { services } from '../services.ts';
+import { surveyUses } from './resolve.ts';
+import { mask, Secret } from './secret.ts';
+import type { SettingsFlags, SettingsSurvey } from './settings.ts';
+import type { LoadedConfig } from './config.ts';
+import type { KeySource, Sourced, Use } from './types.ts';
 
 /** One setting as it may be shown: a key never is, only where it comes from. */
 export interface SettingRow {

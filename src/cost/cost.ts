@@ -1,6 +1,6 @@
 import Big from 'big.js';
 import type { Usage } from '../formats/content/types.ts';
-import type { Price } from '../settings/types.ts';
+import type { Price } from '../settings/config.ts';
 import { type Body, isUpload } from '../upload.ts';
 import { currencyOf, formatOf, priceOf, type Pricing } from './price.ts';
 import type { Bound, Cost, MeteredAnswer } from './types.ts';

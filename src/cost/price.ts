@@ -1,4 +1,5 @@
-import type { Price, Sourced, Use } from '../settings/types.ts';
+import type { Price } from '../settings/config.ts';
+import type { Sourced, Use } from '../settings/types.ts';
 import type { Cost } from './types.ts';
 
 /** The settings that say what a request costs. */

@@ -64,45 +64,61 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const started = settings.elapsed();
   const target = settings.specOnly ? (request.url ?? '') : withVersion(request.url ?? '');
   const { path, query } = splitTarget(target);
-  const format = settings.rules?.format ?? formatOf(path);
+  const format = formatOf(path, settings.rules);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
-  const left = new AbortController();
-  let isLeft = false;
-  response.on('close', () => {
-    isLeft = !isTaken(response);
-    if (isLeft) left.abort();
-  });
-  let note: string | undefined;
+  const caller = watchCaller(response);
+  let failure: string | undefined;
   const explain = (error: unknown): Reply => {
-    if (isLeft) note = 'the caller left';
-    const problem =
-      error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
-    note ??= problem.message;
+    const problem = asProblem(error);
+    failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
-  const reply = await respond({ request, response, target, path, query, left, settings }).catch(explain);
+  const reply = await respond({ request, response, target, path, query, left: caller.left, settings }).catch(explain);
   if (format === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
     response.destroy();
     return 0;
   });
-  const { ending = 'end' } = reply;
-  if (ending !== 'end') note ??= ending;
   // Who has all that was promised may go before the exchange has ended here.
-  isLeft &&= bytes !== Number(reply.headers['content-length']);
-  if (isLeft) note ??= 'the caller left';
-  if (reply.note !== undefined) note = note === undefined ? reply.note : `${reply.note}; ${note}`;
-  const durationMs = settings.elapsed() - started;
+  const isCut = caller.isGone && bytes !== Number(reply.headers['content-length']);
   settings.log?.({
     method: request.method ?? '',
     path,
     status: reply.status,
     model: reply.model,
-    durationMs,
+    durationMs: settings.elapsed() - started,
     bytes,
-    note,
+    note: noteOf(reply, failure, isCut),
   });
+}
+
+const callerLeft = 'the caller left';
+
+/** Whether the caller went before it had the whole reply; `left` aborts then. */
+interface Caller {
+  isGone: boolean;
+  left: AbortController;
+}
+
+function watchCaller(response: ServerResponse): Caller {
+  const caller = { isGone: false, left: new AbortController() };
+  response.on('close', () => {
+    caller.isGone = !isTaken(response);
+    if (caller.isGone) caller.left.abort();
+  });
+  return caller;
+}
+
+function asProblem(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
+}
+
+/** What the log says of an exchange beside its status. */
+function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, isCut: boolean): string | undefined {
+  const end = ending === 'end' ? undefined : ending;
+  const own = failure ?? end ?? (isCut ? callerLeft : undefined);
+  return note === undefined || own === undefined ? (note ?? own) : `${note}; ${own}`;
 }
 
 interface Arrived {
@@ -132,8 +148,9 @@ function admit(
   const { headers } = request;
   const { format, operation, model } = route;
   const { key, maxBody, budget, rules } = settings;
-  const keyForm = rules ? checkCaller({ headers, query }, key, rules) : checkKey({ format, headers, query }, settings);
-  if (!rules && (operation === 'messages' || operation === 'count-message')) checkVersion(headers, settings);
+  const keyForm = rules
+    ? checkCaller({ headers, query }, key, rules)
+    : checkOwnCaller({ format, headers, query }, operation, settings);
   if (operation !== 'models' && operation !== 'other') checkContentType(request);
   checkLength(request, maxBody);
   return {
@@ -150,6 +167,16 @@ function admit(
     length: declaredLength(request),
     readBody: () => readBody({ request, response }, { limit: maxBody, budget, left }),
   };
+}
+
+function checkOwnCaller(
+  shown: Parameters<typeof checkKey>[0],
+  operation: Call['operation'],
+  settings: Settings,
+): Call['keyForm'] {
+  const keyForm = checkKey(shown, settings);
+  if (operation === 'messages' || operation === 'count-message') checkVersion(shown.headers, settings);
+  return keyForm;
 }
 
 function splitTarget(target: string): { path: string; query: URLSearchParams } {

@@ -8,7 +8,8 @@ import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder, writeAnew } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
-import type { Config, Distrust, LoadedConfig } from './types.ts';
+import type { Config, LoadedConfig } from './config.ts';
+import type { Distrust } from './types.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -53,7 +54,7 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
     if (error instanceof GatewayError) throw error;
     throw usageError(
       `${path}: cannot be written: ${writeReason(error)}`,
-      'name another file with GATEWAY_CONFIG',
+      'name another file: GATEWAY_CONFIG=<file>',
       error,
     );
   }
@@ -66,7 +67,7 @@ async function followLinks(path: string): Promise<string> {
     const kind = await lstat(at).catch(() => undefined);
     if (kind === undefined || kind.isFile()) return at;
     if (!kind.isSymbolicLink())
-      throw usageError(`${path}: is not a regular file`, 'name another file with GATEWAY_CONFIG');
+      throw usageError(`${path}: is not a regular file`, 'name another file: GATEWAY_CONFIG=<file>');
     at = resolve(dirname(at), await readlink(at));
   }
   throw usageError(`${path}: the links lead in a circle`);
@@ -107,7 +108,9 @@ function decode(bytes: Uint8Array, path: string): string {
 function unreadable(path: string, error: unknown): GatewayError {
   return usageError(
     `${path}: cannot be read: ${readReason(error)}`,
-    'check GATEWAY_CONFIG and the rights of the file',
+    codeOf(error) === 'ENOTDIR'
+      ? 'set HOME to your folder, or name another file: GATEWAY_CONFIG=<file>'
+      : 'check the rights of the file, or name another: GATEWAY_CONFIG=<file>',
     error,
   );
 }

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import type { PickedProfile } from './profile.ts';
+import type { PickedProfile } from './config.ts';
 import { Secret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import type { Header, Sourced } from './types.ts';
@@ -111,9 +111,12 @@ export function pickHeaders(flags: readonly Header[], owner: PickedProfile | und
   for (const [typed, value] of Object.entries(owner?.profile.headers ?? {})) {
     const name = typed.toLowerCase();
     const hidden = isCredential(name, value) ? new Secret(value) : value;
-    byName.set(name, { value: { name, value: hidden }, from: owner?.label ?? '' });
+    byName.set(name, { value: { name, value: hidden }, from: owner?.label ?? '', origin: { kind: 'profile' } });
   }
-  for (const header of flags) byName.set(header.name, { value: header, from: 'flag --header' });
+  for (const header of flags) {
+    const origin = { kind: 'flag', name: '--header' } as const;
+    byName.set(header.name, { value: header, from: 'flag --header', origin });
+  }
   return [...byName.values()];
 }
 

@@ -1,128 +1,9 @@
-import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
 import { formatDuration } from './duration.ts';
-import type { PickedProfile } from './profile.ts';
-import { type ServiceName, services } from '../services.ts';
-import { isLoopback } from '../transport/url.ts';
 import { createRedactor } from './redact.ts';
 import { Secret } from './secret.ts';
-import { baseUrlOfProfile, vendorWay } from './service.ts';
-import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
-import type { KeySource, LoadedConfig, Sourced, Use } from './types.ts';
-
-/** What decides where the key comes from. */
-export interface KeyPlace {
-  apiKeyFile: string | undefined;
-  env: Environment;
-  offline: boolean;
-  picked: PickedProfile | undefined;
-  /** The config file that holds the profile. */
-  config: Pick<LoadedConfig, 'path' | 'distrust'>;
-  service: Sourced<ServiceName>;
-  baseUrl: Sourced<string> | undefined;
-  use: Use;
-}
-
-const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
-
-/**
- * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
- * these two only where they belong. Where there is none, the source says why.
- */
-export function pickKey(place: KeyPlace): KeySource {
-  if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
-  const flag = fromFlag('--api-key-file', place.apiKeyFile);
-  if (flag !== undefined) return { kind: 'file', path: flag.value, from: flag.from };
-  const value = fromEnvironment(place.env, 'GATEWAY_API_KEY');
-  if (value !== undefined) return { kind: 'value', secret: new Secret(value.value), from: value.from };
-  const file = fromEnvironment(place.env, 'GATEWAY_API_KEY_FILE');
-  if (file !== undefined) return { kind: 'file', path: file.value, from: file.from };
-  const candidates = [profileKey(place), vendorKey(place)].filter((source) => source !== undefined);
-  return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place);
-}
-
-function noKey(place: KeyPlace): KeySource {
-  const service = place.service.value;
-  const { keyVariables, keyPage } = services[service];
-  const [variable] = keyVariables;
-  if (variable === undefined) {
-    const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
-    const vendor = place.baseUrl !== undefined && isLoopback(new URL(place.baseUrl.value)) && vendorWay(place);
-    return {
-      kind: 'missing',
-      reason: 'no API key is set',
-      hint: vendor ? `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}` : hint,
-    };
-  }
-  return {
-    kind: 'missing',
-    reason: `no API key of ${service} is set`,
-    hint: `set ${variable}; you make a key at ${keyPage}`,
-  };
-}
-
-/** The key of a service's own tools goes to its own host, or to this machine where the service was named; nowhere else. */
-function vendorKey({ service, env, baseUrl }: KeyPlace): KeySource | undefined {
-  const { keyVariables, baseUrl: home } = services[service.value];
-  const found = keyVariables.map((name) => fromEnvironment(env, name)).find((given) => given !== undefined);
-  if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
-  if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value)))
-    return { kind: 'value', secret: new Secret(found.value), from: found.from };
-  const name = found.from.replace('environment ', '');
-  return {
-    kind: 'missing',
-    reason: `the key in ${name} is for ${home} only, and the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`,
-    hint: ownKey,
-  };
-}
-
-/** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
-export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {
-  const own = picked && baseUrlOfProfile(picked.profile);
-  return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
-}
-
-function profileKey({ picked, baseUrl, env, config }: KeyPlace): KeySource | undefined {
-  if (picked === undefined) return undefined;
-  const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
-  if ((apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
-  if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
-  const from = picked.label;
-  if (apiKey !== undefined) return { kind: 'value', secret: new Secret(apiKey), from };
-  if (apiKeyCommand === undefined)
-    return { kind: 'file', path: inConfigFolder(apiKeyFile ?? '', config.path, env), from };
-  const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : apiKeyCommand;
-  return { kind: 'command', argv, from, distrust: config.distrust };
-}
-
-function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
-  const name = picked.name.value;
-  const own = baseUrlOfProfile(picked.profile);
-  if (own === undefined) {
-    const reason = `profile ${name} has a key but no baseUrl, so its key goes nowhere`;
-    return { kind: 'missing', reason, hint: `gateway-cli config set baseUrl <url> --profile ${name}` };
-  }
-  const other =
-    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
-  return {
-    kind: 'missing',
-    reason: `the key of profile ${name} is for ${originOf(own)} only, and ${other}`,
-    hint: `${ownKey}, or choose the profile of that gateway with --profile`,
-  };
-}
-
-/** Paths of a profile start at the config file's folder, never at the current one. */
-function inConfigFolder(path: string, configPath: string, env: Environment): string {
-  const home = env['HOME'] ?? env['USERPROFILE'];
-  if (home !== undefined && /^~[/\\]/.test(path)) return join(home, path.slice(2));
-  return resolve(dirname(configPath), path);
-}
-
-/** Both URLs were checked to be http(s) before, so an origin is never `null`. */
-function originOf(url: string): string {
-  return new URL(url).origin;
-}
+import type { KeySource } from './types.ts';
 
 /** The effects of reading a key. */
 export interface KeyEffects {
@@ -205,6 +86,8 @@ function endOf({ code, signal }: { code?: unknown; signal?: unknown }): string |
 export function checkKey(text: string, from: string): Secret {
   const key = text.trim();
   if (key === '') throw keyError(`the key is empty (${from})`, 'set GATEWAY_API_KEY, or give --api-key-file <path>');
+  if (/^(["']).*\1$/.test(key))
+    throw keyError(`the key begins and ends with quotes (${from})`, 'remove the quotes: they are not part of the key');
   const position = key.search(/[^\x21-\x7e]/);
   if (position === -1) return new Secret(key);
   const hint = 'a key is one word of plain characters; look for a second line, quotes or a pasted blank';

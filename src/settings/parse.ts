@@ -3,8 +3,8 @@ import { type GatewayError, usageError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from './json-position.ts';
+import type { Config, Prices } from './config.ts';
 import { namesIn } from './profile.ts';
-import type { Config, Prices } from './types.ts';
 
 /**
  * Reads the text of a config file. An empty text has no profiles. Throws usage naming `path`, and the line for syntax errors

@@ -1,20 +1,10 @@
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
-import { fromEnvironment, fromFlag, sourced } from './sources.ts';
+import { byDefault, fromEnvironment, fromFlag, sourced } from './sources.ts';
 import type { SettingsInput } from './settings.ts';
-import { type Config, type LoadedConfig, type Profile, type Sourced, type Use, useNames } from './types.ts';
-
-/** The profile in use. */
-export interface PickedProfile {
-  name: Sourced<string>;
-  profile: Profile;
-  /** How its values name their origin: `profile work (<path>)`. */
-  label: string;
-}
-
-/** Where the profile of a batch job comes from. */
-const fromJob = '"profile" of the job';
+import type { Config, LoadedConfig, PickedProfile } from './config.ts';
+import { type Sourced, type Use, useNames } from './types.ts';
 
 /** The name that a config's `profile` has for a use; edits take that of images where they have none of their own. */
 export function nameFor(profile: Config['profile'], use: Use): string | undefined {
@@ -41,11 +31,11 @@ export function withNameFor(
 export function pickProfile({ flags, env, config: loaded, use }: SettingsInput): PickedProfile | undefined {
   const { path, config } = loaded;
   const name =
-    sourced(flags.jobProfile, fromJob) ??
+    sourced(flags.jobProfile, '"profile" of the job', 'job') ??
     fromFlag('--profile', flags.profile) ??
     fromEnvironment(env, 'GATEWAY_PROFILE') ??
-    sourced(nameFor(config.profile, use), `config ${path}`) ??
-    sourced(config.profiles['default'] && 'default', 'default');
+    sourced(nameFor(config.profile, use), `config ${path}`, 'config') ??
+    (config.profiles['default'] && byDefault('default'));
   if (name === undefined) return undefined;
   const profile = Object.hasOwn(config.profiles, name.value) ? config.profiles[name.value] : undefined;
   if (profile === undefined) throw unknownProfile(name, loaded);
@@ -53,13 +43,16 @@ export function pickProfile({ flags, env, config: loaded, use }: SettingsInput):
 }
 
 /** The error for a profile that is not there, with those that are; `from` says who named it. */
-export function unknownProfile({ value, from }: Sourced<string>, { path, config, exists }: LoadedConfig): Error {
+export function unknownProfile(
+  { value, from, origin }: Sourced<string>,
+  { path, config, exists }: LoadedConfig,
+): Error {
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return urlForProfile(new URL(value), from);
   const wanted = JSON.stringify(value.slice(0, 64));
   if (!exists) return usageError(`no profile ${wanted} (${from}): there is no ${path}`, 'gateway-cli config init');
   const near = closest(value, Object.keys(config.profiles));
-  const flag = from.startsWith('flag ') ? from.slice('flag '.length) : '--profile';
-  const meant = from === fromJob ? `"profile":"${near}"` : `${flag} ${near}`;
+  const flag = origin.kind === 'flag' ? origin.name : '--profile';
+  const meant = origin.kind === 'job' ? `"profile":"${near}"` : `${flag} ${near}`;
   const hint = near === undefined ? `gateway-cli config list` : `did you mean ${meant}?`;
   return usageError(`no profile ${wanted} (${from}) in ${path}; ${namesIn(config)}`, hint);
 }
@@ -79,16 +72,4 @@ then name it: work`,
 export function namesIn(config: Config): string {
   const names = Object.keys(config.profiles);
   return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
-}
-
-/** The names that a profile can have. Those that every object knows are left out. */
-export const profileNameForm = /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-
-/** The same in words. */
-export const profileNameRule = 'use letters, digits, ".", "_" and "-", a letter or digit first';
-
-/** Throws usage unless it may name a profile. */
-export function requireProfileName(name: string): string {
-  if (profileNameForm.test(name)) return name;
-  throw usageError(`${JSON.stringify(name.slice(0, 64))} cannot name a profile`, profileNameRule);
 }

@@ -3,12 +3,22 @@ import { usageError } from '../errors.ts';
 import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
-import { ownsOrigin, pickKey } from './key.ts';
+import { ownsOrigin, pickKey } from './key-source.ts';
 import { missingError } from './missing.ts';
-import { type PickedProfile, pickProfile } from './profile.ts';
-import { namedService, pickService, requireUse, standsBack } from './service.ts';
+import type { PickedProfile } from './config.ts';
+import { pickProfile } from './profile.ts';
+import { namedService, pickService, requireUse, isForAnotherService } from './service.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
-import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue, sourced } from './sources.ts';
+import {
+  byDefault,
+  fromEnvironment,
+  fromFlag,
+  fromSwitch,
+  fromToggle,
+  fromProfile,
+  mapValue,
+  sourced,
+} from './sources.ts';
 import { typedFlags } from './typed-flags.ts';
 import { type AuthForm, authForms, type HeaderNames, type Sourced, type Use } from './types.ts';
 import { useDefaults } from './use-defaults.ts';
@@ -19,8 +29,8 @@ const imageTimeoutMs = 120_000;
 /** The messages format demands `max_tokens`. */
 export const defaultMaxTokens = 4096;
 
-const off: Sourced<boolean> = { value: false, from: 'default' };
-const on: Sourced<boolean> = { value: true, from: 'default' };
+const off = byDefault(false);
+const on = byDefault(true);
 
 /**
  * flag > environment > profile > default. Pure: reads no file, no key and no clock.
@@ -38,13 +48,19 @@ export function resolveSettings(input: SettingsInput): Settings {
   return { ...survey, model };
 }
 
+/** The settings of every use, in the order of their list. */
+export function surveyUses(input: Omit<SettingsInput, 'use'>): Record<Use, SettingsSurvey> {
+  const survey = (use: Use): SettingsSurvey => surveySettings({ ...input, use });
+  return { text: survey('text'), image: survey('image'), edit: survey('edit'), chat: survey('chat') };
+}
+
 /** Like `resolveSettings`, but a missing base URL or model is simply absent. Throws usage for what is wrong. */
 export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
   const offline = pickOffline(input);
   const named = offline.value ? undefined : namedService(input);
   const chosen = pickProfile(input);
-  const picked = chosen && standsBack(chosen, named) ? undefined : chosen;
+  const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
   const givenUrl = offline.value ? undefined : pickBaseUrl(input, picked);
   const service = pickService(named, givenUrl, offline.value ? undefined : picked);
   const baseUrl = givenUrl ?? (offline.value ? undefined : ownUrl(service));
@@ -89,7 +105,7 @@ function pickOffline({ flags, env }: SettingsInput): Sourced<boolean> {
   const offline = fromSwitch('--offline', flags.offline) ?? fromToggle(env, 'GATEWAY_OFFLINE') ?? off;
   if (!offline.value || flags.baseUrl === undefined) return offline;
   const hint =
-    offline.from === 'flag --offline' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
+    offline.origin.kind === 'flag' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
   throw usageError(`--base-url cannot be combined with ${offline.from}`, hint);
 }
 
@@ -110,7 +126,7 @@ function pickBaseUrl({ flags, env }: SettingsInput, picked: PickedProfile | unde
 
 /** The base URL of a service that has one of its own. */
 function ownUrl({ value }: Sourced<ServiceName>): Sourced<string> | undefined {
-  return sourced(services[value].baseUrl, `service ${value}`);
+  return sourced(services[value].baseUrl, `service ${value}`, 'service');
 }
 
 /** The model of this use. Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
@@ -125,7 +141,7 @@ function pickModel(
     variables.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
     fromProfile(picked, ({ models }) => models?.[use] ?? models?.[fallback]);
   if (!offline) return { model, warnings: [] };
-  const local = { value: localModel, from: 'default' };
+  const local = byDefault(localModel);
   if (model === undefined) return { model: local, warnings: [] };
   if (/^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
   return { model: local, warnings: [`${local.value} answers offline instead of ${model.value} (${model.from})`] };
@@ -137,7 +153,7 @@ function pickTimeout({ flags, env }: SettingsInput, picked: PickedProfile | unde
     fromFlag('--timeout', flags.timeout) ??
     fromEnvironment(env, 'GATEWAY_TIMEOUT') ??
     fromProfile(picked, ({ timeout }) => timeout?.toString());
-  return mapValue(given, (text, from) => parseDurationOf(from, text)) ?? { value: defaultTimeoutMs, from: 'default' };
+  return mapValue(given, (text, from) => parseDurationOf(from, text)) ?? byDefault(defaultTimeoutMs);
 }
 
 /**
@@ -150,20 +166,20 @@ function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | un
     throw usageError(`--max-tokens takes a whole number from 1, not '${flag.value}'`, 'for example: --max-tokens 1000');
   }
   if (flag !== undefined || use !== 'chat') return flag;
-  return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? { value: defaultMaxTokens, from: 'default' };
+  return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? byDefault(defaultMaxTokens);
 }
 
 /** The prices of all places together; of a name that several have, the strongest counts. */
 function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | undefined): Settings['prices'] {
   const places = [
-    sourced(config.config.prices, `config ${config.path}`),
+    sourced(config.config.prices, `config ${config.path}`, 'config'),
     fromProfile(picked, ({ prices }) => prices),
     fromFlag('--prices', flags.prices),
   ];
-  const entries = places.flatMap((place) =>
-    Object.entries(place?.value ?? {}).map(([name, value]) => [name, { value, from: place?.from ?? '' }] as const),
+  const given = places.filter((place) => place !== undefined);
+  return Object.fromEntries(
+    given.flatMap((place) => Object.entries(place.value).map(([name, value]) => [name, { ...place, value }] as const)),
   );
-  return Object.fromEntries(entries);
 }
 
 /** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else that of the service. Throws usage. */
@@ -180,9 +196,8 @@ function pickAuth(
   const form = given ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[use].auth]);
   if (form !== undefined && form.value !== 'auto') return form;
   const { auth } = services[service.value];
-  return auth === 'auto'
-    ? (form ?? { value: auth, from: 'default' })
-    : { value: auth, from: `service ${service.value}` };
+  if (auth === 'auto') return form ?? byDefault(auth);
+  return { value: auth, from: `service ${service.value}`, origin: { kind: 'service' } };
 }
 
 /** The real names behind vendor-a and vendor-b, each from the strongest place that names it. Throws usage. */
@@ -195,9 +210,11 @@ function pickHeaderNames(
     mapValue(fromFlag('--header-names', flags.headerNames), parseHeaderNames),
     mapValue(fromEnvironment(env, 'GATEWAY_HEADER_NAMES'), parseHeaderNames),
     fromProfile(picked, ({ headerNames }) => headerNames),
-    service.value === 'gateway'
-      ? undefined
-      : { value: services[service.value].headerNames, from: `service ${service.value}` },
+    sourced(
+      service.value === 'gateway' ? undefined : services[service.value].headerNames,
+      `service ${service.value}`,
+      'service',
+    ),
   ];
   const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined => {
     const place = places.find((named) => named?.value[key] !== undefined);

@@ -1,10 +1,10 @@
 import { usageError } from '../errors.ts';
 import { type ServiceName, serviceNames, serviceOfUrl, services, vendorsOf } from '../services.ts';
 import { closest } from './closest.ts';
-import type { PickedProfile } from './profile.ts';
+import type { Config, PickedProfile, Profile } from './config.ts';
 import type { SettingsInput, SettingsSurvey } from './settings.ts';
-import { fromEnvironment, fromFlag, fromProfile, mapValue } from './sources.ts';
-import type { Config, Profile, Sourced, Use } from './types.ts';
+import { byDefault, fromEnvironment, fromFlag, fromProfile, mapValue, sourced } from './sources.ts';
+import type { Sourced, Use } from './types.ts';
 
 /** What `--service` or GATEWAY_SERVICE names. Throws usage for what is none. */
 export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'>): Sourced<ServiceName> | undefined {
@@ -36,15 +36,15 @@ function hasUse(profile: Profile | undefined, use: Use): boolean {
 }
 
 /** Whether somebody named the profile, beside the config itself. */
-function isAskedFor({ from }: Sourced<string>): boolean {
-  return from !== 'default' && !from.startsWith('config ');
+function isAskedFor({ origin }: Sourced<string>): boolean {
+  return origin.kind !== 'default' && origin.kind !== 'config';
 }
 
 /**
- * Whether a profile that nobody asked for by its name stands back: it is for another service than the one that was named, so
- * neither its URL nor its models fit.
+ * Whether a profile that nobody asked for by its name is for another service than the one that was named: neither its URL nor
+ * its models fit.
  */
-export function standsBack(picked: PickedProfile, named: Sourced<ServiceName> | undefined): boolean {
+export function isForAnotherService(picked: PickedProfile, named: Sourced<ServiceName> | undefined): boolean {
   if (named === undefined || isAskedFor(picked.name)) return false;
   return serviceOfProfile(picked.profile) !== named.value;
 }
@@ -55,19 +55,23 @@ export function pickService(
   baseUrl: Sourced<string> | undefined,
   picked: PickedProfile | undefined,
 ): Sourced<ServiceName> {
-  const ofHost = mapValue(baseUrl, serviceOfUrl);
-  if (named !== undefined) {
-    const host = ofHost?.value;
-    if (host !== undefined && named.value !== 'gateway' && host !== named.value) {
-      throw usageError(
-        `the base URL (${ofHost?.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
-        `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl}`,
-      );
-    }
-    return named;
-  }
-  if (ofHost?.value !== undefined) return { value: ofHost.value, from: `the host of the base URL (${ofHost.from})` };
-  return fromProfile(picked, ({ service }) => service) ?? { value: 'gateway', from: 'default' };
+  const host = baseUrl && serviceOfUrl(baseUrl.value);
+  if (named !== undefined) return requireHost(named, host, baseUrl?.from);
+  const ofHost = sourced(host, `the host of the base URL (${baseUrl?.from})`, 'host');
+  return ofHost ?? fromProfile(picked, ({ service }) => service) ?? byDefault('gateway');
+}
+
+/** A gateway may have any host; the services of vendors have their own, or one that is nobody's. */
+function requireHost(
+  named: Sourced<ServiceName>,
+  host: ServiceName | undefined,
+  from: string | undefined,
+): Sourced<ServiceName> {
+  if (host === undefined || host === named.value || named.value === 'gateway') return named;
+  throw usageError(
+    `the base URL (${from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
+    `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl}`,
+  );
 }
 
 /** The service with this use whose key the environment holds, as the flag that names it. */
@@ -82,8 +86,8 @@ export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): str
 const commands: { [use in Use]: string } = { text: 'text', image: 'image gen', edit: 'image edit', chat: 'chat' };
 
 /** Throws usage where the service does not have what the command asks for; names one that does, and the commands that it has. */
-export function requireUse({ service, profile, use }: SettingsSurvey, { profiles }: Config): void {
-  const { value, from } = service;
+export function requireUse({ service, baseUrl, profile, use }: SettingsSurvey, { profiles }: Config): void {
+  const { value, from, origin } = service;
   const { title, uses } = services[value];
   if (uses.includes(use)) return;
   const ways = vendorsOf(use).map((name) => `--service ${name}`);
@@ -91,7 +95,8 @@ export function requireUse({ service, profile, use }: SettingsSurvey, { profiles
   const other = `use one that has it: ${[...ways, '--service gateway --base-url <url>'].join(', or ')}`;
   const fitting = Object.keys(profiles).find((name) => hasUse(profiles[name], use));
   // What a flag or a variable says would still win.
-  const isInUse = /^profile|\(profile/.test(from) && profile !== undefined && !isAskedFor(profile);
+  const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.origin.kind === 'profile');
+  const isInUse = isOfProfile && profile !== undefined && !isAskedFor(profile);
   throw usageError(
     `${title} (service ${value}, ${from}) does not have the ${format} format, which this command needs`,
     fitting !== undefined && isInUse

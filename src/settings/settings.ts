@@ -1,5 +1,6 @@
 import type { ServiceName } from '../services.ts';
-import type { AuthForm, Header, KeySource, LoadedConfig, Price, Prices, Sourced, Use } from './types.ts';
+import type { LoadedConfig, Price, Prices } from './config.ts';
+import type { AuthForm, Header, KeySource, Sourced, Use } from './types.ts';
 
 /** What the flags say; absent where a flag was not given. */
 export interface SettingsFlags {

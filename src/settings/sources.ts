@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
-import type { PickedProfile } from './profile.ts';
-import type { Profile, Sourced } from './types.ts';
+import type { PickedProfile, Profile } from './config.ts';
+import type { Origin, Sourced } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -8,18 +8,19 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function fromFlag<T>(name: string, value: T | undefined): Sourced<T> | undefined {
   if (value === undefined) return undefined;
   if (value === '') throw usageError(`${name} is empty`, `give ${name} a value or leave it out`);
-  return { value, from: `flag ${name}` };
+  return { value, from: `flag ${name}`, origin: { kind: 'flag', name } };
 }
 
 /** A switch that was given; `false` counts as not given. */
 export function fromSwitch(name: string, value: boolean | undefined): Sourced<boolean> | undefined {
-  return value === true ? { value, from: `flag ${name}` } : undefined;
+  return value === true ? fromFlag(name, value) : undefined;
 }
 
 /** A variable's value; an empty one counts as unset, as CI gives for a secret that is not there. */
 export function fromEnvironment(env: Environment, name: string): Sourced<string> | undefined {
   const value = env[name];
-  return value === undefined || value === '' ? undefined : { value, from: `environment ${name}` };
+  if (value === undefined || value === '') return undefined;
+  return { value, from: `environment ${name}`, origin: { kind: 'variable', name } };
 }
 
 const offWords = new Set(['', '0', 'false', 'no', 'off']);
@@ -43,12 +44,21 @@ export function fromProfile<T>(
   picked: PickedProfile | undefined,
   read: (profile: Profile) => T | undefined,
 ): Sourced<T> | undefined {
-  return picked && sourced(read(picked.profile), picked.label);
+  return picked && sourced(read(picked.profile), picked.label, 'profile');
+}
+
+/** What counts where nobody says anything. */
+export function byDefault<T>(value: T): Sourced<T> {
+  return { value, from: 'default', origin: { kind: 'default' } };
 }
 
 /** A value with its origin, where there is one. */
-export function sourced<T>(value: T | undefined, from: string): Sourced<T> | undefined {
-  return value === undefined ? undefined : { value, from };
+export function sourced<T>(
+  value: T | undefined,
+  from: string,
+  kind: Exclude<Origin['kind'], 'flag' | 'variable'>,
+): Sourced<T> | undefined {
+  return value === undefined ? undefined : { value, from, origin: { kind } };
 }
 
 /** The same origin with the value read further. */
@@ -56,5 +66,5 @@ export function mapValue<T, U>(
   source: Sourced<T> | undefined,
   read: (value: T, from: string) => U,
 ): Sourced<U> | undefined {
-  return source === undefined ? undefined : { value: read(source.value, source.from), from: source.from };
+  return source && { ...source, value: read(source.value, source.from) };
 }

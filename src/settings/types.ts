@@ -1,5 +1,3 @@
-import type { InferOutput } from 'valibot';
-import type { configDefinition } from './definition.ts';
 import type { Secret } from './secret.ts';
 
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
@@ -14,47 +12,32 @@ export interface HeaderNames {
   version?: string | undefined;
 }
 
-/** The config file. `profile` names the one in use, or one for each use, where no flag or environment names another. */
-export type Config = Omit<InferOutput<typeof configDefinition>, 'profiles'> & { profiles: { [name: string]: Profile } };
-
-/** One profile of the config file. At most one of the three keys stands in it. */
-export type Profile = NonNullable<InferOutput<typeof configDefinition>['profiles']>[string];
-
-/** What models cost, by name or pattern. */
-export type Prices = NonNullable<Profile['prices']>;
-
-/** What one model costs: amounts for a million tokens, and for one image. */
-export type Price = Prices[string];
-
-/** A config with the path it came from, or would be written to. */
-export interface LoadedConfig {
-  path: string;
-  exists: boolean;
-  config: Config;
-  warnings: string[];
-  /** Why its commands are not run: others own the file or can write it. */
-  distrust?: Distrust | undefined;
-}
-
 /** What is wrong with a file, and what mends it. */
 export interface Distrust {
   reason: string;
   hint: string;
 }
 
-/** A value with its origin: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
+/** What kind of place a value comes from; flags and variables by their names. */
+export type Origin =
+  | { kind: 'flag' | 'variable'; name: string }
+  | { kind: 'job' | 'profile' | 'config' | 'service' | 'host' | 'default' };
+
+/** A value with its origin. */
 export interface Sourced<T> {
   value: T;
+  /** For people: `flag --timeout`, `environment GATEWAY_TIMEOUT`, `profile work (<path>)` or `default`. */
   from: string;
+  origin: Origin;
 }
 
 /** Where the key is to be had; nothing of it is read before `readKey`. */
 export type KeySource =
-  | { kind: 'value'; secret: Secret; from: string }
+  | { kind: 'value'; secret: Secret; from: string; origin: Origin }
   /** Path `-` is stdin. */
-  | { kind: 'file'; path: string; from: string }
+  | { kind: 'file'; path: string; from: string; origin: Origin }
   /** With `distrust` it is never run. */
-  | { kind: 'command'; argv: readonly string[]; from: string; distrust?: Distrust | undefined }
+  | { kind: 'command'; argv: readonly string[]; from: string; origin: Origin; distrust?: Distrust | undefined }
   | { kind: 'missing'; reason: string; hint: string };
 
 /** A header to send beside the client's own. A credential's value is a Secret. */

@@ -4,11 +4,12 @@ import { priceOf } from '../../src/cost/price.ts';
 import { readContentUsage } from '../../src/formats/content/usage.ts';
 import { addCounts, usageOf } from '../../src/formats/messages/usage.ts';
 import type { JsonObject } from '../../src/json.ts';
-import type { Price } from '../../src/settings/types.ts';
+import { byDefault } from '../../src/settings/sources.ts';
+import type { Price } from '../../src/settings/config.ts';
 import { createUpload } from '../../src/upload.ts';
 
 const table = (prices: Record<string, Price>) =>
-  Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, { value, from: 'test' }]));
+  Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, byDefault(value)]));
 
 /** Millionths of millionths, as whole numbers: what 1 token costs at a price for a million tokens is exact in them. */
 const scale = 12;

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, writeConfig } from '../../src/settings/file.ts';
-import type { Config } from '../../src/settings/types.ts';
+import type { Config } from '../../src/settings/config.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -39,6 +39,13 @@ const modeOf = (name: string) => statSync(name).mode & 0o777;
 describe('readConfig', () => {
   test('gives no profiles where there is no file', async () => {
     expect(await readConfig(path)).toEqual({ path, exists: false, config: { profiles: {} }, warnings: [] });
+  });
+
+  test('hints at GATEWAY_CONFIG where the home is no folder, such as /dev/null', async () => {
+    writeFileSync(path, '');
+    const details = { hint: expect.stringContaining('name another file: GATEWAY_CONFIG=<file>') as string };
+    await expect(readConfig(join(path, 'config.json'))).rejects.toMatchObject({ details });
+    await expect(writeConfig(join(path, 'config.json'), config)).rejects.toMatchObject({ details });
   });
 
   test('reads what writeConfig wrote', async () => {

@@ -109,6 +109,6 @@ describe('the key comes from the strongest place', () => {
 
   test('a key command of a profile', () => {
     const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: ' pass  show key ' }, {});
-    expect(key).toEqual({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
+    expect(key).toMatchObject({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
   });
 });

@@ -4,7 +4,7 @@ import { readKey } from '../../src/settings/key.ts';
 import type { KeyEffects } from '../../src/settings/key.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
-const from = 'somewhere';
+const somewhere = { from: 'somewhere', origin: { kind: 'default' } } as const;
 
 const nothing: KeyEffects = {
   readFile: () => Promise.reject(new Error('no file')),
@@ -15,14 +15,14 @@ const takenStdin = () => Promise.reject(usageError('stdin is taken'));
 
 describe('readKey', () => {
   test.each([
-    ['a value', { kind: 'value', secret: new Secret(' sk-1\n'), from }, {}],
+    ['a value', { kind: 'value', secret: new Secret(' sk-1\n'), ...somewhere }, {}],
     [
       'a file',
-      { kind: 'file', path: '/run/key', from },
+      { kind: 'file', path: '/run/key', ...somewhere },
       { readFile: async (path: string) => (path === '/run/key' ? '\uFEFFsk-1\r\n' : '') },
     ],
-    ['stdin', { kind: 'file', path: '-', from }, { readStdin: async () => 'sk-1\n' }],
-    ['a command', { kind: 'command', argv: [process.execPath, '-p', '"sk-1"'], from }, {}],
+    ['stdin', { kind: 'file', path: '-', ...somewhere }, { readStdin: async () => 'sk-1\n' }],
+    ['a command', { kind: 'command', argv: [process.execPath, '-p', '"sk-1"'], ...somewhere }, {}],
   ] as const)('reads %s and trims it', async (_name, source, effects) => {
     const key = await readKey(source, { ...nothing, ...effects });
     expect(key.reveal()).toBe('sk-1');
@@ -36,11 +36,13 @@ describe('readKey', () => {
     ['NUL', 'sk\0canary', 'position 3'],
     ['a line separator', 'sk\u2028canary', 'position 3'],
     ['a letter beyond ASCII', 'canaré', 'position 6'],
+    ['quotes', '"sk-canary"', 'the key begins and ends with quotes'],
+    ['single quotes', "'sk-canary'", 'the key begins and ends with quotes'],
   ])('a key with %s is refused, and not shown', async (_name, value, message) => {
-    const reading = readKey({ kind: 'value', secret: new Secret(value), from }, nothing);
+    const reading = readKey({ kind: 'value', secret: new Secret(value), ...somewhere }, nothing);
     await expect(reading).rejects.toMatchObject({ class: 'auth', exitCode: 3 });
     await expect(reading).rejects.toThrow(message);
-    await expect(reading).rejects.toThrow(from);
+    await expect(reading).rejects.toThrow(somewhere.from);
     await expect(reading).rejects.not.toThrow('canar');
   });
 
@@ -48,7 +50,7 @@ describe('readKey', () => {
     ['no key', { kind: 'missing', reason: 'no API key is set', hint: 'GATEWAY_API_KEY' }, {}, 'no API key is set'],
     [
       'a file that cannot be read',
-      { kind: 'file', path: '/x', from },
+      { kind: 'file', path: '/x', ...somewhere },
       {},
       'the key file cannot be read (somewhere): no file',
     ],
@@ -58,11 +60,11 @@ describe('readKey', () => {
   });
 
   test('passes on what stdin itself, or the reader of files, has to say', async () => {
-    await expect(readKey({ kind: 'file', path: '/k', from }, { ...nothing, readFile: takenStdin })).rejects.toThrow(
-      /^stdin is taken$/,
-    );
-    await expect(readKey({ kind: 'file', path: '-', from }, { ...nothing, readStdin: takenStdin })).rejects.toThrow(
-      'stdin is taken',
-    );
+    await expect(
+      readKey({ kind: 'file', path: '/k', ...somewhere }, { ...nothing, readFile: takenStdin }),
+    ).rejects.toThrow(/^stdin is taken$/);
+    await expect(
+      readKey({ kind: 'file', path: '-', ...somewhere }, { ...nothing, readStdin: takenStdin }),
+    ).rejects.toThrow('stdin is taken');
   });
 });

@@ -2,6 +2,7 @@ import type { Answer } from '../../client/content.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import type { Context } from '../context.ts';
 import { type Payload, startPayload } from './payload.ts';
 import { isPrintedAtEnd } from './selection.ts';
@@ -16,6 +17,8 @@ export interface PrintFlags {
 interface Shown extends PrintFlags {
   /** Whether its Markdown is formatted, where stdout can. */
   isMarkdown: boolean;
+  /** Runs while nothing is printed; where it cannot move, it ends with the wait for the reply. The caller stops it at the end. */
+  progress: Progress;
 }
 
 /** Prints deltas as they arrive: those of one chunk in one write. */
@@ -24,6 +27,8 @@ export async function printStream(
   shown: Shown,
   context: Context,
 ): Promise<Answer> {
+  const { progress } = shown;
+  if (!context.io.stderr.isTTY) progress.stop();
   const payload = await startPayload(context, { isMarkdown: shown.isMarkdown && !shown.jsonl });
   const printing: Printing = { payload, shown, context, isInThought: false };
   try {
@@ -41,6 +46,7 @@ export async function printStream(
 async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): Promise<void> {
   const { shown, context } = printing;
   if (shown.jsonl) {
+    shown.progress.stop();
     await context.io.stdout.write(deltas.map(jsonLine).join(''));
     return;
   }
@@ -68,7 +74,8 @@ async function think(text: string, printing: Printing): Promise<void> {
 }
 
 async function answer(text: string, printing: Printing): Promise<void> {
-  const { payload, context, isInThought } = printing;
+  const { payload, shown, context, isInThought } = printing;
+  shown.progress.stop();
   if (isInThought) await context.io.stderr.write('\n');
   printing.isInThought = false;
   await payload.write(text);

@@ -103,6 +103,7 @@ export const resultDefinition = v.pipe(
     responseId: known(text, "the gateway's name for the reply"),
     role: known(text, 'the role of the answer, such as model or assistant'),
     text: known(text, 'the text of the first candidate, without thinking'),
+    answer: known(v.unknown(), 'the answer as JSON, if --schema checked it'),
     candidates: known(v.array(candidate), 'every candidate of the reply'),
     images: key(v.array(image), 'the images that were written'),
     toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls that nobody answered'),

@@ -66,7 +66,7 @@ interface Showing {
 
 /** The printed command knows one place for the key; without it, it would send none and say nothing. */
 async function tellOfKey(key: KeySource, { ui }: Context): Promise<void> {
-  if (key.kind === 'value' && key.from === 'environment GATEWAY_API_KEY') return;
+  if (key.kind === 'value' && 'name' in key.origin && key.origin.name === 'GATEWAY_API_KEY') return;
   const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }

@@ -4,7 +4,9 @@ import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput } from '../../settings/settings.ts';
-import type { Prices, Use } from '../../settings/types.ts';
+import type { Prices } from '../../settings/config.ts';
+import type { Use } from '../../settings/types.ts';
+import { isLoopback } from '../../transport/url.ts';
 import type { Context } from '../context.ts';
 import type { FlagValues } from '../flags/flag.ts';
 import { parseJson } from '../flags/values.ts';
@@ -81,8 +83,13 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
   for (const warning of settings.warnings) await ui.warn(warning);
-  if (settings.service.from.startsWith('the host')) {
-    await ui.detail(`service ${settings.service.value}, by ${settings.service.from}`);
-  }
+  await tellChoices(settings, context);
   return settings;
+}
+
+/** For `--verbose`: what the base URL decides. */
+async function tellChoices({ service, proxy, baseUrl }: Settings, { ui }: Context): Promise<void> {
+  if (service.origin.kind === 'host') await ui.detail(`service ${service.value}, by ${service.from}`);
+  if (proxy && baseUrl && isLoopback(new URL(baseUrl.value)))
+    await ui.detail(`the gateway is on this machine: the proxy of ${proxy.from} is not used`);
 }

@@ -6,6 +6,7 @@ import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { byDefault } from '../../settings/sources.ts';
 import type { Use } from '../../settings/types.ts';
 import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
@@ -145,10 +146,7 @@ interface Parts {
 
 async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
   const { command, values } = job;
-  const building = {
-    ...parts,
-    settings: { ...parts.settings, noStdin: { value: true, from: 'default' } },
-  };
+  const building = { ...parts, settings: { ...parts.settings, noStdin: byDefault(true) } };
   if (command === 'text') return buildTextRequest([], values, building);
   if (command === 'chat') return buildChatRequest([], values, building);
   const images = (values['image'] ?? []) as readonly unknown[];

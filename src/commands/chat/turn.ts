@@ -101,12 +101,18 @@ async function askOnce(
   const store = images.openStore();
   const end = () => endOf(deadline);
   const progress = context.ui.progress('waiting for the gateway');
-  const { reply } = await connection.send(messagesPost(body), { deadline }).finally(() => progress.stop());
-  const answer = await printStream(
-    readMessage(reply, { store, model, joined: flags.jsonl ? undefined : true, endOf: end, mostImages: images.most }),
-    { ...flags, isMarkdown },
-    context,
-  );
+  const reading = {
+    store,
+    model,
+    joined: flags.jsonl ? undefined : true,
+    endOf: end,
+    mostImages: images.most,
+  } as const;
+  const ask = async (): Promise<Answer> => {
+    const { reply } = await connection.send(messagesPost(body), { deadline });
+    return printStream(readMessage(reply, reading), { ...flags, isMarkdown, progress }, context);
+  };
+  const answer = await ask().finally(() => progress.stop());
   context.report.result ??= answer.result;
   await images.save(answer.result.images, answer.result, end);
   return answer;

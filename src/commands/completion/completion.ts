@@ -9,7 +9,8 @@ import { configPath } from '../../settings/folders.ts';
 import { keptModels } from '../../settings/kept-models.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { useDefaults } from '../../settings/use-defaults.ts';
-import type { Config, LoadedConfig, Use } from '../../settings/types.ts';
+import type { Config, LoadedConfig } from '../../settings/config.ts';
+import { useNames } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/values.ts';
@@ -68,26 +69,30 @@ function orNone(read: () => Promise<string[]>): Promise<string[]> {
 
 function sourcesOf({ io }: Context): Sources {
   const load = async (): Promise<LoadedConfig> => readConfig(await configPath({ env: io.env, cwd: io.cwd }));
-  const config = async (): Promise<Config> => (await load()).config;
   return {
-    models: async (words) => [
-      ...new Set([
-        ...(await orNone(async () => modelsOf(await config().catch(() => undefined), words, io.env))),
-        ...(await orNone(async () => listedModels(await load(), words, io))),
-      ]),
-    ],
-    profiles: () => orNone(async () => Object.keys((await config()).profiles)),
+    models: async (words) => modelsFor(words, await load().catch(() => undefined), io),
+    profiles: () => orNone(async () => Object.keys((await load()).config.profiles)),
     sessions: () => orNone(async () => (await listSessions(await sessionsFolder())).map(({ name }) => name)),
     keys: () => configKeys,
     valuesOf: valuesOfKey,
   };
 }
 
+/** Models of the profile, the environment and the kept list; offline the local ones. */
+async function modelsFor(
+  words: readonly string[],
+  config: LoadedConfig | undefined,
+  io: Context['io'],
+): Promise<string[]> {
+  if (words.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
+  const listed = config === undefined ? [] : await orNone(() => listedModels(config, words, io));
+  return [...new Set([...modelsOf(config?.config, words, io.env), ...listed])];
+}
+
 /** What `models` kept of the gateway that the line names. A TAB asks nobody: it sends no key, and it does not wait. */
 async function listedModels(config: LoadedConfig, words: readonly string[], io: Context['io']): Promise<string[]> {
-  const use = (Object.keys(useDefaults) as Use[]).find((name) => words.includes(name)) ?? 'text';
+  const use = useNames.find((name) => words.includes(name)) ?? 'text';
   const flags = {
-    offline: words.includes('--offline'),
     profile: flagValue(words, '--profile'),
     service: flagValue(words, '--service'),
     baseUrl: flagValue(words, '--base-url'),
@@ -100,9 +105,7 @@ function flagValue(words: readonly string[], flag: string): string | undefined {
   return at < 0 ? words.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : words[at + 1];
 }
 
-/** Models of the profile and the environment; offline the local ones. */
 function modelsOf(config: Config | undefined, words: readonly string[], env: Context['io']['env']): string[] {
-  if (words.includes('--offline')) return ['local-text', 'local-chat', 'local-image', 'local-edit'];
   const named = flagValue(words, '--profile') ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
   const names = typeof named === 'object' ? Object.values(named) : [named];
   const models = names.flatMap((name) => Object.values(config?.profiles[name]?.models ?? {}));

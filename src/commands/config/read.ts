@@ -5,7 +5,7 @@ import { readConfig } from '../../settings/file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { configDocument, type Opened, openConfig } from './file.ts';
 import { keysText, requireKey, settingCommand } from './keys.ts';
-import { rowName, type SettingRow, settingRows } from './survey.ts';
+import { rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 
@@ -25,10 +25,11 @@ export function configPathCommand(command: Command): Action {
 /** `config list`: every setting with its origin, keys redacted. */
 export function configListCommand(command: Command): Action {
   command.usage('[flags]');
+  setNotes(command, ['--verbose adds the defaults of settings that the service in use does not look at.']);
   setExamples(command, ['gateway-cli config list', 'gateway-cli config list --profile work --json | jq .settings']);
   return async (context) => {
     const opened = await openConfig(context);
-    const rows = surveyOf(context, opened.loaded);
+    const rows = surveyOf(context, opened.loaded, context.root.json || context.root.verbose ? 'all' : 'used');
     const profiles = Object.keys(opened.loaded.config.profiles);
     if (context.root.json) {
       const settings = Object.fromEntries(rows.flatMap(entriesOf));
@@ -71,8 +72,12 @@ function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
   return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
 }
 
-function surveyOf({ io, root }: Context, config: Parameters<typeof settingRows>[0]['config']): SettingRow[] {
-  return settingRows({ flags: { profile: root.profile }, env: io.env, config });
+function surveyOf(
+  { io, root }: Context,
+  config: SurveyPlace['config'],
+  which?: Parameters<typeof settingRows>[1],
+): SettingRow[] {
+  return settingRows({ flags: { profile: root.profile }, env: io.env, config }, which);
 }
 
 /** Columns: key, value, origin in brackets. */

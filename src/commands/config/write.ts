@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
+import type { Profile } from '../../settings/config.ts';
 import { namesIn, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
-import { type Profile, type Use, useNames } from '../../settings/types.ts';
+import { type Use, useNames } from '../../settings/types.ts';
 import {
   configDocument,
   describeMap,

@@ -4,7 +4,7 @@ import { GatewayError, outcomes } from '../../errors.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import { type Use, useNames } from '../../settings/types.ts';
-import { rowName } from '../config/survey.ts';
+import { rowName } from '../../settings/survey.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { createStyle, type Style } from '../../terminal/style.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
@@ -30,7 +30,7 @@ import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
 
 /** Of the connection's flags those that decide whether a request would come through. */
-const wayFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
+const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
 interface Flags extends ConnectionFlags {
   live?: true;
@@ -48,7 +48,7 @@ export function doctorCommand(command: Command): Action {
   addFlags(command, 'Flags', {
     live: { flags: '--live', text: 'send small requests until it is known what works; they may be billed' },
   });
-  addFlags(command, 'Connection', wayFlags);
+  addFlags(command, 'Connection', reachFlags);
   return (context, _words, flags) => runDoctor(flags as Flags, context);
 }
 
@@ -98,10 +98,11 @@ async function* examine(flags: Flags, context: Context, settings: Surveyed['rows
     return yield failedCheck('settings', error);
   }
   settings.push(...surveyed.rows);
-  for (const row of surveyed.rows)
+  const { json, verbose } = context.root;
+  for (const row of json || verbose ? surveyed.rows : surveyed.used)
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
   const all = servedBy(surveyed);
-  if (all.length === 1 || surveyed.of('text').offline.value)
+  if (all.length === 1 || surveyed.of.text.offline.value)
     return yield* examineGateway({ surveyed, uses: useNames, flags, context });
   for (const { profile, uses } of all) {
     // As if it had been named: what mends it has to name it too.
@@ -122,7 +123,7 @@ interface Examined {
 
 async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   const { surveyed, uses, flags, context } = examined;
-  const settings = surveyed.of(uses[0] ?? 'text');
+  const settings = surveyed.of[uses[0] ?? 'text'];
   const { offline } = settings;
   const models = checkModels(surveyed, uses, context);
   if (offline.value) {
@@ -136,7 +137,7 @@ async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   const found = await readKeyCheck(settings, context);
   yield found.check;
   yield models;
-  if (url === undefined || !(yield* examineWay(url, settings, { flags, context }))) return;
+  if (url === undefined || !(yield* examineConnection(url, settings, { flags, context }))) return;
   if (flags.live && found.key) yield* await askLive({ ...examined, key: found.key });
 }
 
@@ -167,7 +168,7 @@ function addressOf({ baseUrl, allowHttp }: SettingsSurvey): { url: URL | undefin
 }
 
 /** The network up to the gateway. Whether a request could go out. */
-async function* examineWay(
+async function* examineConnection(
   baseUrl: URL,
   settings: SettingsSurvey,
   { flags, context }: { flags: Flags; context: Context },
@@ -176,8 +177,8 @@ async function* examineWay(
   const { signal, io } = context;
   const transport = await transportOptions(settings, flags, context);
   let reached = true;
-  const way = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
-  for await (const check of examineNetwork(way)) {
+  const options = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
+  for await (const check of examineNetwork(options)) {
     if (check.state === 'failed') reached = false;
     yield check;
   }

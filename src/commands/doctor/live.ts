@@ -8,6 +8,7 @@ import { services, vendorHeaderNames } from '../../services.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
+import { byDefault } from '../../settings/sources.ts';
 import type { AuthUse, KeySource, Use } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { failedCheck, profileFlag, type Surveyed } from './settings.ts';
@@ -17,7 +18,7 @@ import type { ConnectionFlags } from '../../cli/run/settings.ts';
 /** What a live examination needs. */
 export interface Live {
   surveyed: Surveyed;
-  /** The uses whose way is tried. */
+  /** The uses whose format is tried. */
   uses: readonly Use[];
   /** Absent: it is read as the settings say. */
   key: Secret | undefined;
@@ -25,8 +26,8 @@ export interface Live {
   context: Context;
 }
 
-/** One way to show the key: its form, and the names of the headers that differ between services. */
-interface Way {
+/** How a request is authenticated: the form of the key, and the names of the headers that differ between services. */
+interface AuthScheme {
   form: 'api-key' | 'bearer';
   apiKey: string;
   version: string;
@@ -39,26 +40,26 @@ interface Asked {
   isAbsent: boolean;
 }
 
-/** A request of one format in one way, and what came of it. */
+/** A request of one format with one scheme, and what came of it. */
 interface Tried extends Asked {
-  way: Way;
-  /** What would use this way, as a profile's `auth` names it. */
+  scheme: AuthScheme;
+  /** What would use this scheme, as a profile's `auth` names it. */
   users: AuthUse[];
 }
 
-/** How a format is asked: with the settings of a use, in a way. */
-type Ask = (way: Way) => Promise<Asked>;
+/** How a format is asked: with the settings of a use, and a scheme. */
+type Ask = (scheme: AuthScheme) => Promise<Asked>;
 
 /** What came of all requests of one format. */
 interface Examined {
   checks: Check[];
-  /** Whether one way was taken. */
+  /** Whether one scheme was taken. */
   answers: boolean;
   isAbsent: boolean;
 }
 
 /**
- * Sends the smallest request of each format, in the ways that the settings say. Where one is refused, the other forms and
+ * Sends the smallest request of each format, with the schemes that the settings say. Where one is refused, the other forms and
  * header names are tried until one is taken. A request that is taken may be billed. A gateway need not have both formats.
  */
 export async function examineLive(live: Live): Promise<Check[]> {
@@ -82,42 +83,42 @@ async function examineContent(live: Live): Promise<Examined> {
   const { of } = live.surveyed;
   const users = contentUses(live);
   if (users.length === 0) return unasked();
-  const use = users.find((one) => of(one).model !== undefined) ?? users[0] ?? 'image';
-  const model = of(use).model?.value;
-  if (!services[of(use).service.value].uses.includes(use)) return unasked();
+  const use = users.find((one) => of[one].model !== undefined) ?? users[0] ?? 'image';
+  const model = of[use].model?.value;
+  if (!services[of[use].service.value].uses.includes(use)) return unasked();
   if (model === undefined) return unasked(skipped('content', `models.${use}`, live));
   const post = contentPost(model, 'text', contentBody);
-  const ask: Ask = (way) =>
-    askIn(live, { way, use, name: `content, ${way.form}` }, async (send) => {
+  const ask: Ask = (scheme) =>
+    askIn(live, { scheme, use, name: `content, ${scheme.form}` }, async (send) => {
       return (await readContent(await send(post), { store: createMemoryStore(), model })).error;
     });
   const tried: Tried[] = [];
   for (const user of users) {
-    const way = wayOf(of(user), user === 'text' ? 'api-key' : 'bearer');
-    const same = tried.find((one) => isSame(one.way, way));
+    const scheme = schemeOf(of[user], user === 'text' ? 'api-key' : 'bearer');
+    const same = tried.find((one) => isSame(one.scheme, scheme));
     if (same) same.users.push(user);
-    else tried.push({ way, users: [user], ...(await ask(way)) });
+    else tried.push({ scheme, users: [user], ...(await ask(scheme)) });
   }
-  return judge(tried, await findWay(tried, ask, contentWays(of(use))), live);
+  return judge(tried, await findScheme(tried, ask, contentSchemes(of[use])), live);
 }
 
 async function examineMessages(live: Live): Promise<Examined> {
-  const chat = live.surveyed.of('chat');
+  const chat = live.surveyed.of.chat;
   const model = chat.model?.value;
   if (!live.uses.includes('chat') || !services[chat.service.value].uses.includes('chat')) return unasked();
   if (model === undefined) return unasked(skipped('messages', 'models.chat', live));
   const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
-  const ask: Ask = (way) =>
-    askIn(live, { way, use: 'chat', name: 'messages' }, async (send) => {
+  const ask: Ask = (scheme) =>
+    askIn(live, { scheme, use: 'chat', name: 'messages' }, async (send) => {
       const deltas = readMessage(await send(post), { store: createMemoryStore(), model });
       for (;;) {
         const next = await deltas.next();
         if (next.done) return next.value.error;
       }
     });
-  const way = wayOf(chat, 'api-key');
-  const tried: Tried[] = [{ way, users: ['messages'], ...(await ask(way)) }];
-  return judge(tried, await findWay(tried, ask, messagesWays(chat)), live);
+  const scheme = schemeOf(chat, 'api-key');
+  const tried: Tried[] = [{ scheme, users: ['messages'], ...(await ask(scheme)) }];
+  return judge(tried, await findScheme(tried, ask, messagesSchemes(chat)), live);
 }
 
 /** A format that was not asked for anything. */
@@ -128,8 +129,8 @@ function unasked(...checks: Check[]): Examined {
 const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 1 } };
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
 
-/** The way that the settings say; `own` is the form where they leave it to the specification. */
-function wayOf({ auth, headerNames }: SettingsSurvey, own: Way['form']): Way {
+/** The scheme that the settings say; `own` is the form where they leave it to the specification. */
+function schemeOf({ auth, headerNames }: SettingsSurvey, own: AuthScheme['form']): AuthScheme {
   const placeholders = services.gateway.headerNames;
   return {
     form: auth.value === 'auto' ? own : auth.value,
@@ -138,50 +139,54 @@ function wayOf({ auth, headerNames }: SettingsSurvey, own: Way['form']): Way {
   };
 }
 
-/** Every way that a gateway may take in the content format; a service of its own host takes the one that is set. */
-function contentWays(survey: SettingsSurvey): Way[] {
+/** Every scheme that a gateway may take in the content format; a service of its own host takes the one that is set. */
+function contentSchemes(survey: SettingsSurvey): AuthScheme[] {
   if (survey.service.value !== 'gateway') return [];
-  const own = wayOf(survey, 'api-key');
+  const own = schemeOf(survey, 'api-key');
   const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
-  return [...names.map((apiKey): Way => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
+  return [...names.map((apiKey): AuthScheme => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
 }
 
-function messagesWays(survey: SettingsSurvey): Way[] {
+function messagesSchemes(survey: SettingsSurvey): AuthScheme[] {
   if (survey.service.value !== 'gateway') return [];
-  const own = wayOf(survey, 'api-key');
+  const own = schemeOf(survey, 'api-key');
   const versions = [own.version, services.gateway.headerNames.version, vendorHeaderNames.version];
-  return versions.flatMap((version): Way[] => [
+  return versions.flatMap((version): AuthScheme[] => [
     { ...own, form: 'api-key', version },
     { ...own, form: 'bearer', version },
   ]);
 }
 
-/** Whether two ways send the same headers. The name of the key's header says nothing where the key goes as Bearer. */
-function isSame(one: Way, other: Way): boolean {
+/** Whether two schemes send the same headers. The name of the key's header says nothing where the key goes as Bearer. */
+function isSame(one: AuthScheme, other: AuthScheme): boolean {
   const sameName = one.form === 'bearer' || one.apiKey === other.apiKey;
   return one.form === other.form && sameName && one.version === other.version;
 }
 
-/** A way that is taken: one that was tried already, else the first of the others. Undefined where none has to be found, or none is. */
-async function findWay(tried: readonly Tried[], ask: Ask, ways: readonly Way[]): Promise<Way | undefined> {
+/** A scheme that is taken: one that was tried already, else the first of the others. Undefined where none has to be found, or none is. */
+async function findScheme(
+  tried: readonly Tried[],
+  ask: Ask,
+  schemes: readonly AuthScheme[],
+): Promise<AuthScheme | undefined> {
   if (!tried.some(({ check }) => isRefusal(check))) return undefined;
   const taken = tried.find(({ check }) => check.state === 'ok');
-  if (taken) return taken.way;
-  const asked = tried.map(({ way }) => way);
-  for (const way of ways) {
-    if (asked.some((one) => isSame(one, way))) continue;
-    asked.push(way);
-    if ((await ask(way)).check.state === 'ok') return way;
+  if (taken) return taken.scheme;
+  const asked = tried.map(({ scheme }) => scheme);
+  for (const scheme of schemes) {
+    if (asked.some((one) => isSame(one, scheme))) continue;
+    asked.push(scheme);
+    if ((await ask(scheme)).check.state === 'ok') return scheme;
   }
   return undefined;
 }
 
-/** Whether another way of showing the key could be taken. A missing version header is a bad request. */
+/** Whether another scheme could be taken. A missing version header is a bad request. */
 function isRefusal({ state, class: errorClass }: Check): boolean {
   return state === 'failed' && (errorClass === 'auth' || errorClass === 'rejected');
 }
 
-function judge(tried: readonly Tried[], works: Way | undefined, live: Live): Examined {
+function judge(tried: readonly Tried[], works: AuthScheme | undefined, live: Live): Examined {
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one.check) ? withFix(one, works, live) : one.check)),
     answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
@@ -189,18 +194,21 @@ function judge(tried: readonly Tried[], works: Way | undefined, live: Live): Exa
   };
 }
 
-/** A refusal, with the lines that lead to a way that is taken. */
-function withFix({ way, users, check }: Tried, works: Way, { context, surveyed }: Live): Check {
+/** A refusal, with the lines that lead to a scheme that is taken. */
+function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: Live): Check {
   const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
-  const lines = fixOf({ from: way, to: works, users }, context);
+  const lines = fixOf({ from: scheme, to: works, users }, context);
   const [first = 'text'] = users;
-  const stronger = strongerThanProfile(surveyed.of(first === 'messages' ? 'chat' : first), way, works);
+  const stronger = strongerThanProfile(surveyed.of[first === 'messages' ? 'chat' : first], scheme, works);
   if (stronger.length > 0) lines.unshift(`leave out ${stronger.join(' and ')}, and type:`);
   return { ...check, text, fix: lines.join('\n') };
 }
 
-/** The lines that turn one way into another. */
-function fixOf({ from, to, users }: { from: Way; to: Way; users: Tried['users'] }, context: Context): string[] {
+/** The lines that turn one scheme into another. */
+function fixOf(
+  { from, to, users }: { from: AuthScheme; to: AuthScheme; users: Tried['users'] },
+  context: Context,
+): string[] {
   const profile = profileFlag(context);
   const lines = from.form === to.form ? [] : users.map((user) => `auth.${user} ${to.form}`);
   if (to.form === 'api-key' && from.apiKey !== to.apiKey) lines.push(`headerNames.apiKey ${to.apiKey}`);
@@ -209,29 +217,28 @@ function fixOf({ from, to, users }: { from: Way; to: Way; users: Tried['users'] 
 }
 
 /** Flags and variables that would undo the lines. */
-function strongerThanProfile({ auth, headerNames }: SettingsSurvey, from: Way, to: Way): string[] {
-  const places = [
-    from.form === to.form ? undefined : auth.from,
-    from.apiKey === to.apiKey ? undefined : headerNames.apiKey?.from,
-    from.version === to.version ? undefined : headerNames.version?.from,
-  ];
-  const names = places.map((place) => /^(?:flag|environment) (.+)$/.exec(place ?? '')?.[1]);
-  return [...new Set(names.filter((name) => name !== undefined))];
+function strongerThanProfile({ auth, headerNames }: SettingsSurvey, from: AuthScheme, to: AuthScheme): string[] {
+  const changed = [
+    from.form === to.form ? undefined : auth,
+    from.apiKey === to.apiKey ? undefined : headerNames.apiKey,
+    from.version === to.version ? undefined : headerNames.version,
+  ].filter((setting) => setting !== undefined);
+  return [...new Set(changed.flatMap(({ origin }) => ('name' in origin ? [origin.name] : [])))];
 }
 
-/** Opens a connection that shows the key in one way, and asks. Throws what ends the program: a signal, a closed output. */
+/** Opens a connection that shows the key with one scheme, and asks. Throws what ends the program: a signal, a closed output. */
 async function askIn(
   { surveyed, key, flags, context }: Live,
-  { way, use, name }: { way: Way; use: Use; name: string },
+  { scheme, use, name }: { scheme: AuthScheme; use: Use; name: string },
   read: (send: (post: Post) => Promise<HttpReply>) => Promise<GatewayError | undefined>,
 ): Promise<Asked> {
-  const survey = surveyed.of(use);
+  const survey = surveyed.of[use];
   const settings = {
     ...survey,
-    key: key === undefined ? survey.key : { kind: 'value' as const, secret: key, from: sourceOf(survey.key) },
-    model: survey.model ?? { value: '', from: 'default' },
-    auth: { value: way.form, from: 'doctor' },
-    headerNames: { apiKey: { value: way.apiKey, from: 'doctor' }, version: { value: way.version, from: 'doctor' } },
+    key: key === undefined ? survey.key : withSecret(survey.key, key),
+    model: survey.model ?? byDefault(''),
+    auth: byDefault(scheme.form),
+    headerNames: { apiKey: byDefault(scheme.apiKey), version: byDefault(scheme.version) },
   };
   const connection = await openConnection(settings, flags, context);
   try {
@@ -253,8 +260,9 @@ function refused(name: string, error: unknown): Asked {
   return { check: failedCheck(name, error), isAbsent };
 }
 
-function sourceOf(key: KeySource): string {
-  return 'from' in key ? key.from : 'doctor';
+/** A key that was read already, so that no command runs twice. */
+function withSecret(source: KeySource, secret: Secret): KeySource {
+  return source.kind === 'missing' ? source : { ...source, kind: 'value', secret };
 }
 
 const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);

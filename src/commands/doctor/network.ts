@@ -13,7 +13,7 @@ import { checkCertificate } from './certificate.ts';
 import { askHead } from './head.ts';
 import type { Check } from './types.ts';
 
-/** What the way to a gateway is examined with. */
+/** What the connection to a gateway is examined with. */
 export interface NetworkOptions {
   baseUrl: URL;
   transport: TransportOptions;
@@ -30,7 +30,7 @@ export interface NetworkOptions {
 
 const defaultTimeoutMs = 10_000;
 
-/** Goes the way of a request step by step, without a key: proxy, trust, DNS, TCP, TLS, HTTP. The first failure ends it. */
+/** Connects as a request does, step by step, without a key: proxy, trust, DNS, TCP, TLS, HTTP. The first failure ends it. */
 export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check> {
   const { baseUrl, transport, fixOf } = options;
   const proxy = attemptProxy(options);
@@ -44,32 +44,32 @@ export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<C
   );
   if (trust !== undefined && 'state' in trust) return yield trust;
   if (isSecure || next.protocol === 'https:') yield { name: 'trust', state: 'ok', text: trustWords(transport) };
-  const way: Way = { options, timeoutMs, proxy: proxy.found, trust, next, socket: undefined };
+  const attempt: Attempt = { options, timeoutMs, proxy: proxy.found, trust, next, socket: undefined };
   const steps: [string, () => Promise<Check>][] = [
-    ['dns', () => resolveName(way)],
-    ['tcp', () => connectTo(way)],
-    ...(isSecure ? [['tls', () => shakeHands(way)] as [string, () => Promise<Check>]] : []),
+    ['dns', () => resolveName(attempt)],
+    ['tcp', () => connectTo(attempt)],
+    ...(isSecure ? [['tls', () => shakeHands(attempt)] as [string, () => Promise<Check>]] : []),
   ];
   try {
     for (const [name, step] of steps) {
       const check = await step().catch((error: unknown) => {
         options.signal.throwIfAborted();
         return failure(name, isAbort(error) ? new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`) : error, {
-          host: way.next.host,
+          host: attempt.next.host,
           fixOf,
         });
       });
       yield check;
       if (check.state === 'failed') return;
     }
-    if (way.socket) yield* askHead(way.socket, { ...options, timeoutMs });
+    if (attempt.socket) yield* askHead(attempt.socket, { ...options, timeoutMs });
   } finally {
-    way.socket?.destroy();
+    attempt.socket?.destroy();
   }
 }
 
 /** How far the examination got. */
-interface Way {
+interface Attempt {
   options: NetworkOptions;
   timeoutMs: number;
   proxy: Proxy | undefined;
@@ -112,7 +112,7 @@ function trustWords({ env, systemCa, ca }: TransportOptions): string {
     .join(', ');
 }
 
-async function resolveName({ next, options }: Way): Promise<Check> {
+async function resolveName({ next, options }: Attempt): Promise<Check> {
   const host = bare(next.hostname);
   if (isIP(host) !== 0) return { name: 'dns', state: 'ok', text: `${host} is an address` };
   const started = options.elapsed();
@@ -121,8 +121,8 @@ async function resolveName({ next, options }: Way): Promise<Check> {
   return { name: 'dns', state: 'ok', text: `${host} is ${addresses} (${ms(options.elapsed() - started)})` };
 }
 
-async function connectTo(way: Way): Promise<Check> {
-  const { next, proxy, trust, options, timeoutMs } = way;
+async function connectTo(attempt: Attempt): Promise<Check> {
+  const { next, proxy, trust, options, timeoutMs } = attempt;
   const started = options.elapsed();
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   const port = portOf(next);
@@ -134,12 +134,12 @@ async function connectTo(way: Way): Promise<Check> {
       autoSelectFamilyAttemptTimeout: 2000,
     });
     socket.on('error', () => undefined);
-    way.socket = socket;
+    attempt.socket = socket;
     await once(socket, 'connect', { signal });
   } else {
     const { hostname, protocol, host } = options.baseUrl;
     const target = { hostname: bare(hostname), host, protocol, port: String(portOf(options.baseUrl)) };
-    way.socket = await openTunnel({
+    attempt.socket = await openTunnel({
       proxy,
       target,
       authorities: trust?.authorities,
@@ -147,7 +147,7 @@ async function connectTo(way: Way): Promise<Check> {
       signal: options.signal,
     });
   }
-  way.socket.on('error', () => undefined);
+  attempt.socket.on('error', () => undefined);
   const through = proxy === undefined ? '' : `, and through it to ${options.baseUrl.host}`;
   return {
     name: 'tcp',
@@ -157,11 +157,11 @@ async function connectTo(way: Way): Promise<Check> {
 }
 
 /** Shakes hands with whoever it is: a certificate that is not trusted shall be shown too. Nothing is sent then. */
-async function shakeHands(way: Way): Promise<Check> {
-  const { options, trust, socket, timeoutMs } = way;
+async function shakeHands(attempt: Attempt): Promise<Check> {
+  const { options, trust, socket, timeoutMs } = attempt;
   const host = bare(options.baseUrl.hostname);
   if (options.transport.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' && !isLoopback(options.baseUrl)) return unchecked;
-  way.next = options.baseUrl;
+  attempt.next = options.baseUrl;
   const secure = connectTls({
     ...(socket && { socket }),
     ...(trust && { secureContext: trust.secureContext }),
@@ -171,7 +171,7 @@ async function shakeHands(way: Way): Promise<Check> {
     rejectUnauthorized: false,
   });
   secure.on('error', () => undefined);
-  way.socket = secure;
+  attempt.socket = secure;
   await once(secure, 'secureConnect', { signal: AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]) });
   const value = hasMoreAuthorities(options.transport) ? 'system' : undefined;
   const untrusted = new GatewayError('not-sent', 'not trusted', { reason: 'untrusted', value });

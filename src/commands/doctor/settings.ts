@@ -5,14 +5,15 @@ import { readConfig } from '../../settings/file.ts';
 import { services } from '../../services.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
-import { surveySettings } from '../../settings/resolve.ts';
+import { surveyUses } from '../../settings/resolve.ts';
 import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
-import { type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
+import type { LoadedConfig } from '../../settings/config.ts';
+import { type Use, useNames } from '../../settings/types.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/url.ts';
 import { shellWord } from '../../shell-word.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { version } from '../../version.ts';
-import { type SettingRow, settingRows } from '../config/survey.ts';
+import { type SettingRow, settingRows } from '../../settings/survey.ts';
 import type { Context } from '../../cli/context.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import { readUserFile } from '../../cli/input/input-files.ts';
@@ -20,8 +21,10 @@ import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** The settings as far as they could be read. */
 export interface Surveyed {
-  of(use: Use): SettingsSurvey;
+  of: Readonly<Record<Use, SettingsSurvey>>;
   rows: SettingRow[];
+  /** Those that count for the service. */
+  used: SettingRow[];
 }
 
 /** Which Node runs, and whether it is new enough. */
@@ -61,7 +64,7 @@ export async function survey(flags: ConnectionFlags, config: LoadedConfig, { io,
   const headers = await readHeaderFlags(flags.header ?? [], readText);
   const typed: SettingsFlags = { ...flags, headers, profile: root.profile, replay: false, prices: undefined };
   const place = { flags: typed, env: io.env, config };
-  return { of: (use) => surveySettings({ ...place, use }), rows: settingRows(place) };
+  return { of: surveyUses(place), rows: settingRows(place), used: settingRows(place, 'used') };
 }
 
 /** Reads a base URL as a request would; undefined where it is none, or where no key would be sent to it. */
@@ -92,7 +95,7 @@ export interface Served {
 
 /** The profiles in use, each with what it serves. */
 export function servedBy({ of }: Surveyed): Served[] {
-  const nameOf = (use: Use): string | undefined => of(use).profile?.value;
+  const nameOf = (use: Use): string | undefined => of[use].profile?.value;
   const names = [...new Set(useNames.map(nameOf))];
   return names.map((profile) => ({ profile, uses: useNames.filter((use) => nameOf(use) === profile) }));
 }
@@ -105,8 +108,8 @@ export function profileFlag({ root }: Pick<Context, 'root'>): string {
 /** Whether each use that the service has has a model. */
 export function checkModels({ of }: Surveyed, uses: readonly Use[], context: Pick<Context, 'root'>): Check {
   const known = uses
-    .filter((use) => services[of(use).service.value].uses.includes(use))
-    .map((use) => ({ use, model: of(use).model }));
+    .filter((use) => services[of[use].service.value].uses.includes(use))
+    .map((use) => ({ use, model: of[use].model }));
   if (known.length === 0) {
     const fix = `gateway-cli config use <profile> --for ${uses.join(',')}`;
     return {

@@ -12,7 +12,7 @@ import { askLists, type FoundList, type Offered } from './lists.ts';
 const unused = new Set(['model', 'record', 'replay', 'replaySpeed']);
 
 /** Of the connection's flags those that lead to a list: nothing of it is recorded. */
-const wayFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
+const listFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
 /** `models [filter]`: what the service offers, by its own lists. */
 export function modelsCommand(command: Command): Action {
@@ -27,7 +27,7 @@ export function modelsCommand(command: Command): Action {
     'A terminal gets a table, a pipe one name a line.',
     'The names are kept for a day: -m completes from them, and an unknown model is answered with the nearest.',
   ]);
-  addFlags(command, 'Connection', wayFlags);
+  addFlags(command, 'Connection', listFlags);
   return (context, [filter = ''], flags) => runModels(filter, flags as ConnectionFlags, context);
 }
 

@@ -8,10 +8,11 @@ import { readConfig } from '../../settings/file.ts';
 import { configPath } from '../../settings/folders.ts';
 import { revealHeaders } from '../../settings/headers.ts';
 import { unknownProfile } from '../../settings/profile.ts';
-import { surveySettings } from '../../settings/resolve.ts';
+import { surveyUses } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import type { Use } from '../../settings/types.ts';
+import { fromFlag } from '../../settings/sources.ts';
+import type { Sourced, Use } from '../../settings/types.ts';
 import type { Exchanges } from '../../client/sender.ts';
 import {
   checkRecordingFlags,
@@ -213,14 +214,14 @@ async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, 
   const env = Object.fromEntries(countedVariables.map((name) => [name, io.env[name]]));
   const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   if (!Object.hasOwn(config.config.profiles, profile))
-    throw unknownProfile({ value: profile, from: 'flag --upstream' }, config);
-  const survey = (use: Use) => surveySettings({ flags: { profile, proxy, systemCa }, env, config, use });
-  const [text, chat, image, edit] = [survey('text'), survey('chat'), survey('image'), survey('edit')];
+    throw unknownProfile(fromFlag('--upstream', profile) as Sourced<string>, config);
+  const survey = surveyUses({ flags: { profile, proxy, systemCa }, env, config });
+  const { text } = survey;
   if (text.baseUrl === undefined) {
     throw usageError(`profile ${profile} has no baseUrl`, `gateway-cli config set baseUrl <url> --profile ${profile}`);
   }
   for (const warning of text.warnings) await ui.warn(warning);
-  return { text, chat, image, edit };
+  return survey;
 }
 
 async function targetOf({ text, image, chat }: Survey, key: string, { ui }: Context): Promise<Target> {

@@ -10,6 +10,7 @@ import { addFlags, seldom } from '../../cli/flags/flag.ts';
 import { contentFlags, fileFlags, textFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
+import type { Progress } from '../../terminal/progress.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
 import { endLine, printStream } from '../../cli/output/print-stream.ts';
@@ -74,9 +75,8 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const { reply } = await connection.send(post);
   const end = () => endOf(deadline());
   const reading = { store, model, endOf: end, candidates, mostImages: images.most };
-  if (flags.stream) progress.stop();
   const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
-  const printing = { flags, isMarkdown, context };
+  const printing = { flags, isMarkdown, progress, context };
   const answer = await (flags.stream ? printDeltas(reply, reading, printing) : readContent(reply, reading));
   progress.stop();
   context.report.result = answer.result;
@@ -100,9 +100,9 @@ function isData(mimeType: string | undefined): boolean {
 async function printDeltas(
   reply: HttpReply,
   reading: ContentReading,
-  { flags, isMarkdown, context }: { flags: Flags; isMarkdown: boolean; context: Context },
+  { flags, isMarkdown, progress, context }: { flags: Flags; isMarkdown: boolean; progress: Progress; context: Context },
 ): Promise<Answer> {
-  const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown }, context);
+  const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown, progress }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
   return answer;

@@ -40,8 +40,9 @@ const shapes: readonly Shape[] = [
   { path: /^\/v1(?:beta)?\/models(?:\/([^/:]+))?$/, methods: ['GET'], operation: 'models' },
 ];
 
-/** The format whose error shape a path gets, also when it leads nowhere. */
-export function formatOf(path: string): Format {
+/** The format whose error shape a path gets, also when it leads nowhere: that of the service that is played, if any. */
+export function formatOf(path: string, rules: Routes['rules']): Format {
+  if (rules !== undefined) return rules.format;
   return /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path) ? 'messages' : 'content';
 }
 
@@ -56,7 +57,7 @@ export function findRoute(method: string, path: string, { specOnly, everyPath, r
     allow(method, ['GET', 'HEAD'], path);
     return { kind: 'health' };
   }
-  const format = rules?.format ?? formatOf(path);
+  const format = formatOf(path, rules);
   const shape = shapes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
   const fits = shape?.methods.includes(method) === true;
   if (rules && (!shape || !rules.paths.test(path) || (rules.methodsArePaths && !fits))) throw rules.notFound(path);

@@ -5,7 +5,7 @@ import { createUi } from '../../../src/cli/run/ui.ts';
 import { Secret } from '../../../src/settings/secret.ts';
 import { sanitizeOutput } from '../../../src/terminal/wrap-output.ts';
 import type { Io } from '../../../src/terminal/io.ts';
-import { canaryKey, eventStream, messageEvents, test } from '../../helpers/with-server.ts';
+import { canaryKey, eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 
 /** A Ui whose secret is `canary-7f3a9c51`, and what it printed. */
 function place(root: Partial<RootOptions> = {}, env: Record<string, string> = {}) {
@@ -81,4 +81,11 @@ test('thinking that repeats the key shows it to nobody', async ({ server, cli })
   const ran = await cli(['chat', 'x', '--thinking']);
   expect(ran).toMatchObject({ code: 0, stdout: 'ok\n' });
   expect(ran.stderr).toContain('it is (redacted)');
+});
+
+test('--verbose says that a gateway on this machine is reached without the proxy', async ({ server, cli }) => {
+  server.reply({ body: textReply('h') });
+  const ran = await cli(['text', 'x', '-v', '--proxy', 'http://127.0.0.1:1']);
+  expect(ran.code).toBe(0);
+  expect(ran.stderr).toContain('the gateway is on this machine: the proxy of flag --proxy is not used\n');
 });

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { checkRuntime } from '../../../src/commands/doctor/settings.ts';
 import { run } from '../../helpers/run.ts';
 import { canaryKey, test, textReply } from '../../helpers/with-server.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
@@ -246,15 +245,6 @@ test('a CONNECT proxy is gone through, its password never shown', async ({ serve
   expect(ran.stdout).toContain('407');
   expect(ran.stdout + ran.stderr).not.toContain('hidden-pass');
   expect(server.requests).toEqual([]);
-});
-
-test.each([
-  ['20.18.0', 'failed'],
-  ['18.20.4', 'failed'],
-  ['20.18.1', 'ok'],
-  ['24.0.0', 'ok'],
-])('Node %s is %s', (node, state) => {
-  expect(checkRuntime(node)).toMatchObject({ state });
 });
 
 test('the chain is read and judged', async () => {

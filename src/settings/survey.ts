@@ -1,8 +1,10 @@
-import { formatDuration } from '../../settings/duration.ts';
-import { surveySettings } from '../../settings/resolve.ts';
-import { mask, Secret } from '../../settings/secret.ts';
-import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
-import { type KeySource, type LoadedConfig, type Sourced, type Use, useNames } from '../../settings/types.ts';
+import { formatDuration } from './duration.ts';
+import { services } from '../services.ts';
+import { surveyUses } from './resolve.ts';
+import { mask, Secret } from './secret.ts';
+import type { SettingsFlags, SettingsSurvey } from './settings.ts';
+import type { LoadedConfig } from './config.ts';
+import type { KeySource, Sourced, Use } from './types.ts';
 
 /** One setting as it may be shown: a key never is, only where it comes from. */
 export interface SettingRow {
@@ -23,22 +25,27 @@ export interface SurveyPlace {
 
 const authUses = { text: 'text', image: 'image', messages: 'chat' } as const;
 
-/** Every setting that has a value, with its origin. Throws GatewayError usage for values that are wrong. */
-export function settingRows(place: SurveyPlace): SettingRow[] {
-  const surveys = useNames.map((use) => surveySettings({ ...place, use }));
-  const [text, image, edit, chat] = surveys as [SettingsSurvey, SettingsSurvey, SettingsSurvey, SettingsSurvey];
-  const of = { text, image, edit, chat };
+/**
+ * Every setting that has a value, with its origin; of `used` ones, those are left out that nobody set and that the service
+ * does not look at. Throws GatewayError usage for values that are wrong.
+ */
+export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
+  const of = surveyUses(place);
+  const { text, image, edit, chat } = of;
+  const surveys = Object.values(of);
+  const ofUse = (key: string, survey: SettingsSurvey, source: Setting): SettingRow[] =>
+    which === 'used' && isIdle(survey, source) ? [] : row(key, source);
   return [
     merged(surveys, gatewayRows),
-    useNames.flatMap((use) => row(`models.${use}`, of[use].model)),
-    Object.entries(authUses).flatMap(([name, use]) => row(`auth.${name}`, of[use].auth)),
-    merged([text, image, edit], ({ headerNames }) => row('headerNames.apiKey', headerNames.apiKey)),
-    row('headerNames.version', chat.headerNames.version),
+    surveys.flatMap(({ use, model }) => row(`models.${use}`, model)),
+    Object.entries(authUses).flatMap(([name, use]) => ofUse(`auth.${name}`, of[use], of[use].auth)),
+    merged([text, image, edit], (survey) => ofUse('headerNames.apiKey', survey, survey.headerNames.apiKey)),
+    ofUse('headerNames.version', chat, chat.headerNames.version),
     merged(surveys, headerRows),
-    row('maxTokens', chat.maxTokens),
+    ofUse('maxTokens', chat, chat.maxTokens),
     merged(surveys, priceRows),
     merged(surveys, ({ timeoutMs, allowHttp, proxy, systemCa, preview, markdown }) => [
-      ...row('timeout', { value: formatDuration(timeoutMs.value), from: timeoutMs.from }),
+      ...row('timeout', { ...timeoutMs, value: formatDuration(timeoutMs.value) }),
       ...row('allowHttp', allowHttp),
       ...row('proxy', proxy),
       ...row('systemCa', systemCa.value ? systemCa : undefined),
@@ -46,6 +53,14 @@ export function settingRows(place: SurveyPlace): SettingRow[] {
       ...row('markdown', markdown),
     ]),
   ].flat();
+}
+
+type Setting = Sourced<string | number | boolean> | undefined;
+
+/** Nobody set it, and the service does not have the commands that look at it. */
+function isIdle({ service, use }: SettingsSurvey, setting: Setting): boolean {
+  const isSet = setting !== undefined && setting.origin.kind !== 'default' && setting.origin.kind !== 'service';
+  return !isSet && !services[service.value].uses.includes(use);
 }
 
 /** The rows of several uses; those that all of them have alike stand once. */
@@ -73,14 +88,14 @@ function gatewayRows({ profile, offline, service, baseUrl, key }: SettingsSurvey
 }
 
 function headerRows({ headers }: SettingsSurvey): SettingRow[] {
-  return headers.flatMap(({ value: { name, value }, from }) =>
-    row(`headers.${name}`, { value: value instanceof Secret ? String(value) : value, from }),
+  return headers.flatMap(({ value: { name, value }, ...place }) =>
+    row(`headers.${name}`, { ...place, value: value instanceof Secret ? String(value) : value }),
   );
 }
 
 function priceRows({ prices }: SettingsSurvey): SettingRow[] {
-  return Object.entries(prices).flatMap(([model, { value, from }]) =>
-    Object.entries(value).flatMap(([field, amount]) => row(`prices.${model}.${field}`, { value: amount, from })),
+  return Object.entries(prices).flatMap(([model, { value, ...place }]) =>
+    Object.entries(value).flatMap(([field, amount]) => row(`prices.${model}.${field}`, { ...place, value: amount })),
   );
 }
 
@@ -89,7 +104,7 @@ export function rowName({ key, uses }: SettingRow): string {
   return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
 }
 
-function row(key: string, source: Sourced<string | number | boolean> | undefined): SettingRow[] {
+function row(key: string, source: Setting): SettingRow[] {
   return source === undefined ? [] : [{ key, value: source.value, from: source.from }];
 }
 

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { checkRuntime } from '../../../src/commands/doctor/settings.ts';
+
+test.each([
+  ['20.18.0', 'failed'],
+  ['18.20.4', 'failed'],
+  ['20.18.1', 'ok'],
+  ['24.0.0', 'ok'],
+])('Node %s is %s', (node, state) => {
+  expect(checkRuntime(node)).toMatchObject({ state });
+});

@@ -5,7 +5,7 @@ import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
 import { beginTurn, createYield, endTurn, sendJob, type Performing, trackActiveCalls, type Turn } from './send-job.ts';
 import { countOf } from '../../batch/summary.ts';
-import type { RunRecord } from '../../batch/types.ts';
+import type { Job, RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
@@ -52,23 +52,7 @@ export async function sendJobs(
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
-    async prepare(job): Promise<ReadyJob> {
-      const checked = await prepareDue(job, batch);
-      let turn: Turn | undefined;
-      const begin = async (signal: AbortSignal): Promise<Turn> => {
-        performing.flight.landBy(signal);
-        return (turn ??= await beginTurn(checked, performing));
-      };
-      return {
-        request: checked.request,
-        ...(checked.fetchInputs && { complete: async (signal) => void (await begin(signal)) }),
-        perform: async (signal) => sendJob({ job, prepared: checked, turn: await begin(signal) }, performing),
-        async drop() {
-          if (turn !== undefined) endTurn(turn, performing);
-          await checked.own.end();
-        },
-      };
-    },
+    prepare: (job) => prepareJob(job, batch, performing),
     recorder: withLock(recorder, lock),
     elapsed: () => io.elapsed(),
     concurrency,
@@ -83,6 +67,24 @@ export async function sendJobs(
     onLost: (job, error) => progress.lose(job, error),
     step,
   }).finally(() => progress.stop());
+}
+
+async function prepareJob(job: Job, batch: Batch, performing: Performing): Promise<ReadyJob> {
+  const checked = await prepareDue(job, batch);
+  let turn: Turn | undefined;
+  const begin = async (signal: AbortSignal): Promise<Turn> => {
+    performing.flight.landBy(signal);
+    return (turn ??= await beginTurn(checked, performing));
+  };
+  return {
+    request: checked.request,
+    ...(checked.fetchInputs && { complete: async (signal) => void (await begin(signal)) }),
+    perform: async (signal) => sendJob({ job, prepared: checked, turn: await begin(signal) }, performing),
+    async drop() {
+      if (turn !== undefined) endTurn(turn, performing);
+      await checked.own.end();
+    },
+  };
 }
 
 /** A job that finds no descriptor left may be paid for and lost: there are fewer at once instead. */

@@ -97,6 +97,14 @@ export const exportFlags = {
     parse: notAFlag,
     rare: true,
   },
+  data: {
+    ...batchFlags.data,
+    text: 'the file of rows: adds the rows that were not sent yet',
+    parse: notAFlag,
+    rare: true,
+  },
+  dataFormat: batchFlags.dataFormat,
+  idColumn: { ...batchFlags.idColumn, rare: true },
 } satisfies FlagTable;
 
 /** `batch merge` alone. */

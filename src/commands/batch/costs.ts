@@ -4,7 +4,7 @@ import type { CheckedJob } from './request.ts';
 import type { Batch } from './types.ts';
 
 /** What a batch counts costs with. */
-interface Costs {
+export interface Costs {
   createMeter(pricing: Pricing): Meter;
   addSpending(spending: Spending, cost: Cost): Spending;
   /** What a job can cost; nobody looks where there is no budget. */

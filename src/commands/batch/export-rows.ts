@@ -1,17 +1,23 @@
 import { type FileHandle, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keyOf } from '../../batch/digest.ts';
+import { type Key, keyOf } from '../../batch/digest.ts';
 import { type JournalState, parseRecord, unanswered } from '../../batch/journal.ts';
 import type { JobTable } from '../../batch/job-table.ts';
 import { nameInside } from '../../batch/own-folder.ts';
 import { openIfThere, readFileLines } from '../../batch/read-lines.ts';
 import { parseResult, readResultLines, type ResultLine } from '../../batch/reconcile.ts';
 import { type Column, findColumns, type Row, rowOf, type RowState } from '../../batch/row.ts';
-import { batchFiles, type Job, type JobState } from '../../batch/types.ts';
+import { batchFiles, type JobState } from '../../batch/types.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 
+/** A job as its file names it: its place in the table, and its row while nothing is known of it. */
+export interface NamedJob {
+  key: Key;
+  pending: Row;
+}
+
 /** The jobs of a folder's job file; none where it is not known. */
-type Jobs = () => AsyncIterable<Job>;
+type Jobs = () => AsyncIterable<NamedJob>;
 
 /** The jobs of a folder as rows in the order of their job file: those that were sent, and those that the file names. */
 export interface Rows {
@@ -109,11 +115,11 @@ async function* readRows(
   const reader = await openRowReader(folder, state, places);
   const isRead = new Uint8Array(table.capacity);
   try {
-    for await (const job of jobs()) {
-      const slot = table.find(job.key);
+    for await (const { key, pending } of jobs()) {
+      const slot = table.find(key);
       const row = isPlaced(places, slot) ? await reader.read(slot) : undefined;
       if (row) isRead[slot] = 1;
-      yield row?.command === undefined ? { ...rowOfJob(job), ...row } : row;
+      yield row?.command === undefined ? { ...pending, ...row } : row;
     }
     for (const slot of slots) if (isRead[slot] === 0) yield await reader.read(slot);
   } finally {
@@ -123,10 +129,6 @@ async function* readRows(
 
 function isPlaced({ offsets }: Places, slot: number): boolean {
   return slot >= 0 && at(offsets, slot) >= 0;
-}
-
-function rowOfJob({ id, name, command, values: { prompt } }: Job): Row {
-  return { id, name, command, state: 'pending', prompt: typeof prompt === 'string' ? prompt : undefined, images: [] };
 }
 
 interface RowReader {

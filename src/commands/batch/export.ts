@@ -5,7 +5,9 @@ import type { ReportFacts, ReportWriter } from '../../batch/report-types.ts';
 import { countOf } from '../../batch/summary.ts';
 import type { JournalState } from '../../batch/journal.ts';
 import { batchFiles, type Job } from '../../batch/types.ts';
+import { keyOf } from '../../batch/digest.ts';
 import { usageError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
 import { checkFile } from '../../images/output-check.ts';
 import type { Row } from '../../batch/row.ts';
 import type { Action, Context } from '../../cli/context.ts';
@@ -15,13 +17,16 @@ import { exportFlags, type ExportFormat, exportFormats } from '../../cli/flags/b
 import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { writeNewFile } from '../../cli/output/new-file.ts';
-import { findRows, type Rows } from './export-rows.ts';
+import type { DataFlags } from './data-rows.ts';
+import { findRows, type NamedJob, type Rows } from './export-rows.ts';
+import { openRows } from './row-jobs.ts';
 import { openJobs } from './source.ts';
 import { isInShard } from './shard.ts';
 import { tellUnread } from './notes.ts';
 import { readBatchFolder } from './read.ts';
 
-interface Flags {
+interface Flags extends DataFlags {
+  data?: string;
   format?: ExportFormat;
   output?: string;
   force?: true;
@@ -51,7 +56,7 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   context.atEnd(async () => progress.stop());
   const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
   await tellUnread(rows, context);
-  if (flags.jobs === undefined) await tellMissing(rows, state.run?.jobs ?? 0, context);
+  if (flags.jobs === undefined && flags.data === undefined) await tellMissing(rows, state.run?.jobs ?? 0, context);
   const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
   const writer = await openReport(format, facts);
   const text = reportText(writer, tellLong(rows, format, context), context.signal);
@@ -69,16 +74,45 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
   if (!context.root.json) await context.io.stdout.write(`${output}\n`);
 }
 
-/** The jobs of the folder's shard in the file that `--jobs` names. */
+/** The jobs of the folder's shard in the file that `--jobs` or `--data` names. */
 async function openJobsOf(
   { run }: JournalState,
-  { jobs }: Flags,
+  flags: Flags,
   context: Context,
-): Promise<() => AsyncGenerator<Job, void>> {
+): Promise<() => AsyncGenerator<NamedJob, void>> {
+  const open = await openNamed(flags, context);
+  return async function* () {
+    for await (const job of open()) if (isInShard(job.key, run?.shard)) yield job;
+  };
+}
+
+async function openNamed(flags: Flags, context: Context): Promise<() => AsyncGenerator<NamedJob, void>> {
+  const { jobs, data } = flags;
+  // Lines that cannot be read now were jobs when they were sent.
+  const ignore = (): void => undefined;
+  if (data !== undefined) {
+    if (jobs !== undefined) throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
+    const file = await openRows(flags, context);
+    return async function* () {
+      for await (const { id, columns: vars } of file.rows(ignore))
+        yield { key: keyOf(id), pending: { id, state: 'pending', vars, images: [] } };
+    };
+  }
   const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
   return async function* () {
-    // Lines that are none any more were jobs when they were sent.
-    for await (const job of source?.jobs(() => undefined) ?? []) if (isInShard(job.key, run?.shard)) yield job;
+    for await (const job of source?.jobs(ignore) ?? []) yield { key: job.key, pending: rowOfJob(job) };
+  };
+}
+
+function rowOfJob({ id, name, command, values: { prompt, vars } }: Job): Row {
+  return {
+    id,
+    name,
+    command,
+    state: 'pending',
+    vars: isObject(vars) ? vars : undefined,
+    prompt: typeof prompt === 'string' ? prompt : undefined,
+    images: [],
   };
 }
 
@@ -109,7 +143,7 @@ async function tellMissing({ counts }: Rows, jobs: number, { ui }: Context): Pro
   const missing = jobs - counts.done - counts.failed - counts.unknown - counts.pending;
   if (missing > 0)
     await ui.warn(
-      `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> adds ${missing === 1 ? 'it' : 'them'}`,
+      `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> or --data <file> adds ${missing === 1 ? 'it' : 'them'}`,
     );
 }
 

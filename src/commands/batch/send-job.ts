@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keyOf, keyToHex } from '../../batch/digest.ts';
+import { isObject } from '../../json.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
@@ -15,7 +16,7 @@ import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import { gatewayKey } from './plan.ts';
-import type { CheckedJob } from './request.ts';
+import { type ActiveCalls, attempt, type Call, endTurn, type Prepared, type Turn } from './turn.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
@@ -44,37 +45,6 @@ export interface Performing {
   createMeter?: ((pricing: Pricing) => Meter) | undefined;
   /** Waits where a turn of the event loop becomes long. */
   turn: () => Promise<void> | undefined;
-}
-
-type Prepared = Pick<CheckedJob, 'built' | 'settings' | 'own' | 'fetchInputs'>;
-
-/** A job whose turn has come: its time runs. */
-export interface Turn {
-  call: Call;
-  started: number;
-  /** With what its URLs name. */
-  built: BuiltRequest;
-  /** Why that could not be fetched. */
-  failure: unknown;
-}
-
-/** Starts the time of a job and fetches what its URLs name. */
-export async function beginTurn(prepared: Prepared, { batch, flight, startDeadline }: Performing): Promise<Turn> {
-  const started = batch.context.io.elapsed();
-  const deadline = startDeadline(prepared.settings.timeoutMs.value);
-  const call: Call = { attempts: 1, out: false, flying: false, deadline };
-  flight.begin(call);
-  let { built } = prepared;
-  const failure = await attempt(async () => {
-    built = (await prepared.fetchInputs?.(deadline)) ?? built;
-  });
-  return { call, started, built, failure };
-}
-
-/** The job has ended, or is not sent after all. */
-export function endTurn({ call }: Turn, { flight }: Performing): void {
-  flight.end(call);
-  call.deadline.end();
 }
 
 /**
@@ -112,6 +82,7 @@ export async function sendJob(
       document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
         model: result?.model ?? model,
         name: job.name,
+        vars: isObject(job.values['vars']) ? job.values['vars'] : undefined,
         prompt,
       }),
       // What a cache answers counts in no sum.
@@ -122,15 +93,6 @@ export async function sendJob(
   } finally {
     endTurn(turn, performing);
     await prepared.own.end();
-  }
-}
-
-async function attempt(act: () => Promise<void>): Promise<unknown> {
-  try {
-    await act();
-    return undefined;
-  } catch (error) {
-    return error ?? new Error('nothing was thrown');
   }
 }
 
@@ -269,50 +231,5 @@ export function createYield(elapsed: () => number): () => Promise<void> | undefi
     return new Promise((resolve) => {
       if (waiting.push(resolve) === 1) setImmediate(next);
     });
-  };
-}
-
-/** A job under way. */
-interface Call {
-  attempts: number;
-  /** The request, or one of its attempts, went out and may have been billed. */
-  out: boolean;
-  /** An attempt is under way: its answer is paid for, and worth waiting for. */
-  flying: boolean;
-  deadline: Deadline;
-}
-
-/** All jobs under way: two signals end them, and no job has to listen for itself. */
-export interface ActiveCalls {
-  begin(call: Call): void;
-  end(call: Call): void;
-  /** Jobs whose request is out and whose answer is waited for. */
-  readonly flying: number;
-  /** The signal that ends those that fly too, when their time is over. */
-  landBy(signal: AbortSignal): void;
-}
-
-/** `stop` ends at once what only waits to be sent. */
-export function trackActiveCalls(stop: AbortSignal): ActiveCalls {
-  const calls = new Set<Call>();
-  let landing: AbortSignal | undefined;
-  const endWaiting = (): void => {
-    for (const { flying, deadline } of calls) if (!flying) deadline.abort(stop.reason);
-  };
-  stop.addEventListener('abort', endWaiting, { once: true });
-  return {
-    begin(call) {
-      calls.add(call);
-      if (stop.aborted) call.deadline.abort(stop.reason);
-    },
-    end: (call) => void calls.delete(call),
-    get flying() {
-      return [...calls].filter(({ flying }) => flying).length;
-    },
-    landBy(signal) {
-      if (landing === signal) return;
-      landing = signal;
-      signal.addEventListener('abort', () => calls.forEach(({ deadline }) => deadline.abort(signal.reason)));
-    },
   };
 }

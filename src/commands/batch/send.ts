@@ -2,14 +2,15 @@ import { createGate, createPacer, sleepByTimer } from '../../batch/throttle.ts';
 import { withLock, openRecorder } from '../../batch/recorder.ts';
 import { runJobs, type Stop } from '../../batch/runner.ts';
 import type { ReadyJob } from '../../batch/job-queue.ts';
-import { beginTurn, createYield, endTurn, sendJob, type Performing, trackActiveCalls, type Turn } from './send-job.ts';
+import { createYield, sendJob, type Performing } from './send-job.ts';
+import { beginTurn, endTurn, trackActiveCalls, type Turn } from './turn.ts';
 import { countOf } from '../../batch/summary.ts';
-import type { RunRecord } from '../../batch/types.ts';
+import type { Job, RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
-import { openCosts } from './costs.ts';
+import { type Costs, openCosts } from './costs.ts';
 import { dueJobs, prepareDue } from './selected-jobs.ts';
 import { trackProgress } from './progress.ts';
 import type { Batch, BatchHooks } from './types.ts';
@@ -52,24 +53,7 @@ export async function sendJobs(
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
-    async prepare(job): Promise<ReadyJob> {
-      const checked = await prepareDue(job, batch);
-      let turn: Turn | undefined;
-      const begin = async (signal: AbortSignal): Promise<Turn> => {
-        performing.flight.landBy(signal);
-        return (turn ??= await beginTurn(checked, performing));
-      };
-      return {
-        request: checked.request,
-        ...(checked.fetchInputs && { complete: async (signal) => void (await begin(signal)) }),
-        bound: costs?.boundOf(checked),
-        perform: async (signal) => sendJob({ job, prepared: checked, turn: await begin(signal) }, performing),
-        async drop() {
-          if (turn !== undefined) endTurn(turn, performing);
-          await checked.own.end();
-        },
-      };
-    },
+    prepare: (job) => prepareJob(job, batch, { performing, costs }),
     recorder: withLock(recorder, lock),
     elapsed: () => io.elapsed(),
     concurrency,
@@ -85,6 +69,29 @@ export async function sendJobs(
     onLost: (job, error) => progress.lose(job, error),
     step,
   }).finally(() => progress.stop());
+}
+
+async function prepareJob(
+  job: Job,
+  batch: Batch,
+  { performing, costs }: { performing: Performing; costs: Costs | undefined },
+): Promise<ReadyJob> {
+  const checked = await prepareDue(job, batch);
+  let turn: Turn | undefined;
+  const begin = async (signal: AbortSignal): Promise<Turn> => {
+    performing.flight.landBy(signal);
+    return (turn ??= await beginTurn(checked, performing));
+  };
+  return {
+    request: checked.request,
+    bound: costs?.boundOf(checked),
+    ...(checked.fetchInputs && { complete: async (signal) => void (await begin(signal)) }),
+    perform: async (signal) => sendJob({ job, prepared: checked, turn: await begin(signal) }, performing),
+    async drop() {
+      if (turn !== undefined) endTurn(turn, performing);
+      await checked.own.end();
+    },
+  };
 }
 
 /** A job that finds no descriptor left may be paid for and lost: there are fewer at once instead. */

@@ -1,4 +1,4 @@
-import Big from 'big.js';
+import { Big } from 'big.js';
 import type { Usage } from '../formats/content/types.ts';
 import type { Price } from '../settings/config.ts';
 import { type Body, isUpload } from '../upload.ts';

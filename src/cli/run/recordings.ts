@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Exchanges } from '../../client/sender.ts';
+import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { readContent } from '../../client/content.ts';
 import { readWholeMessage } from '../../client/messages.ts';
@@ -118,7 +119,6 @@ export async function openRecording(
 
 /** Whether the client can read a reply to its end; of other paths than those of the formats, whether it has one. */
 export async function isWholeReply(path: string, reply: HttpReply): Promise<boolean> {
-  const { createEmptyStore } = await import('../../images/store.ts');
   const reading = { store: createEmptyStore(), model: '' };
   try {
     if (/\/models\/[^/]+:(?:streamG|g)enerateContent/.test(path)) {

@@ -86,10 +86,11 @@ async function openJobsOf(
   };
 }
 
+/** Lines that cannot be read now were jobs when they were sent. */
+function ignore(): void {}
+
 async function openNamed(flags: Flags, context: Context): Promise<() => AsyncGenerator<NamedJob, void>> {
   const { jobs, data } = flags;
-  // Lines that cannot be read now were jobs when they were sent.
-  const ignore = (): void => undefined;
   if (data !== undefined) {
     if (jobs !== undefined) throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
     const file = await openRows(flags, context);

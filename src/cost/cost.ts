@@ -1,12 +1,12 @@
 import { Big } from 'big.js';
 import type { Usage } from '../formats/content/types.ts';
-import type { Price } from '../settings/config.ts';
+import type { Price } from '../settings/config-types.ts';
 import { type Body, isUpload } from '../upload.ts';
 import { currencyOf, formatOf, priceOf, type Pricing } from './price.ts';
 import type { Bound, Cost, MeteredAnswer } from './types.ts';
 
 /** What of a request is billed: tokens, each in one class, and images. */
-export interface Billed {
+interface Billed {
   input: number;
   cached: number;
   cacheWrite: number;
@@ -18,7 +18,7 @@ export interface Billed {
 }
 
 /** What the counts of a usage mean in their format; undefined where input or output is not known. */
-export function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
+function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
   const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;
@@ -35,7 +35,7 @@ export function billedOf(usage: Usage, format: 'content' | 'messages', images: n
 }
 
 /** What it costs by a price; undefined where a class occurred that has no price. Nothing is rounded. */
-export function costOf(billed: Billed, price: Price): Cost | undefined {
+function costOf(billed: Billed, price: Price): Cost | undefined {
   const { input, output, cached = input, cacheWrite = input, thinking = output, image } = price;
   const rows: [number, string | number | undefined][] = [
     [billed.input, input],

@@ -1,4 +1,4 @@
-import type { Price } from '../settings/config.ts';
+import type { Price } from '../settings/config-types.ts';
 import type { Sourced, Use } from '../settings/types.ts';
 import type { Cost } from './types.ts';
 

@@ -8,7 +8,7 @@ import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { syncFolder, writeAnew } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
-import type { Config, LoadedConfig } from './config.ts';
+import type { Config, LoadedConfig } from './config-types.ts';
 import type { Distrust } from './types.ts';
 
 const maxBytes = 1024 * 1024;

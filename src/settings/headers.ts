@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import type { PickedProfile } from './config.ts';
+import type { PickedProfile } from './config-types.ts';
 import { Secret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import type { Header, Sourced } from './types.ts';

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/url.ts';
-import type { LoadedConfig, PickedProfile } from './config.ts';
+import type { LoadedConfig, PickedProfile } from './config-types.ts';
 import { Secret } from './secret.ts';
 import { baseUrlOfProfile, vendorWay } from './service.ts';
 import { type Environment, fromEnvironment, fromFlag } from './sources.ts';

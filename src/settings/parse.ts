@@ -3,7 +3,7 @@ import { type GatewayError, usageError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from './json-position.ts';
-import type { Config, Prices } from './config.ts';
+import type { Config, Prices } from './config-types.ts';
 import { namesIn } from './profile.ts';
 
 /**

@@ -3,7 +3,7 @@ import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
 import { byDefault, fromEnvironment, fromFlag, sourced } from './sources.ts';
 import type { SettingsInput } from './settings.ts';
-import type { Config, LoadedConfig, PickedProfile } from './config.ts';
+import type { Config, LoadedConfig, PickedProfile } from './config-types.ts';
 import { type Sourced, type Use, useNames } from './types.ts';
 
 /** The name that a config's `profile` has for a use; edits take that of images where they have none of their own. */

@@ -5,7 +5,7 @@ import { invalidNameReason, pickHeaders } from './headers.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import { ownsOrigin, pickKey } from './key-source.ts';
 import { missingError } from './missing.ts';
-import type { PickedProfile } from './config.ts';
+import type { PickedProfile } from './config-types.ts';
 import { pickProfile } from './profile.ts';
 import { namedService, pickService, requireUse, isForAnotherService } from './service.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { type ServiceName, serviceNames, serviceOfUrl, services, vendorsOf } from '../services.ts';
 import { closest } from './closest.ts';
-import type { Config, PickedProfile, Profile } from './config.ts';
+import type { Config, PickedProfile, Profile } from './config-types.ts';
 import type { SettingsInput, SettingsSurvey } from './settings.ts';
 import { byDefault, fromEnvironment, fromFlag, fromProfile, mapValue, sourced } from './sources.ts';
 import type { Sourced, Use } from './types.ts';

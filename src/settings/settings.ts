@@ -1,5 +1,5 @@
 import type { ServiceName } from '../services.ts';
-import type { LoadedConfig, Price, Prices } from './config.ts';
+import type { LoadedConfig, Price, Prices } from './config-types.ts';
 import type { AuthForm, Header, KeySource, Sourced, Use } from './types.ts';
 
 /** What the flags say; absent where a flag was not given. */

@@ -1,5 +1,5 @@
 import { usageError } from '../errors.ts';
-import type { PickedProfile, Profile } from './config.ts';
+import type { PickedProfile, Profile } from './config-types.ts';
 import type { Origin, Sourced } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

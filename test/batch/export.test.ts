@@ -119,7 +119,7 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   const kept = folder.lines('results.jsonl').filter(({ id }) => id !== 'p2');
   folder.write('out/results.jsonl', kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const ran = await batch(['export', 'out', '--format', 'jsonl']);
-  expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> adds them');
+  expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
   const rows = ran.stdout.trimEnd().split('\n');
   expect(rows.map((line) => (JSON.parse(line) as Row).state)).toEqual(['done', 'unknown']);
   folder.jobs({ id: 'p4', prompt: 'p4' }, ...manyJobs(2).toReversed());

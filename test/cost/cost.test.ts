@@ -3,9 +3,10 @@ import { addCost, boundOf, costOfAnswer } from '../../src/cost/cost.ts';
 import { priceOf } from '../../src/cost/price.ts';
 import { readContentUsage } from '../../src/formats/content/usage.ts';
 import { addCounts, usageOf } from '../../src/formats/messages/usage.ts';
+import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { byDefault } from '../../src/settings/sources.ts';
-import type { Price } from '../../src/settings/config.ts';
+import type { Price } from '../../src/settings/config-types.ts';
 import { createUpload } from '../../src/upload.ts';
 
 const table = (prices: Record<string, Price>) =>
@@ -29,7 +30,7 @@ function content(usage: JsonObject, price: Price, images = 0) {
   const result = {
     model: 'm',
     usage: readContentUsage(usage),
-    images: Array.from({ length: images }, () => ({})),
+    images: Array.from({ length: images }, () => ({}) as ResultImage),
     stopReason: 'STOP',
   };
   return costOfAnswer({ result, error: undefined }, { prices: table({ m: price }), use: 'text' });

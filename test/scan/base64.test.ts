@@ -36,7 +36,7 @@ test.each([
   ['a foreign character at the end', 'aGVsbG8*', '0x2a'],
   ['a byte beyond ASCII', 'aGVs\xe9G8=', '0x'],
   ['NUL', 'aGVs\0bG8', '0x00'],
-  ['data after padding', 'aGVsbG8=AAAA', 'behind its padding'],
+  ['data after padding', 'aGVsbG8=AAAA', 'after its padding'],
   ['one character too many', 'aGVsbG8gd', 'middle of a group'],
   ['one character', 'a', 'middle of a group'],
   ['too much padding', 'aGVsbG8==', 'padding'],

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readConfig, writeConfig } from '../../src/settings/file.ts';
-import type { Config } from '../../src/settings/config.ts';
+import type { Config } from '../../src/settings/config-types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

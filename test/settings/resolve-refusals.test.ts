@@ -3,7 +3,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { resolveSettings } from '../../src/settings/resolve.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
 import type { SettingsFlags } from '../../src/settings/settings.ts';
-import type { LoadedConfig } from '../../src/settings/config.ts';
+import type { LoadedConfig } from '../../src/settings/config-types.ts';
 import type { Use } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';

@@ -187,7 +187,7 @@ export const chatFlags = {
   },
   confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },
   stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
-  thinking: { flags: '--thinking', text: "print the model's reasoning on stderr" },
+  thinking: { flags: '--thinking', text: "print the model's reasoning on stderr", rare: true },
   code,
   jsonl,
   markdown,

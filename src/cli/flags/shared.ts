@@ -140,7 +140,7 @@ export const bodyFlags = {
   },
   var: {
     flags: '--var <name=value>',
-    text: 'value for {{name}} in prompt, system and message texts; name=@file reads it from a file',
+    text: 'fill {{name}} in the prompt; name=@file reads a file',
     parse: variable,
     repeat: true,
   },

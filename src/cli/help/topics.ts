@@ -3,18 +3,18 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   batch: 'jobs, resuming, shards, galleries',
   chat: 'conversations, sessions, tools',
   ci: 'GitHub Actions, GitLab CI',
-  costs: 'prices, what was paid, limits',
+  costs: 'prices, what requests cost, limits',
   'exit-codes': 'every exit code, finish reasons, retries',
   faults: 'models that fail on demand',
   fields: 'every field of the service and its flag',
   images: 'output files, input files, recovery',
   library: 'the client as a Node package',
   output: 'the JSON document, key by key',
-  recording: 'recorded exchanges, and how to play them back',
+  recording: 'recorded exchanges: replays, a cache',
   serve: 'the local gateway, offline models',
   services: 'Gemini, Anthropic, headers, profiles, models',
   settings: 'variables, config file, keys, proxies, certificates',
-  templates: 'blanks in prompts, prompt files, rows of a table',
+  templates: 'prompts with blanks, prompt files, rows of a table',
 };
 
 /** Their names. */

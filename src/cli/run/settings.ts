@@ -4,7 +4,7 @@ import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput } from '../../settings/settings.ts';
-import type { Prices } from '../../settings/config.ts';
+import type { Prices } from '../../settings/config-types.ts';
 import type { Use } from '../../settings/types.ts';
 import { isLoopback } from '../../transport/url.ts';
 import type { Context } from '../context.ts';

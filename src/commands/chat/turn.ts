@@ -76,8 +76,12 @@ async function countIn(
   const { meter, attempts } = report;
   try {
     const answer = await ask();
-    if (report.attempts === attempts) room?.free();
-    else room?.spend(meter?.count(answer));
+    if (report.attempts === attempts) {
+      room?.free();
+      return answer;
+    }
+    const cost = meter?.count(answer);
+    room?.spend(cost);
     return answer;
   } catch (error) {
     if (error instanceof GatewayError && error.billed === 'no') room?.free();

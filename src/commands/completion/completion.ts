@@ -9,7 +9,7 @@ import { configPath } from '../../settings/folders.ts';
 import { keptModels } from '../../settings/kept-models.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { useDefaults } from '../../settings/use-defaults.ts';
-import type { Config, LoadedConfig } from '../../settings/config.ts';
+import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { useNames } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';

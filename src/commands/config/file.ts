@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { configPath } from '../../settings/folders.ts';
 import { readConfig, writeConfig } from '../../settings/file.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
-import type { Config, LoadedConfig } from '../../settings/config.ts';
+import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { nameFor } from '../../settings/profile.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';

@@ -4,7 +4,7 @@ import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
-import type { Config, LoadedConfig } from '../../settings/config.ts';
+import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { nameFor, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
 import { fromEnvironment } from '../../settings/sources.ts';

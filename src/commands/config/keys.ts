@@ -6,7 +6,7 @@ import { isCredentialName } from '../../settings/headers.ts';
 import { keyForms, priceFields, profileKeys } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
-import type { Config, LoadedConfig } from '../../settings/config.ts';
+import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 
 import { quote } from '../../cli/flags/values.ts';
 import { shellWord } from '../../shell-word.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
-import type { Profile } from '../../settings/config.ts';
+import type { Profile } from '../../settings/config-types.ts';
 import { namesIn, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
 import { type Use, useNames } from '../../settings/types.ts';

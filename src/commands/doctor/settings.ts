@@ -7,7 +7,7 @@ import { configPath } from '../../settings/folders.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { SettingsFlags, SettingsSurvey } from '../../settings/settings.ts';
-import type { LoadedConfig } from '../../settings/config.ts';
+import type { LoadedConfig } from '../../settings/config-types.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/url.ts';
 import { shellWord } from '../../shell-word.ts';

@@ -46,6 +46,8 @@ const blocked = {
     totalTokenCount: 3,
     thoughtsTokenCount: 1,
     cachedContentTokenCount: 2,
+    toolUsePromptTokenCount: 1,
+    candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 0 }],
   },
 };
 const tooLong = textReply('abc', {
@@ -74,6 +76,13 @@ const toolCall = eventStream(
   end,
 );
 const answer = eventStream(...messageEvents('It is there.'));
+const cached = {
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: '{"born":1815}' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 3, output_tokens: 2, cache_creation_input_tokens: 1 },
+};
 
 test('the JSON Schema of the result document fits every kind of result, and has no key that none of them shows', async ({
   server,
@@ -81,6 +90,7 @@ test('the JSON Schema of the result document fits every kind of result, and has 
 }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'tools.json'), '[{"name":"see","input_schema":{"type":"object"}}]');
+  writeFileSync(join(cwd, 'object.json'), '{"type":"object"}');
   const shown = new Set<string>();
   const runs: [code: number, argv: string[], ...bodies: object[]][] = [
     [0, ['text', 'hi'], { body: textReply('hello') }],
@@ -88,6 +98,11 @@ test('the JSON Schema of the result document fits every kind of result, and has 
     [0, ['chat', 'hi', '--stop', 'END'], { body: stoppedBySequence }],
     [0, ['chat', 'hi', '--tools', 'tools.json'], { body: toolCall }],
     [0, ['chat', 'hi', '--tools', 'tools.json', '--tool-exec', 'see=cat'], { body: toolCall }, { body: answer }],
+    [
+      0,
+      ['chat', 'hi', '--no-stream', '--schema', 'object.json', '--prices', '{"*":{"input":3,"output":15}}'],
+      { body: cached },
+    ],
     [2, ['text']],
     [3, ['text', 'hi'], { status: 401, body: { error: { message: 'no' } } }],
     [5, ['text', 'hi', '--retries', '0'], rateLimited],

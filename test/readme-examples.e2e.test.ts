@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { decode } from 'fast-png';
 import { expect, test } from 'vitest';
 import { readme } from './helpers/readme.ts';
@@ -34,4 +35,17 @@ test('the picture in the README is the one that its command draws', async () => 
   );
   expect(drawn?.width).toBe(672);
   expect(Buffer.from(drawn?.data ?? []).equals(Buffer.from(kept?.data ?? []))).toBe(true);
+});
+
+test('the table of ten rows becomes a table of results whose costs add up to the bill', async () => {
+  const [, example = ''] = /```sh\n([^`]*--data[^`]*)```/.exec(readme) ?? [];
+  const ran = await shell(example.replaceAll('gateway-cli ', 'node $BIN '));
+  expect(ran).toMatchObject({ code: 0, stdout: 'out/results.jsonl\nresults.csv\n' });
+  const rows: Record<string, string>[] = parse(readFileSync(join(ran.cwd, 'results.csv')), { columns: true });
+  expect(rows.map(({ town, state }) => `${town} ${state}`)).toHaveLength(10);
+  expect(rows[4]).toMatchObject({ town: 'Kyoto', state: 'done', 'cost.currency': 'USD' });
+  // In parts of ten million: whole numbers are exact.
+  const sum = rows.reduce((all, row) => all + BigInt((row['cost.amount'] ?? '').replace('.', '').padEnd(8, '0')), 0n);
+  const bill = /^cost: 0\.(\d+) USD$/m.exec(ran.stderr)?.[1] ?? '';
+  expect(BigInt(bill.padEnd(7, '0'))).toBe(sum);
 });

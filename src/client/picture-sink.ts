@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { messageOf, usageError } from '../errors.ts';
+import { usageError } from '../errors.ts';
+import { writeReason } from '../files/file-reason.ts';
 import { isFolder } from '../files/make-folder.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
 import { checkOutput } from '../images/output-check.ts';
@@ -38,7 +39,7 @@ export async function folderSink(folder: string): Promise<PictureSink<FilePictur
     date: '',
   });
   await checkOutput(plan, { cwd: path, force: false }).catch((error: unknown) => {
-    throw usageError(`the folder cannot be used: ${messageOf(error)}`, undefined, error);
+    throw usageError(`the folder cannot be used: ${writeReason(error)}`, undefined, error);
   });
   let index = 0;
   return sinkOf(createFileStore({ folder: path, fallback: tmpdir() }), async ({ blob }, picture) => {

@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from '../errors.ts';
+import { codeOf, GatewayError, messageOf } from '../errors.ts';
 
 const common: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use',
@@ -54,21 +54,24 @@ const running: Readonly<Record<string, string>> = {
 
 /** Why a program could not be run, in words. */
 export function runReason(error: unknown): string {
-  return running[codeOf(error) ?? ''] ?? systemWords(error);
+  return reasonIn(running, error);
 }
 
 /** Why something could not be read, in words. */
 export function readReason(error: unknown): string {
-  return reading[codeOf(error) ?? ''] ?? systemWords(error);
+  return reasonIn(reading, error);
 }
 
 /** Why something could not be written or made, in words. */
 export function writeReason(error: unknown): string {
-  return writing[codeOf(error) ?? ''] ?? systemWords(error);
+  return reasonIn(writing, error);
 }
 
-/** What has no words here: the system's code; an error of our own has its own words. */
-function systemWords(error: unknown): string {
+/** An error of our own has its own words. Of the others only the code or the name is shown, never Node's text. */
+function reasonIn(words: Readonly<Record<string, string>>, error: unknown): string {
+  if (error instanceof GatewayError) return error.message;
   const code = codeOf(error);
-  return code === undefined ? messageOf(error) : `the system reports an error (${code})`;
+  if (code !== undefined) return words[code] ?? `the system reports an error (${code})`;
+  if (error instanceof Error && error.name !== 'Error') return `an unexpected error (${error.name})`;
+  return messageOf(error);
 }

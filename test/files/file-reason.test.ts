@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { usageError } from '../../src/errors.ts';
 import { readReason, writeReason } from '../../src/files/file-reason.ts';
 
 function thrownBy(act: () => unknown): unknown {
@@ -32,4 +33,13 @@ test('an error that is in no table is told by the code of the system', () => {
   const error = Object.assign(new Error("EWORLD: odd words, read '/x'"), { code: 'EWORLD' });
   expect(readReason(error)).toBe('the system reports an error (EWORLD)');
   expect(readReason(new Error('not so'))).toBe('not so');
+});
+
+test('an error of Node without a code is told by its name alone', () => {
+  expect(readReason(thrownBy(() => JSON.parse('{,')))).toBe('an unexpected error (SyntaxError)');
+});
+
+test('an error of our own keeps its words, whatever its cause', () => {
+  const cause = thrownBy(() => readFileSync('/no/such/file'));
+  expect(writeReason(usageError('the folder is locked', undefined, cause))).toBe('the folder is locked');
 });

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { messageOf } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
 import { halfBlocks } from '../../images/preview-blocks.ts';
 import { hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview-protocols.ts';
 import type { Context, WrittenImage } from '../context.ts';
@@ -31,6 +31,6 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
     const blocks = { columns, rows: mostRows, trueColor: hasTrueColor(io.env) };
     await ui.show(form === 'kitty' ? kittyPixels(pixels, columns) : halfBlocks(pixels, blocks));
   } catch (error) {
-    await ui.note(`no preview: ${messageOf(error)}`);
+    await ui.note(`no preview: ${readReason(error)}`);
   }
 }

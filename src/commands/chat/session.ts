@@ -10,7 +10,8 @@ import {
   sessionPath,
   sessionsFolder,
 } from '../../chat/session-path.ts';
-import { messageOf, usageError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
+import { writeReason } from '../../files/file-reason.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 
@@ -100,7 +101,7 @@ async function freshSession(context: Context): Promise<Resumed> {
     const label = await freshName(context.io.now());
     return { earlier: [], file: await lockedSession(await pathOf(label, context), context), label, isFresh: true };
   } catch (error) {
-    await context.ui.warn(`this conversation is not kept: ${messageOf(error)}`);
+    await context.ui.warn(`this conversation is not kept: ${writeReason(error)}`);
     return { earlier: [], file: undefined, label: '', isFresh: true };
   }
 }

@@ -1,6 +1,7 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Check } from './types.ts';
-import { GatewayError, messageOf } from '../../errors.ts';
+import { GatewayError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
 import { readConfig } from '../../settings/file.ts';
 import { services } from '../../services.ts';
 import { configPath } from '../../settings/folders.ts';
@@ -130,7 +131,7 @@ export function checkModels({ of }: Surveyed, uses: readonly Use[], context: Pic
 
 /** What an error says, as a check. */
 export function failedCheck(name: string, error: unknown): Check {
-  if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: messageOf(error) };
+  if (!(error instanceof GatewayError)) return { name, state: 'failed', class: 'internal', text: readReason(error) };
   // The hint for others is this very examination.
   const fix = error.details.reason === 'auth-unknown' ? error.details.hint : hintOf(error);
   return { name, state: 'failed', class: error.class, text: error.message, fix };

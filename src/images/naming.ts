@@ -149,8 +149,8 @@ function placeholdersIn(template: string): Set<string> {
   for (const name of found) {
     if (!placeholders.includes(name)) {
       throw usageError(
-        `there is no {${name}}`,
-        `placeholders are ${placeholders.map((known) => `{${known}}`).join(' ')}`,
+        `unknown placeholder {${name}}`,
+        `use one of ${placeholders.map((known) => `{${known}}`).join(' ')}`,
       );
     }
   }

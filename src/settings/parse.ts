@@ -32,7 +32,7 @@ export function checkConfig(value: unknown, path: string): Config {
   for (const [use, name] of named) {
     if (name === undefined || Object.hasOwn(profiles, name)) continue;
     const at = use === '' ? [] : [{ key: use }];
-    throw wrong([{ key: 'profile' }, ...at], `names a profile that is not there; ${namesIn(config)}`, path);
+    throw wrong([{ key: 'profile' }, ...at], `names a profile that does not exist; ${namesIn(config)}`, path);
   }
   return config;
 }

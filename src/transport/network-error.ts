@@ -99,7 +99,7 @@ export function isTrustCode(code: string): boolean {
 
 function trustAdvice(code: string): Advice {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
-    return { hint: 'the certificate is for another host: check the base URL' };
+    return { hint: 'check the host name in the base URL' };
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO')
     return { hint: 'that port may speak http://, not https://' };
   const renewal = 'those who run the host must renew the certificate';

@@ -73,15 +73,15 @@ describe('what a batch says', () => {
     const prompts = await batch(['run', '--prompts', 'empty', '-o', 'out']);
     expect([prompts.code, prompts.stderr]).toEqual([
       2,
-      expect.stringMatching(/^.*empty contains no jobs\n {2}one prompt a line\n$/),
+      expect.stringMatching(/^.*empty contains no jobs\n {2}write one prompt per line\n$/),
     ]);
     const jobs = await batch(['run', 'empty', '-o', 'out']);
     expect([jobs.code, jobs.stderr]).toEqual([
       2,
-      expect.stringMatching(/^.*empty contains no jobs\n {2}one JSON object a line\n$/),
+      expect.stringMatching(/^.*empty contains no jobs\n {2}write one JSON object per line\n$/),
     ]);
     const asFolder = await batch(['run', '--prompts', '.', '-o', 'out']);
-    expect(asFolder.stderr).toContain("--prompts '.' is a folder\n  name a file with one prompt a line\n");
+    expect(asFolder.stderr).toContain("--prompts '.' is a folder\n  name a file with one prompt per line\n");
   });
 
   test('a mistyped command is not taken for a job file', async ({ folder, batch }) => {

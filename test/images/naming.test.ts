@@ -105,7 +105,7 @@ test('makes ids of replies safe', () => {
 });
 
 test.each([
-  ['{name}.png', 'there is no {name}', '{slug}'],
+  ['{name}.png', 'unknown placeholder {name}', '{slug}'],
   ['{n}/x.png', '{n} can stand', '{slug}'],
   ['{id}/', '{id} can stand', '{slug}'],
 ])('refuses -o %j', (output, message, hint) => {

@@ -97,12 +97,12 @@ describe('parseConfig', () => {
     [
       'a default that is not there',
       '{"profile": "x", "profiles": {"a": {}, "b": {}}}',
-      'profile names a profile that is not there; there are: a, b',
+      'profile names a profile that does not exist; there are: a, b',
     ],
     [
       'a use without its profile',
       '{"profile": {"chat": "x"}, "profiles": {"a": {}}}',
-      'profile.chat names a profile that is not there; there are: a',
+      'profile.chat names a profile that does not exist; there are: a',
     ],
     ['a mistyped use', '{"profile": {"imgae": "a"}}', 'profile.imgae is unknown; did you mean image?'],
     ['a number for a use', '{"profile": {"text": 5}}', 'profile.text must be a string, not a number'],

@@ -136,7 +136,7 @@ export function parseJson(name: string, text: string): JsonValue {
   } catch (error) {
     throw usageError(
       `${name} is not JSON: ${jsonFaultWords(text)}`,
-      'JSON has names and texts in double quotes, and no comma at the end',
+      'put names and strings in double quotes, and remove a comma after the last value',
       error,
     );
   }

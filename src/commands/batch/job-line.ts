@@ -150,7 +150,7 @@ function parseObject(text: string): JsonObject {
     value = JSON.parse(json);
   } catch (error) {
     const { column, expected } = findJsonFault(json);
-    throw usageError(`not JSON: ${expected} is expected at column ${column}`, 'one JSON object a line', error);
+    throw usageError(`not JSON: ${expected} is expected at column ${column}`, 'write one JSON object per line', error);
   }
   if (isObject(value)) return value;
   throw usageError('a job is a JSON object', 'for example: {"id":"1","prompt":"three names for a cat"}');

@@ -26,7 +26,7 @@ import { readObjectFlag } from '../../cli/input/input-files.ts';
 export interface JobSource {
   /** As the user named it. */
   name: string;
-  /** What the file holds, in a word for hints: `one prompt a line`. */
+  /** What the file holds, in a word for hints: `write one prompt per line`. */
   lineForm: string;
   /** The folder against which the jobs' files are read. */
   folder: string;
@@ -49,7 +49,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   const defaults = await readDefaultsFlag(flags.defaults, { context, isRows });
   if (isRows) return openRowJobs(flags, { defaults, tables: jobKeys }, context);
   const label = flags.prompts === undefined ? 'jobs' : '--prompts';
-  const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt a line';
+  const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
   const handle = await openLines(path, { label, instead }, context);
   const { cwd } = context.io;
   const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
@@ -61,7 +61,7 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
   );
   return {
     name: rules.file,
-    lineForm: flags.prompts === undefined ? 'one JSON object a line' : 'one prompt a line',
+    lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
     folder,
     async *jobs(onFault = rethrow) {
       for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {

@@ -30,7 +30,7 @@ export function completionCommand(command: Command): Action {
   return async ({ io, root, report }, [name = '']) => {
     const shell = shells.find((known) => known === name);
     if (shell === undefined)
-      throw usageError(`there is no completion for ${quote(name)}`, `shells are ${shells.join(', ')}`);
+      throw usageError(`completion does not support ${quote(name)}`, `name one of these shells: ${shells.join(', ')}`);
     if (root.json) report.own = { schema: 'gateway-cli/completion@1', ok: true, shell, script: scripts[shell] };
     else await io.stdout.write(scripts[shell]);
   };

@@ -1,4 +1,4 @@
-import Big from 'big.js';
+import Decimal from 'big.js';
 import type { Usage } from '../formats/content/types.ts';
 import type { Price } from '../settings/types.ts';
 import { type Body, isUpload } from '../upload.ts';
@@ -6,7 +6,7 @@ import { currencyOf, formatOf, priceOf, type Pricing } from './price.ts';
 import type { Bound, Cost, MeteredAnswer } from './types.ts';
 
 /** What of a request is billed: tokens, each in one class, and images. */
-export interface Billed {
+interface Billed {
   input: number;
   cached: number;
   cacheWrite: number;
@@ -18,7 +18,7 @@ export interface Billed {
 }
 
 /** What the counts of a usage mean in their format; undefined where input or output is not known. */
-export function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
+function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
   const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;
@@ -35,7 +35,7 @@ export function billedOf(usage: Usage, format: 'content' | 'messages', images: n
 }
 
 /** What it costs by a price; undefined where a class occurred that has no price. Nothing is rounded. */
-export function costOf(billed: Billed, price: Price): Cost | undefined {
+function costOf(billed: Billed, price: Price): Cost | undefined {
   const { input, output, cached = input, cacheWrite = input, thinking = output, image } = price;
   const rows: [number, string | number | undefined][] = [
     [billed.input, input],
@@ -44,7 +44,7 @@ export function costOf(billed: Billed, price: Price): Cost | undefined {
     [outputTokens(billed, price), output],
     [billed.thinking, thinking],
   ];
-  let sum = new Big(0);
+  let sum = new Decimal(0);
   for (const [tokens, amount] of rows) {
     if (tokens === 0) continue;
     if (amount === undefined) return undefined;
@@ -62,12 +62,12 @@ function outputTokens({ output, images, imageTokens }: Billed, price: Price): nu
 }
 
 /** The text of a JSON number is its shortest one; what binary fractions make of it is not looked at. */
-function decimal(amount: string | number): Big {
-  return new Big(String(amount));
+function decimal(amount: string | number): Decimal {
+  return new Decimal(String(amount));
 }
 
 /** Division would round. */
-function perMillion(tokens: number, amount: string | number): Big {
+function perMillion(tokens: number, amount: string | number): Decimal {
   return decimal(amount).times(tokens).times('0.000001');
 }
 
@@ -88,7 +88,7 @@ export function boundOf(body: Body, price: Price, use: Pricing['use']): Bound {
   let hasFiles = false;
   const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((hasFiles = true), '') : value));
   const { maxTokens, candidates } = limitsOf(body, use);
-  let amount = formatOf(use) === 'content' ? decimal(image).times(candidates) : new Big(0);
+  let amount = formatOf(use) === 'content' ? decimal(image).times(candidates) : new Decimal(0);
   if (maxTokens !== undefined) {
     const [dearestIn, dearestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
     amount = amount
@@ -114,7 +114,7 @@ function countOf(value: unknown): number | undefined {
 export function greatest(amounts: readonly (string | number)[]): string {
   return amounts
     .map(decimal)
-    .reduce((a, b) => (b.gt(a) ? b : a), new Big(0))
+    .reduce((a, b) => (b.gt(a) ? b : a), new Decimal(0))
     .toFixed();
 }
 
@@ -128,8 +128,8 @@ export function addAmounts(...amounts: readonly string[]): string {
   return sumOf(amounts).toFixed();
 }
 
-function sumOf(amounts: readonly string[]): Big {
-  return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
+function sumOf(amounts: readonly string[]): Decimal {
+  return amounts.reduce((sum, amount) => sum.plus(amount), new Decimal(0));
 }
 
 /** Costs with one more: a sum for each currency, for they are never added. */

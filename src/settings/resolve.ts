@@ -7,7 +7,16 @@ import { ownsOrigin, pickKey } from './key.ts';
 import { namesIn, type PickedProfile, pickProfile } from './profile.ts';
 import { namedService, pickService, requireUse, standsBack } from './service.ts';
 import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
-import { fromEnvironment, fromFlag, fromSwitch, fromToggle, fromProfile, mapValue, sourced } from './sources.ts';
+import {
+  fromEnvironment,
+  fromFlag,
+  fromSwitch,
+  fromToggle,
+  fromProfile,
+  mapValue,
+  pickPrices,
+  sourced,
+} from './sources.ts';
 import { type AuthForm, authForms, type AuthUse, type HeaderNames, type Sourced, type Use } from './types.ts';
 
 /** The service recommends at least so long for images. */
@@ -231,19 +240,6 @@ function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | un
   }
   if (flag !== undefined || use !== 'chat') return flag;
   return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? { value: defaultMaxTokens, from: 'default' };
-}
-
-/** The prices of all places together; of a name that several have, the strongest counts. */
-function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | undefined): Settings['prices'] {
-  const places = [
-    sourced(config.config.prices, `config ${config.path}`),
-    fromProfile(picked, ({ prices }) => prices),
-    fromFlag('--prices', flags.prices),
-  ];
-  const entries = places.flatMap((place) =>
-    Object.entries(place?.value ?? {}).map(([name, value]) => [name, { value, from: place?.from ?? '' }] as const),
-  );
-  return Object.fromEntries(entries);
 }
 
 /** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else that of the service. Throws usage. */

@@ -1,5 +1,6 @@
 import { usageError } from '../errors.ts';
 import type { PickedProfile } from './profile.ts';
+import type { Settings, SettingsInput } from './settings.ts';
 import type { Profile, Sourced } from './types.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,4 +58,20 @@ export function mapValue<T, U>(
   read: (value: T, from: string) => U,
 ): Sourced<U> | undefined {
   return source === undefined ? undefined : { value: read(source.value, source.from), from: source.from };
+}
+
+/** The prices of all places together; of a name that several have, the strongest counts. */
+export function pickPrices(
+  { flags, config }: Pick<SettingsInput, 'flags' | 'config'>,
+  picked: PickedProfile | undefined,
+): Settings['prices'] {
+  const places = [
+    sourced(config.config.prices, `config ${config.path}`),
+    fromProfile(picked, ({ prices }) => prices),
+    fromFlag('--prices', flags.prices),
+  ];
+  const entries = places.flatMap((place) =>
+    Object.entries(place?.value ?? {}).map(([name, value]) => [name, { value, from: place?.from ?? '' }] as const),
+  );
+  return Object.fromEntries(entries);
 }

@@ -25,7 +25,12 @@ function sum(tokens: [number, string][], images: [number, string][] = []): bigin
 }
 
 function content(usage: JsonObject, price: Price, images = 0) {
-  const result = { model: 'm', usage: readContentUsage(usage), images: Array(images).fill({}), stopReason: 'STOP' };
+  const result = {
+    model: 'm',
+    usage: readContentUsage(usage),
+    images: Array.from({ length: images }, () => ({})),
+    stopReason: 'STOP',
+  };
   return costOfAnswer({ result, error: undefined }, { prices: table({ m: price }), use: 'text' });
 }
 

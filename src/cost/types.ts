@@ -59,6 +59,6 @@ export interface Budget {
 
 /** An answer, and the error that goes with it where it was cut. */
 export interface MeteredAnswer {
-  result: Pick<Result, 'model' | 'usage' | 'images' | 'stopReason'>;
+  result: Pick<Result, 'model' | 'usage' | 'stopReason'> & { images: readonly unknown[] };
   error: unknown;
 }

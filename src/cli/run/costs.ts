@@ -34,7 +34,7 @@ export async function openCostLimit(most: string | undefined, pricing: Pricing):
       requireOneCurrency([currency, currencyOf(price)]);
       const room = await budget.reserve(boundOf(body, price, pricing.use));
       if (room !== undefined) return room;
-      const spent = `${budget.spent} ${currency} ${budget.spent === '0' ? 'is' : 'are'} spent`;
+      const spent = `${budget.spent} ${currency} are spent`;
       return new GatewayError('batch-failed', `the next request could pass --max-cost ${most}: ${spent}`, {
         hint: 'allow more with --max-cost <amount>',
         sent: 'no',

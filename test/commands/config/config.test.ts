@@ -56,32 +56,6 @@ test.each([
   expect(config()).toEqual({ profiles: { default: expected } });
 });
 
-test.each([
-  ['prices.gemini-2.5-flash.inptu', '1', 'did you mean: prices.gemini-2.5-flash.input?'],
-  ['prices.m.input', '-1', 'must be an amount from 0, such as "0.30"'],
-  ['prices.m', '{"cachd": 1}', 'prices.m.cachd is unknown; did you mean cached?'],
-  ['prices.m.currency', 'usd', 'must be a code of three capital letters, such as USD'],
-  ['prices', 'free', 'prices is not a JSON object'],
-])('set %s %s is refused, and nothing is written', async (key, value, message) => {
-  const { cli, config } = place({ profiles: {} });
-  const ran = await cli(['config', 'set', key, value]);
-  expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain(message);
-  expect(config()).toEqual({ profiles: {} });
-});
-
-test('prices of the file, of the profile and of the flag are one table, in which the strongest counts', async () => {
-  const { cli, file } = place({
-    prices: { a: { input: 1 }, b: { input: 1 } },
-    profiles: { default: { prices: { b: { input: 2 } } } },
-  });
-  expect((await cli(['config', 'get', 'prices.a.input'])).stdout).toBe('1\n');
-  expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('2\n');
-  expect((await cli(['config', 'list'])).stdout).toContain(`prices.a.input  1  (config ${file})\n`);
-  await cli(['config', 'unset', 'prices.b']);
-  expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('1\n');
-});
-
 test('a key comes from stdin or is asked for without echo, and takes the place of another kind', async () => {
   const piped = place({ profiles: { default: { baseUrl: example, apiKeyFile: 'k' } } });
   const ran = await piped.cli(['config', 'set', 'apiKey', '-'], { stdin: `${canaryKey}\n` });

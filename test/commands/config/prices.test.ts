@@ -1,0 +1,42 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../../helpers/run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+function place(content: object) {
+  const cwd = scratchFolder();
+  const file = join(cwd, 'config.json');
+  writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
+  return {
+    file,
+    config: () => JSON.parse(readFileSync(file, 'utf8')) as unknown,
+    cli: (argv: readonly string[]) => run(argv, { cwd, env: { GATEWAY_CONFIG: file } }),
+  };
+}
+
+test.each([
+  ['prices.gemini-2.5-flash.inptu', '1', 'did you mean: prices.gemini-2.5-flash.input?'],
+  ['prices.m.input', '-1', 'must be an amount from 0, such as "0.30"'],
+  ['prices.m', '{"cachd": 1}', 'prices.m.cachd is unknown; did you mean cached?'],
+  ['prices.m.currency', 'usd', 'must be a code of three capital letters, such as USD'],
+  ['prices', 'free', 'prices is not a JSON object'],
+])('set %s %s is refused, and nothing is written', async (key, value, message) => {
+  const { cli, config } = place({ profiles: {} });
+  const ran = await cli(['config', 'set', key, value]);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(message);
+  expect(config()).toEqual({ profiles: {} });
+});
+
+test('prices of the file, of the profile and of the flag are one table, in which the strongest counts', async () => {
+  const { cli, file } = place({
+    prices: { a: { input: 1 }, b: { input: 1 } },
+    profiles: { default: { prices: { b: { input: 2 } } } },
+  });
+  expect((await cli(['config', 'get', 'prices.a.input'])).stdout).toBe('1\n');
+  expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('2\n');
+  expect((await cli(['config', 'list'])).stdout).toContain(`prices.a.input  1  (config ${file})\n`);
+  await cli(['config', 'unset', 'prices.b']);
+  expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('1\n');
+});

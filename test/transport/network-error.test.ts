@@ -83,10 +83,10 @@ test.each([
   ['CERT_NOT_YET_VALID', 'the clock of this machine'],
   ['CERT_REVOKED', 'renew the certificate'],
   ['SELF_SIGNED_CERT_IN_CHAIN', '--cacert'],
-  ['HOSTNAME_MISMATCH', 'for another host'],
+  ['HOSTNAME_MISMATCH', 'the host name'],
   ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', '--client-cert'],
   ['ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', 'TLS 1.2'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'for another host'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the host name'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
 ])('the hint for %s speaks of %s', (code, words) => {

@@ -10,6 +10,8 @@ export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): Re
     stringify([[...cells]], {
       delimiter,
       record_delimiter: delimiter === ',' ? '\r\n' : '\n',
+      // Else only its own line ending counts.
+      quoted_match: /[\r\n]/,
       escape_formulas: true,
       cast: { string: (value) => (negative.test(value) ? { value, escape_formulas: false } : value) },
     });

@@ -139,11 +139,11 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
   if (thrown) throw thrown.value;
 }
 
-/** The JSON document was the output, and the disk behind stdout is full. */
+/** The document was the output: the disk behind stdout is full, or it lacks what `--field` names. The answer is kept. */
 async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
-  if (failure.class !== 'not-written') return failure;
+  if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { keepReply } = await import('./run/keep-reply.ts');
-  report.lost.text = true;
+  report.lost.text = failure.class === 'not-written' || (report.result?.text ?? '') !== '';
   return keepReply(failure, { report, io, redaction });
 }
 

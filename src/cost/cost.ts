@@ -36,7 +36,10 @@ function billedOf(usage: Usage, format: 'content' | 'messages', images: number):
 
 /** What it costs by a price; undefined where a class occurred that has no price. Nothing is rounded. */
 function costOf(billed: Billed, price: Price): Cost | undefined {
-  const { input, output, cached = input, cacheWrite = input, thinking = output, image } = price;
+  const { output, image } = price;
+  // With a price of images alone, nobody asked to pay for the words of the prompt.
+  const { input = output === undefined && image !== undefined ? 0 : undefined, thinking = output } = price;
+  const { cached = input, cacheWrite = input } = price;
   const rows: [number, string | number | undefined][] = [
     [billed.input, input],
     [billed.cached, cached],

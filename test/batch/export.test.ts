@@ -29,6 +29,8 @@ const texts = [
   '😀 é 漢 \u0000\u001b[31m\u2028x',
   '<b>|`x`\\| ![](http://x) $a$ &amp;',
   ' leading and trailing ',
+  'two\nlines',
+  'two\rlines',
 ];
 
 /** What a cell of a text holds once it is harmless. */
@@ -58,7 +60,12 @@ plain.for([
   );
   const ran = await run(['batch', 'export', 'out', '--format', format], { cwd });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  const rows = parse<Record<string, string>>(ran.stdout, { columns: true, delimiter });
+  const rows = parse<Record<string, string>>(ran.stdout, {
+    columns: true,
+    delimiter,
+    // As spreadsheets read: any of them ends a row.
+    record_delimiter: ['\r\n', '\n', '\r'],
+  });
   expect(rows.map(({ text }) => text)).toEqual(texts.map(harmless));
   expect(rows.map((row) => row["'=own"])).toEqual(texts.map(harmless));
   expect(rows.map((row) => [row['vars.text'], row['count']])).toEqual(texts.map((_, i) => ['-5', String(-i)]));
@@ -159,7 +166,7 @@ plain('md is one table for GitHub, whatever the texts hold', () => {
   const { head, row, foot } = markdownReport({ ...facts, name: 'my_out', columns: finder.columns() });
   const tokens = lexer(`${head}${rows.map(row).join('')}${foot()}`).filter(({ type }) => type !== 'space');
   expect(tokens.map(({ type }) => type)).toEqual(['heading', 'table']);
-  expect((tokens[0] as Tokens.Heading).text).toBe(String.raw`my\_out: 15 done, 1 failed`);
+  expect((tokens[0] as Tokens.Heading).text).toBe(String.raw`my\_out: 17 done, 1 failed`);
   const table = tokens[1] as Tokens.Table;
   expect(table.rows.map(([id]) => id?.text)).toEqual(rows.map(({ id }) => id));
   const shown = table.rows.map((cells) => textOf(cells[5]?.tokens ?? []));

@@ -158,6 +158,13 @@ test.each<[string, JsonObject, Price, number, bigint]>([
     sum([[7, '0.30']], [[1, '0.039']]),
   ],
   [
+    'images where nothing else has a price',
+    { promptTokenCount: 7, candidatesTokenCount: 1290 },
+    { image: '0.039' },
+    2,
+    sum([], [[2, '0.039']]),
+  ],
+  [
     'images without a price of their own',
     { promptTokenCount: 7, candidatesTokenCount: 1290 },
     { input: '0.30', output: '30' },

@@ -32,7 +32,7 @@ test('a certificate of another host is exit 7 with its code and what to check, a
   const ran = await bash(`$CLI text x --json --cacert ${tls}/ca.pem`, server);
   expect(ran.code).toBe(7);
   expect(document(ran.stdout)).toMatchObject({ attempts: 1, error: { sent: 'no', billed: 'no', retryable: false } });
-  expect(ran.stderr).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID.*\n.*for another host: check the base URL/);
+  expect(ran.stderr).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID.*\n.*check the host name in the base URL/);
   expect(server.requests).toHaveLength(0);
 });
 

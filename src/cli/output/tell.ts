@@ -57,6 +57,8 @@ function whatFailed({ message, details }: GatewayError): string {
 export async function tellCost({ report: { meter }, ui }: Context): Promise<void> {
   if (!ui.isVerbose || meter === undefined) return;
   const known = describeCosts(meter.costs);
+  // A cache answered: nothing was paid.
+  if (known === '' && meter.unknown === 0) return;
   if (meter.unknown === 0) await ui.detail(`cost: ${known}`);
   else await ui.detail(known === '' ? 'cost: unknown' : `cost: ${known}, and that of other requests is unknown`);
 }

@@ -246,7 +246,9 @@ function rowOf(
   return {
     error: usageError(
       `${name}:${line}: row ${number} has ${cells}, and there are ${headings.length} headings`,
-      'put a cell that holds the separator or a line break in double quotes',
+      record.length < headings.length
+        ? 'add the cells that are missing; an empty cell is nothing between two separators'
+        : 'put a cell that holds the separator or a line break in double quotes',
     ),
   };
 }

@@ -59,6 +59,8 @@ describe('--field', () => {
       const ran = await cli(['text', 'hi', '--field', path]);
       expect(ran).toMatchObject({ code: 10, stdout: '' });
       expect(ran.stderr).toContain(words);
+      const [, kept = ''] = /gateway-cli recover (\S+)/.exec(ran.stderr) ?? [];
+      expect(await cli(['recover', kept])).toMatchObject({ code: 0, stdout: 'hi\n' });
     },
   );
 

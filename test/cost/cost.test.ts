@@ -27,12 +27,8 @@ function sum(tokens: [number, string][], images: [number, string][] = []): bigin
 }
 
 function content(usage: JsonObject, price: Price, images = 0) {
-  const result = {
-    model: 'm',
-    usage: readContentUsage(usage),
-    images: Array.from({ length: images }, () => ({}) as ResultImage),
-    stopReason: 'STOP',
-  };
+  const drawn = Array.from({ length: images }, () => ({}) as ResultImage);
+  const result = { model: 'm', usage: readContentUsage(usage), images: drawn, stopReason: 'STOP' };
   return costOfAnswer({ result, error: undefined }, { prices: table({ m: price }), use: 'text' });
 }
 

@@ -51,7 +51,7 @@ export async function checkProgram(
   const path = resolve(cwd, program);
   if (!(await isThere(path, constants.F_OK)))
     throw usageError(`${named}: there is no such file`, `look for it: ls -l ${shellWord(dirname(path))}`);
-  throw usageError(`${named} may not be executed`, `make it executable: chmod +x ${shellWord(path)}`);
+  throw usageError(`${named}: you do not have permission to run it`, `make it executable: chmod +x ${shellWord(path)}`);
 }
 
 function isThere(path: string, mode: number): Promise<boolean> {

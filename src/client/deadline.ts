@@ -133,7 +133,7 @@ function timeoutError(ms: number, phase: Phase): GatewayError {
   if (phase === 'sent') {
     return new GatewayError('no-reply', `no reply ${within}`, {
       ...advice,
-      hint: `it may have been billed: look before you run it again\n${advice.hint}`,
+      hint: `it may have been billed: check that before you run it again\n${advice.hint}`,
       sent: 'yes',
       retryable: false,
     });

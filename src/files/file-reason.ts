@@ -23,31 +23,31 @@ const common: Readonly<Record<string, string>> = {
 
 const reading: Readonly<Record<string, string>> = {
   ...common,
-  EACCES: 'it may not be read',
+  EACCES: 'you do not have permission to read it',
   ENOENT: 'there is no such file',
-  EPERM: 'it may not be read',
+  EPERM: 'you do not have permission to read it',
 };
 
 const writing: Readonly<Record<string, string>> = {
   ...common,
-  EACCES: 'it may not be written',
+  EACCES: 'you do not have permission to write it',
   EDQUOT: 'the disk quota is used up',
   EEXIST: 'it already exists',
   EFBIG: 'the file would be larger than allowed',
   ENOENT: 'the folder does not exist',
   ENOSPC: 'the disk is full',
-  EPERM: 'it may not be written',
+  EPERM: 'you do not have permission to write it',
   EROFS: 'the file system is read-only',
 };
 
 const running: Readonly<Record<string, string>> = {
   ...common,
   E2BIG: 'its arguments are too long',
-  EACCES: 'it may not be executed',
+  EACCES: 'you do not have permission to run it',
   EAGAIN: 'too many processes are running',
   ENOENT: 'there is no such command',
   ENOEXEC: 'it is not a program for this machine',
-  EPERM: 'it may not be executed',
+  EPERM: 'you do not have permission to run it',
   ERR_CHILD_PROCESS_STDIO_MAXBUFFER: 'it printed too much',
   ETXTBSY: 'it is being written',
 };

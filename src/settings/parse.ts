@@ -64,7 +64,7 @@ function wrong(place: Fault['place'], reason: string, path: string): GatewayErro
 
 function placeText(place: Fault['place']): string {
   const at = place.map(({ key }) => step(key)).join('');
-  return at === '' ? 'the whole' : at.replace(/^\./, '');
+  return at === '' ? 'the document' : at.replace(/^\./, '');
 }
 
 function step(key: unknown): string {

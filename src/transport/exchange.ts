@@ -157,12 +157,16 @@ export function checkHead(
   }
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return undefined;
-  return new GatewayError('bad-reply', `the reply is encoded as ${coding.slice(0, 40)}, which was not asked for`, {
-    hint: 'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
-    status,
-    sent: 'yes',
-    retryable: false,
-  });
+  return new GatewayError(
+    'bad-reply',
+    `the reply is encoded as ${coding.slice(0, 40)}, although the request accepts no encoding`,
+    {
+      hint: 'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
+      status,
+      sent: 'yes',
+      retryable: false,
+    },
+  );
 }
 
 /** Only the origin: paths and queries of redirects hold tokens. */

@@ -68,7 +68,7 @@ function refusalOf({ status, headers }: HttpReply): GatewayError | undefined {
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return undefined;
   return usageError(
-    `it comes encoded as ${coding.slice(0, 40)}, which was not asked for`,
+    `it comes encoded as ${coding.slice(0, 40)}, although the request accepts no encoding`,
     'save the file, and name that',
   );
 }

@@ -20,7 +20,7 @@ const trustCodes = [
   'EPROTO',
 ];
 
-const billedHint = 'it may have been billed: look before you run it again';
+const billedHint = 'it may have been billed: check that before you run it again';
 const memoryHint = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
 
 /** What a failure of undici or of a socket means at this phase. An error that is ours already stays as it is. */

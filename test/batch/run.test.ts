@@ -196,7 +196,7 @@ describe('before anything is sent', () => {
   test.for([
     ['no jobs', ['run', '-o', 'out'], 'there are no jobs'],
     ['no folder', ['jobs.jsonl'], 'a batch needs a folder'],
-    ['two job files', ['jobs.jsonl', 'more.jsonl', '-o', 'out'], 'one job file at a time'],
+    ['two job files', ['jobs.jsonl', 'more.jsonl', '-o', 'out'], 'a batch takes one job file, not 2'],
     ['jobs and prompts', ['jobs.jsonl', '--prompts', 'p.txt', '-o', 'out'], 'both given'],
     ['a job file that is not there', ['no.jsonl', '-o', 'out'], 'there is no such file'],
     ['a folder without parent', ['jobs.jsonl', '-o', 'a/b/c'], 'parent folder is not there'],

@@ -10,7 +10,7 @@ test.each([
   ['unsent', '', { class: 'not-sent', billed: 'no', details: { sent: 'no', retryable: true } }],
   [
     'sent',
-    'it may have been billed: look before you run it again\n',
+    'it may have been billed: check that before you run it again\n',
     { class: 'no-reply', billed: 'unknown', details: { sent: 'yes', retryable: false } },
   ],
   [

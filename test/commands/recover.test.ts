@@ -38,5 +38,7 @@ test('without a file, recover names the replies that are kept, the newest first'
 test('where no reply is kept it says which exit code names one', async () => {
   const { commands, stderr } = await named();
   expect(commands).toEqual([]);
-  expect(stderr).toContain('no reply is kept; exit code 12 names one: gateway-cli recover <file>');
+  expect(stderr).toContain(
+    'there is no recovery file; with exit code 12, stderr names one: gateway-cli recover <file>',
+  );
 });

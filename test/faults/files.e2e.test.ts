@@ -128,7 +128,7 @@ describe('an output that cannot be written is found before sending', () => {
     chmodSync(cwd, 0o555);
     const ran = await bash(`${asNobody} $CLI image gen x`, nowhere, { cwd });
     expect([ran.code, ran.stdout]).toEqual([2, '']);
-    expect(ran.stderr).toContain('may not be written');
+    expect(ran.stderr).toContain('permission to write it');
   });
 
   test.skipIf(!canBeNobody && !isFull)(

@@ -83,7 +83,7 @@ describe('the hint of a failure', () => {
     [
       'a field violation',
       { body: error({ details: [{ fieldViolations: [{ field: 'contents[0].role' }] }] }) },
-      "the field 'contents[0].role': leave out what sends it",
+      "the field 'contents[0].role': leave that field out",
     ],
     [
       'a field that a flag sets',

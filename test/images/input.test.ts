@@ -55,7 +55,7 @@ test.skipIf(process.getuid?.() === 0 || process.platform === 'win32')(
     chmodSync(path, 0);
     await expect(readInputImage(path)).rejects.toMatchObject({
       class: 'usage',
-      message: expect.stringContaining('may not be read'),
+      message: expect.stringContaining('permission to read it'),
     });
   },
 );

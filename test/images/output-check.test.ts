@@ -103,7 +103,7 @@ test.skipIf(process.platform === 'win32' || process.getuid?.() === 0)(
     chmodSync(cwd, 0o555);
     await expect(check(cwd, { output: 'cat.png' })).rejects.toMatchObject({
       class: 'usage',
-      message: expect.stringContaining('may not be written'),
+      message: expect.stringContaining('permission to write it'),
     });
     chmodSync(cwd, 0o755);
   },

@@ -55,10 +55,10 @@ test.each([
   [undefined, undefined],
   ['identity', undefined],
   [' Identity ', undefined],
-  ['gzip', 'the reply is encoded as gzip, which was not asked for'],
+  ['gzip', 'the reply is encoded as gzip, although the request accepts no encoding'],
   [
     `${'gzip, '.repeat(1000)}br`,
-    `the reply is encoded as ${'gzip, '.repeat(1000).slice(0, 40)}, which was not asked for`,
+    `the reply is encoded as ${'gzip, '.repeat(1000).slice(0, 40)}, although the request accepts no encoding`,
   ],
 ])('decompression bomb, stacked encodings: %s', (coding, message) => {
   const headers: Record<string, string> = coding === undefined ? {} : { 'content-encoding': coding };

@@ -141,7 +141,7 @@ test('a coding that was not asked for is told', async () => {
   server.reply({ headers: { 'content-encoding': 'gzip' }, body: 'x' });
   expect(await fetchText(`${server.url}/`)).toMatchObject({
     class: 'usage',
-    message: 'it comes encoded as gzip, which was not asked for',
+    message: 'it comes encoded as gzip, although the request accepts no encoding',
   });
 });
 

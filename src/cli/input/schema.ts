@@ -74,7 +74,7 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
 /** `/born must be integer`; a rule without words here is named by its keyword. */
 function describeFault({ instancePath, keyword, params }: ErrorObject): string {
   const rule = rules[keyword];
-  return `${instancePath || 'the whole'} ${rule?.(params as Params) ?? `does not fit the keyword "${keyword}"`}`;
+  return `${instancePath || 'the document'} ${rule?.(params as Params) ?? `does not fit the keyword "${keyword}"`}`;
 }
 
 function parseAnswer(answer: string): JsonValue {

@@ -69,7 +69,7 @@ function keyHint(source: Value = 'GATEWAY_API_KEY'): string {
 
 function fieldAdvice(name: string): string {
   const flag = flagOfField(name);
-  return flag === undefined ? 'leave out what sends it' : `change ${flag}, or leave it out`;
+  return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;
 }
 
 /** The same failure; where it has a reason, the last line of its hint names the flag. */

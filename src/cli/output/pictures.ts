@@ -222,6 +222,6 @@ async function warnOfName(path: string, extension: string, { plan, context, toSt
   if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
   const { output, extension: asked } = plan;
   if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
-    await context.ui.warn(`${output} holds ${extension} data, so it is ${path}`);
+    await context.ui.warn(`${output} would hold ${extension} data, so the file is ${path}`);
   }
 }

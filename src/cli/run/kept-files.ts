@@ -9,7 +9,8 @@ const mostNamed = 5;
 /** The commands that write out the replies that are kept, the newest first; where none is, how a command looks. */
 export async function recoverCommands(): Promise<string> {
   const files = (await Promise.all((await recoveryFolders()).map(keptIn))).flat().sort(newestFirst);
-  if (files.length === 0) return 'no reply is kept; exit code 12 names one: gateway-cli recover <file>';
+  if (files.length === 0)
+    return 'there is no recovery file; with exit code 12, stderr names one: gateway-cli recover <file>';
   const more = files.length - mostNamed;
   return [
     'these are kept, the newest first:',

@@ -114,7 +114,7 @@ function rethrow(error: unknown): never {
 export function requireJobs([jobs, ...rest]: readonly string[], flags: SourceFlags): string {
   if (rest.length > 0)
     throw usageError(
-      `one job file at a time: ${rest.length + 1} are named`,
+      `a batch takes one job file, not ${rest.length + 1}`,
       'join them: cat *.jsonl | gateway-cli batch -',
     );
   const rows = flags.data === undefined ? '--template' : '--data';

@@ -35,7 +35,7 @@ test.each([
     vi.advanceTimersByTime(ms);
     const error = explain(signal.reason, 'sent') as GatewayError;
     expect(withFlags(error).details.hint).toBe(
-      `it may have been billed: look before you run it again\ngive it more time: --timeout ${longer}`,
+      `it may have been billed: check that before you run it again\ngive it more time: --timeout ${longer}`,
     );
   } finally {
     vi.useRealTimers();
@@ -44,7 +44,7 @@ test.each([
 
 test.each([
   ['a missing file', './weather.sh', 'there is no such file', 'ls -l '],
-  ['a file that may not run', './plain.sh', 'may not be executed', 'chmod +x /'],
+  ['a file that may not run', './plain.sh', 'permission to run it', 'chmod +x /'],
   ['a program that is nowhere', 'no-such-program', 'is not a program in PATH', 'no shell runs it'],
 ])('--tool-exec with %s says so', async (_, command, message, hint) => {
   const cwd = scratchFolder();

@@ -196,7 +196,7 @@ describe('refused before anything is sent', () => {
     // The superuser may write anywhere.
     if (process.getuid?.() !== 0) {
       for (const name of ['locked', 'locked/x'])
-        cases.push([['text', '--offline', 'hi', '--record', name], 'may not be written']);
+        cases.push([['text', '--offline', 'hi', '--record', name], 'permission to write it']);
     }
     for (const [argv, message] of cases) {
       const ran = await run(argv, { cwd });

@@ -39,7 +39,7 @@ test('a retry of what was not sent says how many are left', async ({ cli }) => {
 });
 
 test.for([
-  ['no reply', '', 'no reply within 0.3 s', 'it may have been billed: look before you run it again'],
+  ['no reply', '', 'no reply within 0.3 s', 'it may have been billed: check that before you run it again'],
   [
     'half a reply',
     'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{',

@@ -60,7 +60,7 @@ describe('-o', () => {
     server.reply({ body: imageReply(photo) });
     const ran = await cli(['image', 'gen', 'x', '-o', 'cat.png', '--force'], { cwd });
     expect(ran).toMatchObject({ code: 0, stdout: 'cat-2.jpg\n' });
-    expect(ran.stderr).toContain('warning: cat.png holds jpg data, so it is cat-2.jpg');
+    expect(ran.stderr).toContain('warning: cat.png would hold jpg data, so the file is cat-2.jpg');
     expect(readFileSync(join(cwd, 'cat.jpg'), 'utf8')).toBe('mine');
   });
 

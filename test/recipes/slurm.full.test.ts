@@ -82,7 +82,7 @@ PartitionName=all Nodes=one Default=YES MaxTime=INFINITE State=UP
 
 test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
   'Slurm runs the tasks of the array, goes on with a killed one, and no job is paid twice',
-  { timeout: 300_000 },
+  { timeout: 480_000 },
   async () => {
     const server = await startCountingServer();
     onTestFinished(() => server.close());
@@ -114,11 +114,12 @@ test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
     slurm(`scontrol requeue ${task}`);
     // Slurm makes a requeued task wait for two minutes, from when it has cleared up behind it. Only a run that came to its
     // end has a summary, and the killed one had none.
-    const hasEnded = (): boolean => {
-      slurm(`scontrol update jobid=${task} StartTime=now 2>&1; true`);
-      return existsSync(join(at.cwd, 'out-3/summary.json'));
+    const progress = (): string => {
+      const begun = slurm(`scontrol update jobid=${task} StartTime=now 2>&1; true`);
+      if (existsSync(join(at.cwd, 'out-3/summary.json'))) return 'ended';
+      return `${begun}\n${slurm(`scontrol show job ${task}; tail ${at.cwd}/slurm-*_3.out`)}`;
     };
-    await expect.poll(hasEnded, { timeout: 120_000, interval: 500 }).toBe(true);
+    await expect.poll(progress, { timeout: 240_000, interval: 500 }).toBe('ended');
     await expect.poll(() => slurm('squeue -h'), { timeout: 120_000, interval: 200 }).toBe('');
     expect(slurm(`scontrol show job ${task}`)).toContain('Restarts=1');
 

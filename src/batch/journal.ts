@@ -93,17 +93,21 @@ export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord,
 
 /** Who ended without a cost, and was billed or may have been, is counted. */
 export async function countCost(
-  { type, cost, error }: Pick<JobRecord, 'type' | 'cost' | 'error'>,
+  { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
   state: Pick<JournalState, 'spending'>,
 ): Promise<void> {
+  const { cost } = end;
   if (cost !== undefined) state.spending = (await import('../cost/spending.ts')).addSpending(state.spending, cost);
-  else if (isUncosted(type, error)) state.spending = { ...state.spending, unknown: state.spending.unknown + 1 };
+  else if (hasEnded(type) && mayHaveCost(end))
+    state.spending = { ...state.spending, unknown: state.spending.unknown + 1 };
 }
 
-/** Whether a job that ended so, without a known cost, may have cost something. */
-export function isUncosted(type: JobRecord['type'], error: JobError | undefined): boolean {
-  return type === 'done' || ((type === 'failed' || type === 'unknown') && error?.billed !== 'no');
+/** Whether a job that ended so cost something, or may have. */
+export function mayHaveCost({ cost, billed, error }: Pick<JobRecord, 'cost' | 'billed' | 'error'>): boolean {
+  return cost !== undefined || (billed ?? error?.billed) !== 'no';
 }
+
+const hasEnded = (type: JobRecord['type']): boolean => type === 'done' || type === 'failed' || type === 'unknown';
 
 function applyRecord(record: JournalRecord, state: JournalState, open: Open): void {
   const { ready, before } = open;

@@ -60,7 +60,8 @@ function lostEnd(result: ResultLine, { table, lastAt, failures }: JournalState):
   if (error === undefined) failures.delete(result.id);
   else keepFailure(failures, result.id, error);
   // It came in the time of the run that sent it, nobody knows when.
-  const billed = attempts === 0 ? {} : { usage: usage as Usage | undefined, cost: cost as Cost | undefined };
+  const billed =
+    attempts === 0 ? { billed: 'no' as const } : { usage: usage as Usage | undefined, cost: cost as Cost | undefined };
   return { type, id: result.id, request: result.request, at: lastAt, ...billed, error };
 }
 

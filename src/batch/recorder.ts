@@ -79,13 +79,13 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     },
     async ended({ job: { id }, request }, performed, check) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
-      const { state, document, usage, cost, error } = performed;
+      const { state, document, usage, cost, billed, error } = performed;
       results.append(await resultLine(folder, { id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
       await check?.();
-      await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), usage, cost, error }));
+      await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), usage, cost, billed, error }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);

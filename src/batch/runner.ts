@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Budget, Reservation } from '../cost/types.ts';
 import type { BatchGate } from './throttle.ts';
+import { mayHaveCost } from './journal.ts';
 import type { Recorder } from './recorder.ts';
 import { openJobQueue, type ReadyJob, type JobQueue, type QueuedJob } from './job-queue.ts';
 import type { Job, Performed, Step } from './types.ts';
@@ -188,7 +189,7 @@ async function runOne(staged: QueuedJob, running: Running, room: Reservation | u
 }
 
 function settle(performed: Performed, room: Reservation | undefined): void {
-  if (performed.state === 'unsent' || (performed.cost === undefined && performed.error?.billed === 'no')) room?.free();
+  if (performed.state === 'unsent' || !mayHaveCost(performed)) room?.free();
   else room?.spend(performed.cost);
 }
 

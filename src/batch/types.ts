@@ -45,6 +45,8 @@ export type Performed =
       usage?: Usage | undefined;
       /** Absent where it is not known. */
       cost?: Cost | undefined;
+      /** A cache answered: there is no cost. */
+      billed?: 'no' | undefined;
       error?: JobError | undefined;
       /** Keeps the paid reply where its result cannot be written; returns the failure with the place in its hint. */
       keep?: ((failure: unknown) => Promise<unknown>) | undefined;
@@ -92,6 +94,7 @@ export interface JobRecord {
   at: number;
   usage?: Usage | undefined;
   cost?: Cost | undefined;
+  billed?: 'no' | undefined;
   error?: JobError | undefined;
 }
 

@@ -133,6 +133,24 @@ describe('--max-cost', () => {
     expect(sumOfSummary(folder)).toBe(costOf(0, 400));
   });
 
+  test('what a cache answers uses nothing of it, and has no cost that is unknown, in the next run either', async ({
+    server,
+    folder,
+    batch,
+  }) => {
+    server.answer = () => ({ body: reply(0, 100) });
+    const cache = ['--record', 'cache', '--replay', 'cache', '--concurrency', '1'];
+    folder.jobs(...manyJobs(10));
+    await batch(['jobs.jsonl', '-o', 'other', ...cache]);
+    folder.jobs(...manyJobs(14));
+    const limited = [...prices, ...cache, '--max-cost', '0.0005'];
+    expect((await batch(limited)).code).toBe(13);
+    expect(folder.lines('summary.json')).toMatchObject([{ done: 12, pending: 2, costUnknown: 0 }]);
+    expect((await batch([...limited, '--max-cost', '0.001'])).code).toBe(0);
+    expect(folder.lines('summary.json')).toMatchObject([{ done: 14, costUnknown: 0 }]);
+    expect(sumOfSummary(folder)).toBe(costOf(0, 400));
+  });
+
   test.for([
     [
       'no price',

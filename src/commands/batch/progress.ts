@@ -4,7 +4,7 @@ import { timeText } from '../../time-text.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { BatchGate } from '../../batch/throttle.ts';
-import { isUncosted, keepFailure } from '../../batch/journal.ts';
+import { keepFailure, mayHaveCost } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
 import { countOf, describeSpending } from '../../batch/summary.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
@@ -46,8 +46,7 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
       state.usage = addUsage(state.usage, performed.usage);
       const { spending } = state;
       if (performed.cost && addSpending) state.spending = addSpending(spending, performed.cost);
-      else if (isUncosted(performed.state, performed.error))
-        state.spending = { ...spending, unknown: spending.unknown + 1 };
+      else if (mayHaveCost(performed)) state.spending = { ...spending, unknown: spending.unknown + 1 };
       counts.ended++;
       if (performed.state === 'done') {
         state.failures.delete(id);

@@ -86,7 +86,7 @@ export async function sendJob(
         prompt,
       }),
       // What a cache answers counts in no sum.
-      ...(!report.fromCache && { usage: result?.usage, cost: report.meter?.total }),
+      ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
       error: error && errorOf(error, batch),
       keep: result && keep,
     };

@@ -10,25 +10,19 @@ import { writeTypes } from './types.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 
-// Where there is no config file, its checker is not loaded.
-const checker =
-  /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/;
-// A file runs all of its modules when it is loaded: what measures columns (string-width) takes 10 ms.
-const columns = /[\\/]src[\\/]terminal[\\/](column-width|markdown|live-lines)\b/;
-// Where there are no prices, decimal arithmetic is not loaded.
-const cost = /[\\/](src[\\/]cost[\\/](cost|meter|budget|spending)\.ts|node_modules[\\/]big\.js[\\/])/;
+// A file runs all of its modules when it is loaded: these wait for a config file, for columns to measure (10 ms of
+// string-width) and for prices.
+const late = {
+  checker: /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/,
+  columns: /[\\/]src[\\/]terminal[\\/](column-width|markdown|live-lines)\b/,
+  cost: /[\\/](src[\\/]cost[\\/](cost|meter|budget|spending)\.ts|node_modules[\\/]big\.js[\\/])/,
+};
 const rare = /[\\/]src[\\/](commands|batch|chat|recordings|recovery)[\\/]/;
+const isCore = (id) => /[\\/]src[\\/]/.test(id) && ![rare, ...Object.values(late)].some((other) => other.test(id));
 // Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
 const groups = [
-  {
-    name: 'core',
-    test: (id) => /[\\/]src[\\/]/.test(id) && ![rare, columns, cost, checker].some((other) => other.test(id)),
-    minShareCount: 3,
-    priority: 2,
-  },
-  { name: 'checker', test: checker, priority: 1 },
-  { name: 'columns', test: columns, priority: 1 },
-  { name: 'cost', test: cost, priority: 1 },
+  { name: 'core', test: isCore, minShareCount: 3, priority: 2 },
+  ...Object.entries(late).map(([name, test]) => ({ name, test, priority: 1 })),
   { name: 'rare', test: rare, minShareCount: 3 },
 ];
 
@@ -77,9 +71,7 @@ mkdirSync(`${dist}/man`);
 for (const [file, text] of pages) writeFileSync(`${dist}/man/${file}`, text);
 rmSync(maker, { recursive: true });
 // What `--help` and `--version` print without loading the program: its own words, by the way that loads it.
-for (const [name, words] of [
-  ['help.txt', ['help']],
-  ['version.txt', ['--version', '--quiet']],
-])
-  writeFileSync(`${dist}/${name}`, execFileSync(process.execPath, [`${root}bin/gateway-cli.js`, ...words]));
+const ask = (...words) => execFileSync(process.execPath, [`${root}bin/gateway-cli.js`, ...words]);
+writeFileSync(`${dist}/help.txt`, ask('help'));
+writeFileSync(`${dist}/version.txt`, ask('--version', '--quiet'));
 writeTypes(root, `${dist}/types`);

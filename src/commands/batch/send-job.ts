@@ -82,8 +82,7 @@ export async function sendJob(
       document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
         model: result?.model ?? model,
         name: job.name,
-        vars: isObject(job.values['vars']) ? job.values['vars'] : undefined,
-        prompt,
+        ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
       }),
       // What a cache answers counts in no sum.
       ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),

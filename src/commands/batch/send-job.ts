@@ -169,7 +169,7 @@ async function answerJob(asking: Asking): Promise<void> {
   const reading = { store, model: built.model, endOf: end, candidates, mostImages: maxImages };
   const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
-  if (attempts > 0) context.report.meter?.count(answer);
+  if (reply.recordedAt === undefined) context.report.meter?.count(answer);
   const { images } = answer.result;
   if (images.length > 0) output ??= await planOutput(asking);
   // A signal that comes now loses nothing that was paid for: what came is soon written.

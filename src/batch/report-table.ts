@@ -3,6 +3,8 @@ import type { ReportFacts, ReportWriter } from './report-types.ts';
 
 /** What a number looks like; as text of a table it is no formula either. */
 const negative = /^-\d+(\.\d+)?$/;
+/** Spreadsheets may pass over what is blank or invisible in front of a formula. */
+const formula = /^[\t\r]|^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
 
 /** CSV as RFC 4180 has it, or the same with tabs. What a spreadsheet would run as a formula begins with `'`. */
 export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): ReportWriter {
@@ -12,8 +14,7 @@ export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): Re
       record_delimiter: delimiter === ',' ? '\r\n' : '\n',
       // Else only its own line ending counts.
       quoted_match: /[\r\n]/,
-      escape_formulas: true,
-      cast: { string: (value) => (negative.test(value) ? { value, escape_formulas: false } : value) },
+      cast: { string: (value) => (formula.test(value) && !negative.test(value) ? `'${value}` : value) },
     });
   return {
     head: line(columns.map(({ name }) => name)),

@@ -77,7 +77,8 @@ export async function sendPost(
     const { status, headers, body, recordedAt } = reply;
     const explain = (error: unknown) => explainAt(name, error, () => deadline.explain(error, 'reading'));
     const sent = recordedAt === undefined ? attempts : attempts - 1;
-    return { attempts: sent, deadline, reply: { status, headers, body: explained(body, explain), request: name } };
+    const answer = { status, headers, body: explained(body, explain), recordedAt, request: name };
+    return { attempts: sent, deadline, reply: answer };
   } catch (error) {
     throw explainAt(name, error, () => deadline.explain(error, phase));
   }

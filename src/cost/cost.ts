@@ -17,8 +17,9 @@ interface Billed {
   imageTokens: number | undefined;
 }
 
-/** What the counts of a usage mean in their format; undefined where input or output is not known. */
+/** What the counts of a usage mean in their format; undefined where input or output is not known, or where one is no count. */
 function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
+  if (Object.values(usage).some((count) => count !== undefined && countOf(count) === undefined)) return undefined;
   const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;

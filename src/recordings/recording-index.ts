@@ -1,4 +1,5 @@
-import { readdir } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
@@ -94,17 +95,28 @@ async function listSome(folder: string): Promise<ListedFile[]> {
 }
 
 async function listFiles(folder: string): Promise<ListedFile[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     const words: Record<string, string> = { ENOENT: 'there is no such folder', ENOTDIR: 'it is not a folder' };
     const reason = words[codeOf(error) ?? ''] ?? readReason(error);
     throw settingError(`'${folder}': ${reason}`, { reason: 'no-recordings', cause: error });
   });
-  const recordings = names.filter((name) => name.endsWith('.jsonl') && !name.startsWith('.')).toSorted();
-  const files = recordings.map((name) => {
+  const files: ListedFile[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const { name } = entry;
+    if (!name.endsWith('.jsonl') || name.startsWith('.') || !(await isFile(entry, folder))) continue;
     const told = readRecordingName(name);
-    return { path: join(folder, name), number: told?.number ?? Infinity, shownHash: told?.shownHash };
-  });
+    files.push({ path: join(folder, name), number: told?.number ?? Infinity, shownHash: told?.shownHash });
+  }
   return files.sort((a, b) => (a.number === b.number ? 0 : a.number - b.number));
+}
+
+/** Also behind a link; a pipe or a device would never end. */
+async function isFile(entry: Dirent, folder: string): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  return stat(join(folder, entry.name)).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
 }
 
 async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {

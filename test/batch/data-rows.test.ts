@@ -40,6 +40,26 @@ test.for([
   expect(await read(name, content)).toEqual([two, []]);
 });
 
+test.for(['a\r\n1\n2\r3', 'a\n1\r\n2\n3\r\n', 'a\r1\r\n2\n3'])(
+  'a row ends with any line ending: %j',
+  async (content) => {
+    const [rows] = await read('mixed.csv', content);
+    expect(rows.map(({ columns, line }) => [columns['a'], line])).toEqual([
+      ['1', 2],
+      ['2', 3],
+      ['3', 4],
+    ]);
+  },
+);
+
+test('finds a heading that stands twice among very many', async () => {
+  const headings = Array.from({ length: 200_000 }, (_, at) => `c${at}`);
+  expect(await read('wide.csv', `${[...headings, 'c7'].join(',')}\n`)).toEqual([
+    [],
+    ["wide.csv:1: the heading 'c7' stands twice"],
+  ]);
+});
+
 test('reads JSON and JSON Lines alike, with numbers, null and what stands deeper', async () => {
   const rows = [
     { city: 'Ro]me,{"\\', n: 1.5 },

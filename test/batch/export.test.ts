@@ -29,12 +29,17 @@ const texts = [
   '😀 é 漢 \u0000\u001b[31m\u2028x',
   '<b>|`x`\\| ![](http://x) $a$ &amp;',
   ' leading and trailing ',
+  '\n=1',
+  ' =1',
+  '\u0000=1',
+  '\ufeff@sum',
   'two\nlines',
   'two\rlines',
 ];
 
 /** What a cell of a text holds once it is harmless. */
-const harmless = (text: string): string => (/^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text);
+const harmless = (text: string): string =>
+  /^[\s\u0000]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 
 /** Puts results in the place of those that a run of the jobs wrote. */
 function replaceResults(folder: BatchFolder, more: readonly object[]): void {
@@ -166,7 +171,7 @@ plain('md is one table for GitHub, whatever the texts hold', () => {
   const { head, row, foot } = markdownReport({ ...facts, name: 'my_out', columns: finder.columns() });
   const tokens = lexer(`${head}${rows.map(row).join('')}${foot()}`).filter(({ type }) => type !== 'space');
   expect(tokens.map(({ type }) => type)).toEqual(['heading', 'table']);
-  expect((tokens[0] as Tokens.Heading).text).toBe(String.raw`my\_out: 17 done, 1 failed`);
+  expect((tokens[0] as Tokens.Heading).text).toBe(String.raw`my\_out: ${texts.length} done, 1 failed`);
   const table = tokens[1] as Tokens.Table;
   expect(table.rows.map(([id]) => id?.text)).toEqual(rows.map(({ id }) => id));
   const shown = table.rows.map((cells) => textOf(cells[5]?.tokens ?? []));
@@ -237,6 +242,11 @@ test('-o takes its format from the name, and replaces nothing by itself', async 
   const results = folder.read('out/results.jsonl');
   expect(await batch(['export', 'out', '-o', 'out/results.jsonl', '--force'])).toMatchObject({ code: 2 });
   expect(folder.read('out/results.jsonl')).toBe(results);
+  for (const own of ['lock.json', 'images/p1.csv']) {
+    const refused = await batch(['export', 'out', '-o', `out/${own}`]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('the batch keeps its own') });
+    expect(existsSync(join(folder.cwd, 'out', own))).toBe(false);
+  }
   const both = await batch(['export', 'out', '--json']);
   expect(both.stderr).toContain('both write to stdout');
   const told = await batch(['export', 'out', '--json', '-o', 'r.tsv']);

@@ -64,6 +64,15 @@ test('the key is in no file of a batch, wherever the gateway repeats it', async 
   for (const text of [ran.stdout, ran.stderr, JSON.stringify(books)]) expect(text).not.toContain(canaryKey);
 });
 
+test('the key is in no result where a row or a prompt has it', async ({ folder, batch }) => {
+  folder.write('rows.jsonl', JSON.stringify({ a: canaryKey, more: { b: [`x ${canaryKey}`] } }));
+  const flags = ['run', '--data', 'rows.jsonl', '--defaults', '{"prompt":"say {{a}}"}', '-o', 'out'];
+  expect((await batch(flags)).code).toBe(0);
+  expect(folder.lines('results.jsonl')).toMatchObject([
+    { vars: { a: '(redacted)', more: { b: ['x (redacted)'] } }, prompt: 'say (redacted)' },
+  ]);
+});
+
 test('a key that is also the id of a job leaves the names of its pictures as they are', async ({
   folder,
   server,

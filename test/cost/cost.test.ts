@@ -250,8 +250,15 @@ test.each<[string, JsonObject, Price]>([
   ['no price for input', { promptTokenCount: 1, candidatesTokenCount: 1 }, { output: '1' }],
   ['no count of the input', { candidatesTokenCount: 1 }, flash],
   ['no count of the output, and no total', { promptTokenCount: 1 }, flash],
+  ['a count below 0', { promptTokenCount: -5, candidatesTokenCount: 1 }, flash],
+  ['a part of a token', { promptTokenCount: 1, candidatesTokenCount: 1.5 }, flash],
+  ['more tokens than JSON counts exactly', { promptTokenCount: 2 ** 60, candidatesTokenCount: 1 }, flash],
 ])('nothing is guessed: %s', (_, usage, price) => {
   expect(content(usage, price)).toBeUndefined();
+});
+
+test('nothing is guessed: a count below 0 in the messages format', () => {
+  expect(messages({ input_tokens: -5, output_tokens: 1 }, opus)).toBeUndefined();
 });
 
 test('of a stream that was cut before its last usage nobody knows the cost', () => {

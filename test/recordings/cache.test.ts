@@ -35,12 +35,16 @@ describe('the second run asks nothing and prints the same', () => {
   });
 
   test('each picture of several, byte for byte', async ({ server, cli }) => {
-    for (const mark of ['a', 'b', 'c']) server.reply({ body: imageReply({ mimeType: 'image/png', data: png(mark) }) });
+    const usageMetadata = { promptTokenCount: 1, totalTokenCount: 2 };
+    for (const mark of ['a', 'b', 'c'])
+      server.reply({ body: { ...imageReply({ mimeType: 'image/png', data: png(mark) }), usageMetadata } });
     const cwd = scratchFolder();
-    const gen = ['image', 'gen', 'dusk', '-n', '3', ...cache];
-    expect(await cli([...gen, '-o', 'one/'], { cwd })).toMatchObject({ code: 0 });
+    const gen = ['image', 'gen', 'dusk', '-n', '3', '--prices', '{"*":{"input":"1","image":"0.1"}}', ...cache];
+    const first = await cli([...gen, '-o', 'one/', '--json'], { cwd });
+    expect(document(first.stdout)).toMatchObject({ cost: { amount: '0.300003' } });
     const second = await cli([...gen, '-o', 'two/', '--json'], { cwd });
     expect(document(second.stdout)).toMatchObject({ ok: true, attempts: 0 });
+    expect(document(second.stdout)).not.toHaveProperty('cost');
     const bytesIn = (folder: string) =>
       readdirSync(join(cwd, folder)).map((name) => readFileSync(join(cwd, folder, name), 'base64'));
     expect(bytesIn('two')).toEqual(bytesIn('one'));

@@ -198,6 +198,8 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
   const heading = /^[^\r\n]*/.exec(first)?.[0] ?? '';
   const parser = parse({
     delimiter: delimiter === ',' && heading.includes(';') && !heading.includes(',') ? ';' : delimiter,
+    // Left to itself, the reader takes the first line ending for that of all rows.
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: 64 * 1024 * 1024,
@@ -230,9 +232,12 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
 }
 
 function headingFaults(headings: readonly string[]): string[] {
+  const seen = new Set<string>();
   return headings.flatMap((heading, at) => {
     if (heading === '') return `column ${at + 1} has no heading`;
-    return headings.indexOf(heading) < at ? `the heading ${quote(heading)} stands twice` : [];
+    const isTwice = seen.has(heading);
+    seen.add(heading);
+    return isTwice ? `the heading ${quote(heading)} stands twice` : [];
   });
 }
 

@@ -1,5 +1,5 @@
-import { stat } from 'node:fs/promises';
-import { basename, extname, join, resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { ReportFacts, ReportWriter } from '../../batch/report-types.ts';
 import { countOf } from '../../batch/summary.ts';
@@ -131,12 +131,18 @@ async function checkTarget(
 ): Promise<void> {
   const { cwd } = context.io;
   await checkFile(output, { cwd, force }).catch(behind('-o: '));
-  const target = await stat(resolve(cwd, output)).catch(() => undefined);
-  for (const name of [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock]) {
-    const own = target && (await stat(join(folder, name)).catch(() => undefined));
-    if (own && own.ino === target?.ino && own.dev === target.dev)
-      throw usageError(`-o ${output}: the batch keeps its own ${name} there`, 'name another file');
+  const path = resolve(cwd, output);
+  const place = relative(await realpath(folder), join(await realpath(dirname(path)), basename(path)));
+  const own = [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock];
+  const [first = ''] = place.split(sep);
+  let taken = [...own, batchFiles.images, batchFiles.large].find((name) => name === first);
+  const target = await stat(path).catch(() => undefined);
+  for (const name of own) {
+    const stats = target && (await stat(join(folder, name)).catch(() => undefined));
+    if (stats && stats.ino === target?.ino && stats.dev === target.dev) taken = name;
   }
+  if (taken !== undefined)
+    throw usageError(`-o ${output}: the batch keeps its own ${taken} there`, 'name another file');
 }
 
 /** The folder does not know the ids of jobs that were never sent. */

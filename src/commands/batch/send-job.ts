@@ -82,8 +82,7 @@ export async function sendJob(
       document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
         model: result?.model ?? model,
         name: job.name,
-        vars: isObject(job.values['vars']) ? job.values['vars'] : undefined,
-        prompt,
+        ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
       }),
       // What a cache answers counts in no sum.
       ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
@@ -170,7 +169,7 @@ async function answerJob(asking: Asking): Promise<void> {
   const reading = { store, model: built.model, endOf: end, candidates, mostImages: maxImages };
   const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
-  if (attempts > 0) context.report.meter?.count(answer);
+  if (reply.recordedAt === undefined) context.report.meter?.count(answer);
   const { images } = answer.result;
   if (images.length > 0) output ??= await planOutput(asking);
   // A signal that comes now loses nothing that was paid for: what came is soon written.

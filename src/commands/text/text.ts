@@ -80,7 +80,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const answer = await (flags.stream ? printDeltas(reply, reading, printing) : readContent(reply, reading));
   progress.stop();
   context.report.result = answer.result;
-  if (context.report.attempts > 0) context.report.meter?.count(answer);
+  if (reply.recordedAt === undefined) context.report.meter?.count(answer);
   if (!flags.stream) await printText(answer, printing);
   await images.save(answer.result.images, answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };

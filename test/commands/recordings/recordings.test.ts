@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { run, type Ran, type RunOptions } from '../../helpers/run.ts';
@@ -42,6 +43,18 @@ async function recorded(
   const { stdout } = await run(['recordings', 'list', 'kept', '--json'], { cwd });
   return { cwd, kept, recordings: (JSON.parse(stdout) as { recordings: Listed[] }).recordings };
 }
+
+test.skipIf(process.platform === 'win32')('waits for no pipe, and reads no folder', async ({ server, cli }) => {
+  const { cwd, kept, recordings } = await recorded(server, cli);
+  mkdirSync(join(kept, 'folder.jsonl'));
+  execFileSync('mkfifo', [join(kept, 'pipe.jsonl')]);
+  symlinkSync(join(kept, 'pipe.jsonl'), join(kept, 'linked-pipe.jsonl'));
+  symlinkSync('nowhere', join(kept, 'dangling.jsonl'));
+  const pruned = await run(['recordings', 'prune', 'kept', '--max-age', '1s', '--dry-run', '--json'], { cwd });
+  expect(JSON.parse(pruned.stdout)).toMatchObject({ removed: recordings.slice(1).map(({ id }) => id) });
+  const cached = await cli(['text', 'first', '--record', 'kept', '--replay', 'kept'], { cwd });
+  expect(cached).toMatchObject({ code: 0, stdout: expect.stringContaining('calm') });
+});
 
 test('list names each recording, the newest first, and nothing else', async ({ server, cli }) => {
   const { cwd, recordings } = await recorded(server, cli);

@@ -39,7 +39,7 @@ const texts = [
 
 /** What a cell of a text holds once it is harmless. */
 const harmless = (text: string): string =>
-  /^[\s\u0000]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
+  /^[\s\p{Cc}]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/u.test(text) ? `'${text}` : text;
 
 /** Puts results in the place of those that a run of the jobs wrote. */
 function replaceResults(folder: BatchFolder, more: readonly object[]): void {

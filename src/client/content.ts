@@ -14,7 +14,7 @@ import { createWatch, type Watch } from './deadline.ts';
 import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
-import { type Decoded, readPieceList, readPieces } from './content-stream.ts';
+import type { Decoded } from './content-stream.ts';
 import { peek } from './peek.ts';
 import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
 import type { Result, ResultImage } from './result.ts';
@@ -109,9 +109,12 @@ async function* decodeBody(
   });
   if ('cut' in begun) return { decoded: undefined, ...begun };
   const { head, chunks } = begun;
-  if (looksLikeSse(head)) return { ...(yield* readPieces({ ...reply, body: chunks }, pictures)), isStreamed: true };
+  if (looksLikeSse(head)) {
+    const { readPieces } = await import('./content-stream.ts');
+    return { ...(yield* readPieces({ ...reply, body: chunks }, pictures)), isStreamed: true };
+  }
   const { value, cut } = parseReply(await readDiverted(chunks, pictures), reply, 'content');
-  if (Array.isArray(value) && !cut) return readPieceList(value);
+  if (Array.isArray(value) && !cut) return (await import('./content-stream.ts')).readPieceList(value);
   return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
 }
 

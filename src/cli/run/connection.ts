@@ -15,11 +15,11 @@ import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { Transport } from '../../transport/types.ts';
-import { isCache, openRecording, openReplaying, replayedFolder } from './recordings.ts';
 import type { Context } from '../context.ts';
+import { isCache, replayedFolder } from '../flags/recording.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
-import { openTransports, originOf } from './transports.ts';
+import { openExchanges, openTransports, originOf } from './transports.ts';
 import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
 
 /** An open way to the gateway, for the length of a command. */
@@ -89,7 +89,7 @@ export async function openConnectionsTo(
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Connection[]; close(): Promise<void> }> {
-  const { exchanges, keyed } = await openExchanges(gateways, flags, context);
+  const { exchanges, keyed } = await openKeyed(gateways, flags, context);
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
       ...gatewayOf(settings, context, forms),
@@ -104,19 +104,22 @@ export async function openConnectionsTo(
   return { connections, close: () => exchanges.close() };
 }
 
-interface OpenExchanges {
+interface KeyedExchanges {
   exchanges: Exchanges;
   /** The key of each gateway, and where the local one is. A replay has none, and a cache needs none. */
   keyed: Pick<ClientOptions, 'apiKey' | 'baseUrl'>[];
 }
 
-async function openExchanges(
+async function openKeyed(
   gateways: readonly AskedGateway[],
   flags: ConnectionFlags,
   context: Context,
-): Promise<OpenExchanges> {
+): Promise<KeyedExchanges> {
   const replayed = replayedFolder(flags);
-  if (replayed !== undefined) return { exchanges: await openReplaying(replayed, flags, context), keyed: [] };
+  if (replayed !== undefined) {
+    const { openReplaying } = await import('./recordings.ts');
+    return { exchanges: await openReplaying(replayed, flags, context), keyed: [] };
+  }
   const transport = await openTransports(
     gateways.map(({ settings }) => settings),
     flags,
@@ -124,14 +127,14 @@ async function openExchanges(
   );
   const [first] = gateways;
   if (first?.settings.offline.value) {
-    const exchanges = await openRecording(transport, flags, { context, credentials: credentialsOf(first.settings) });
+    const exchanges = await openExchanges(transport, flags, { context, credentials: credentialsOf(first.settings) });
     const { startOffline } = await import('../../gateway/offline.ts');
     const local = await startOffline({ headerNames: gatewayOf(first.settings, context).headerNames });
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
     return { exchanges: { ...exchanges, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
   }
   const credentials: Credential[] = [];
-  const keyed: OpenExchanges['keyed'] = [];
+  const keyed: KeyedExchanges['keyed'] = [];
   const keyless = new Map<string, KeySource>();
   for (const { settings } of gateways) {
     if (isCache(flags) && settings.key.kind === 'missing') {
@@ -146,7 +149,7 @@ async function openExchanges(
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
   const asked = requireKeys(transport, keyless, context);
-  return { exchanges: await openRecording(asked, flags, { context, credentials }), keyed };
+  return { exchanges: await openExchanges(asked, flags, { context, credentials }), keyed };
 }
 
 /** What is asked needs a key, what is recorded none: a key that is missing is told at the first request that goes out. */

@@ -4,10 +4,10 @@ import type { Settings } from '../../settings/settings.ts';
 import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { Context } from '../context.ts';
+import { replayedFolder } from '../flags/recording.ts';
 import { sizeOf } from '../input/prompt.ts';
 import { type FetchUrl, shownUrl } from '../input/url-input.ts';
 import { transportOptions } from './transports.ts';
-import { replayedFolder } from './recordings.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 /** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */

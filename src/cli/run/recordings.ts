@@ -5,61 +5,26 @@ import { writeReason } from '../../files/file-reason.ts';
 import { readContent } from '../../client/content.ts';
 import { readWholeMessage } from '../../client/messages.ts';
 import { GatewayError, usageError } from '../../errors.ts';
+import { openCache } from '../../recordings/cache.ts';
+import { recordedModels } from '../../recordings/models.ts';
+import { openRecorder } from '../../recordings/recorder.ts';
 import type { RecorderOptions } from '../../recordings/recording-writer.ts';
+import { openReplay } from '../../recordings/replay.ts';
 import { useDefaults } from '../../settings/use-defaults.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { HttpReply, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { behind } from '../flags/behind.ts';
+import { isCache, type RecordingFlags } from '../flags/recording.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './connection.ts';
-
-/** The flags of recording and replaying, as they were typed. */
-export interface RecordingFlags {
-  record?: string;
-  replay?: string;
-  replaySpeed?: number;
-  maxAge?: number;
-}
-
-/** The folder whose recordings are all that answers; with `--record` too, a cache, what they lack is asked. */
-export function replayedFolder({ record, replay }: RecordingFlags): string | undefined {
-  return record === undefined ? replay : undefined;
-}
-
-/** Whether what is recorded is answered from there, and the rest is asked and recorded. */
-export function isCache({ record, replay }: RecordingFlags): boolean {
-  return record !== undefined && replay !== undefined;
-}
-
-/** Refuses what cannot go together. Throws GatewayError usage. */
-export function checkRecordingFlags(flags: RecordingFlags): void {
-  const { record, replay, replaySpeed, maxAge } = flags;
-  if (record !== undefined && replay !== undefined && resolve(record) !== resolve(replay)) {
-    const folder = shellWord(replay);
-    throw usageError(
-      '--record and --replay name two folders; together they are a cache, which is one',
-      `for a cache: --record ${folder} --replay ${folder}`,
-    );
-  }
-  if (maxAge !== undefined && !isCache(flags)) {
-    throw usageError(
-      '--max-age needs a cache: --record and --replay with the same folder',
-      'for example: --record recordings --replay recordings --max-age 7d',
-    );
-  }
-  if (replaySpeed !== undefined && replay === undefined) {
-    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay recordings --replay-speed 0');
-  }
-}
 
 /** So many models of the recordings are named at most. */
 const namedModels = 5;
 
 /** A replay without a model: which ones the folder holds. Throws GatewayError usage where it holds no recording. */
 export async function noModelToReplay(replay: string, { io }: Context, use: Use): Promise<GatewayError> {
-  const { recordedModels } = await import('../../recordings/models.ts');
   const models = await recordedModels(resolve(io.cwd, replay)).catch(behind('--replay '));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
@@ -76,23 +41,21 @@ export async function openReplaying(
   { replaySpeed = 1 }: RecordingFlags,
   { io }: Context,
 ): Promise<Exchanges> {
-  const { openReplay } = await import('../../recordings/replay.ts');
   const options = { speed: replaySpeed, elapsed: io.elapsed };
   const at = await openReplay(resolve(io.cwd, replay), options).catch(behind('--replay '));
   return { at, close: async () => undefined };
 }
 
 /**
- * What is sent, kept in a folder when `--record` says so, and answered from there with `--replay` too; the credentials stay
+ * What is sent, kept in the folder that `--record` names, and answered from there with `--replay` too; the credentials stay
  * out of it. Throws GatewayError usage.
  */
 export async function openRecording(
   transport: Transport,
-  flags: RecordingFlags,
+  flags: RecordingFlags & { record: string },
   { context, credentials }: { context: Context; credentials: readonly Credential[] },
 ): Promise<Exchanges> {
   const { record, replaySpeed = 0, maxAge } = flags;
-  if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
   const { io, ui } = context;
   await warnOfPlain(credentials, context);
   const options: RecorderOptions = {
@@ -103,10 +66,8 @@ export async function openRecording(
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
   };
   const opening = isCache(flags)
-    ? import('../../recordings/cache.ts').then(({ openCache }) =>
-        openCache({ ...options, speed: replaySpeed, maxAgeMs: maxAge, isWhole: isWholeReply }),
-      )
-    : import('../../recordings/recorder.ts').then(({ openRecorder }) => openRecorder(options));
+    ? openCache({ ...options, speed: replaySpeed, maxAgeMs: maxAge, isWhole: isWholeReply })
+    : openRecorder(options);
   const recorder = await opening.catch(behind('--record '));
   return {
     at: (base) => recorder.record(transport.exchange, base),

@@ -9,9 +9,9 @@ import type { Use } from '../../settings/types.ts';
 import { isLoopback } from '../../transport/url.ts';
 import type { Context } from '../context.ts';
 import type { FlagValues } from '../flags/flag.ts';
+import { checkRecordingFlags, replayedFolder } from '../flags/recording.ts';
 import { parseJson } from '../flags/values.ts';
 import type { connectionFlags, priceFlags } from '../flags/shared.ts';
-import { checkRecordingFlags, noModelToReplay, replayedFolder } from './recordings.ts';
 import { readUserFile } from '../input/input-files.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
@@ -76,7 +76,10 @@ async function readPrices(word: string | undefined, cwd: string): Promise<Prices
 export async function readSettings(flags: SettingFlags, context: Context, use: Use): Promise<Settings> {
   const input = { ...(await readSettingsInput(flags, context)), use };
   const replayed = replayedFolder(flags);
-  if (replayed !== undefined && !surveySettings(input).model) throw await noModelToReplay(replayed, context, use);
+  if (replayed !== undefined && !surveySettings(input).model) {
+    const { noModelToReplay } = await import('./recordings.ts');
+    throw await noModelToReplay(replayed, context, use);
+  }
   const settings = resolveSettings(input);
   const { ui } = context;
   const { key } = settings;

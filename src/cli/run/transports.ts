@@ -1,9 +1,12 @@
 import { openConnections } from '../../client/connection.ts';
+import type { Exchanges } from '../../client/sender.ts';
 import { usageError } from '../../errors.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Transport, TransportOptions } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
+import type { RecordingFlags } from '../flags/recording.ts';
 import { readUserFile } from '../input/input-files.ts';
+import type { Credential } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 
 /** The way to each gateway, by its own proxy and its own certificates. */
@@ -28,6 +31,17 @@ export async function openTransports(
     exchange: (request, options) => (opened.get(request.url.origin) as Transport).exchange(request, options),
     close: async () => void (await Promise.all([...opened.values()].map((transport) => transport.close()))),
   };
+}
+
+/** What is asked over connections; with `--record` it is kept, without the credentials. Throws GatewayError usage. */
+export async function openExchanges(
+  transport: Transport,
+  { record, ...flags }: RecordingFlags,
+  asked: { context: Context; credentials: readonly Credential[] },
+): Promise<Exchanges> {
+  if (record === undefined) return { at: () => transport.exchange, close: () => transport.close() };
+  const { openRecording } = await import('./recordings.ts');
+  return openRecording(transport, { ...flags, record }, asked);
 }
 
 /** Scheme and host of the gateway. */

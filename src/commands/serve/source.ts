@@ -14,18 +14,13 @@ import type { SettingsSurvey } from '../../settings/settings.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import type { Sourced, Use } from '../../settings/types.ts';
 import type { Exchanges } from '../../client/sender.ts';
-import {
-  checkRecordingFlags,
-  openRecording,
-  openReplaying,
-  type RecordingFlags,
-  replayedFolder,
-} from '../../cli/run/recordings.ts';
+import { checkRecordingFlags, type RecordingFlags, replayedFolder } from '../../cli/flags/recording.ts';
+import { openReplaying } from '../../cli/run/recordings.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { keepModels, modelVariables, replayedModels } from './models.ts';
 import { type Credential, readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
-import { openTransports } from '../../cli/run/transports.ts';
+import { openExchanges, openTransports } from '../../cli/run/transports.ts';
 
 /** The names of the specification, for headers whose real names nobody gave. */
 const placeholders = services.gateway.headerNames;
@@ -133,7 +128,7 @@ async function openUpstreams(names: readonly string[], flags: SourceFlags, place
     context,
   );
   const local = { name: 'the local key', secret: new Secret(localKey) };
-  const exchanges = await openRecording(transport, flags, { context, credentials: [...credentials, local] });
+  const exchanges = await openExchanges(transport, flags, { context, credentials: [...credentials, local] });
   const models = modelVariables(modelsOf({ ...content.survey, chat: messages.survey.chat }));
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
   const headerNames = {

@@ -13,7 +13,6 @@ import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
-import { endLine, printStream } from '../../cli/output/print-stream.ts';
 import { checkRaw } from '../../cli/run/raw.ts';
 import { picturesTo, select } from '../../cli/output/select.ts';
 import { isPrintedAtEnd } from '../../cli/output/selection.ts';
@@ -84,7 +83,10 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (!flags.stream) await printText(answer, printing);
   await images.save(answer.result.images, answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
+  if (flags.jsonl) {
+    const { endLine } = await import('../../cli/output/print-stream.ts');
+    await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
+  }
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
   if (check) context.report.answer = checkSchema(check, answer.result.text);
@@ -102,6 +104,7 @@ async function printDeltas(
   reading: ContentReading,
   { flags, isMarkdown, progress, context }: { flags: Flags; isMarkdown: boolean; progress: Progress; context: Context },
 ): Promise<Answer> {
+  const { printStream } = await import('../../cli/output/print-stream.ts');
   const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown, progress }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);

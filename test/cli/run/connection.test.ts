@@ -77,3 +77,12 @@ test.skipIf('getCACertificates' in tls)(
     expect(await cli(['text', 'hi', '--offline', '--system-ca'])).toMatchObject({ code: 0 });
   },
 );
+
+test('a --cacert without a PEM certificate is named', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'der.crt'), 'nope');
+  const ran = await cli(['text', 'hi', '--cacert', 'der.crt'], { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain("--cacert 'der.crt' contains no valid PEM certificate\n  give certificates as PEM");
+  expect(server.requests).toEqual([]);
+});

@@ -44,7 +44,7 @@ export const batchFlags = {
   },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
-  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed in the job file', rare: true },
+  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
   maxFailures: {
     flags: '--max-failures <n>',

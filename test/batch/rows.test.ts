@@ -86,6 +86,19 @@ test('tells all rows that are wrong at once, sends nothing and makes no folder',
 });
 
 test.for([
+  ['{{nmae}}', 'the nearest name with a value is name'],
+  ['{{x}}', 'names with a value: name, town'],
+])('tells once that no column fills %s', async ([blank, names], { server, folder, batch }) => {
+  folder.write('rows.csv', `name,town\n${'a,b\n'.repeat(12)}`);
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', `{"prompt":"${blank}"}`]);
+  expect(ran.stderr).toContain(`12 lines of rows.csv are not valid jobs; nothing was sent
+  rows.csv:2: ${blank} has no value: the prompt (the same in 11 more)
+  ${names}
+  add a column `);
+  expect(server.bodies).toEqual([]);
+});
+
+test.for([
   [['--data', 'rows.csv'], '--data needs a prompt', '--template prompt.md'],
   [
     ['--data', 'rows.csv', '--defaults', '{"prompt":"{{town}}"}'],

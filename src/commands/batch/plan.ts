@@ -87,7 +87,7 @@ const mostNamed = 5;
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
-  const lineErrors = collectLineErrors(source.name);
+  const lineErrors = collectLineErrors(source);
   const known = state.table.size;
   const planning: Planning = {
     ...options,
@@ -240,30 +240,42 @@ interface LineErrors {
   throwIfAny(): void;
 }
 
-/** So many lines are told one by one. */
+/** So many mistakes are told one by one. */
 const mostTold = 10;
 
-/** Collects mistakes whose messages begin with the file's name and a line number. */
-function collectLineErrors(file: string): LineErrors {
-  const named: GatewayError[] = [];
-  let count = 0;
+/**
+ * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is told once: it is
+ * that of their template.
+ */
+function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
+  const named = new Map<string, { error: GatewayError; times: number }>();
+  const another = usageError(`${file}: one more`);
+  let [count, others] = [0, 0];
   return {
     add(error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
         throw error;
       count++;
-      if (named.length < mostTold) named.push(error);
+      const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
+      const same = named.get(mistake);
+      if (same) same.times++;
+      else if (named.size < mostTold && error !== another) named.set(mistake, { error, times: 1 });
+      else others++;
     },
     get isFull() {
-      return named.length >= mostTold;
+      return count >= mostTold;
     },
-    another: usageError(`${file}: one more`),
+    another,
     throwIfAny() {
-      const [first] = named;
+      const [first] = named.values();
       if (first === undefined) return;
-      if (count === 1) throw first;
-      const lines = named.map(({ message }) => message);
-      if (count > named.length) lines.push(`and ${count - named.length} more`);
+      if (count === 1) throw first.error;
+      const lines = [...named.values()].map(
+        ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
+      );
+      const { hint } = first.error.details;
+      if (named.size === 1 && hint !== undefined) lines.push(hint);
+      if (others > 0) lines.push(`and ${others} more`);
       throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
     },
   };

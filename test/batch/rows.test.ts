@@ -115,6 +115,16 @@ test.for([
     'the prompt is given twice',
     'keep one',
   ],
+  [
+    ['--data', 'rows.csv', 'see {{city}}'],
+    '--data takes its prompt from a file',
+    `--defaults '{"prompt":"see {{city}}"}'`,
+  ],
+  [
+    ['--data', 'keys.csv', '--id-column', 'key', '--defaults', '{"prompt":"x"}'],
+    "keys.csv:3: row 2 has no id: its column 'key' is empty",
+    'fill it',
+  ],
   [['--template', 'p.md'], "--template 'p.md' has no testData", '--data rows.csv'],
   [['--data', 'rows.csv', '--prompts', 'p.md'], '--prompts and --data are both given', 'keep one'],
   [['--prompts', 'p.md', '--id-column', 'key'], '--id-column is for rows', '--data rows.csv'],
@@ -122,11 +132,23 @@ test.for([
   [['--data', 'none.csv', '--template', 'p.md'], "--data 'none.csv'", 'none.csv'],
 ] as const)('%j is a mistake that says what to type', async ([flags, message, hint], { folder, batch }) => {
   folder.write('rows.csv', 'city\nRome\n');
+  folder.write('keys.csv', 'key,n\na,1\n,2\n');
   folder.write('empty.csv', 'city\n');
   folder.write('p.md', 'see {{city}}');
   const ran = await batch(['run', ...flags, '-o', 'out']);
   expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   expect(ran.stderr).toContain(hint);
+});
+
+test('takes semicolons for separators where the headings have more of them than commas', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', 'name, first;"a,b,c";city\nx,y;1;Rome\n');
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', '{"prompt":"{{city}}"}']);
+  expect(ran).toMatchObject({ code: 0 });
+  expect(prompts(server.bodies)).toEqual(['Rome']);
 });
 
 test('rows go to shards, and files are read against the folder of the data', async ({ server, folder, batch }) => {

@@ -46,7 +46,7 @@ async function readVars(vars: string | JsonObject, context: Context): Promise<Js
       `--vars ${vars} is a row of testData, and only a .prompt.yml file has those`,
       'for example: --prompt-file summary.prompt.yml --vars 1',
     );
-  if (!vars.trimStart().startsWith('{')) return readObjectFlag('--vars', vars, context);
+  if (!/^\s*[{["]/.test(vars)) return readObjectFlag('--vars', vars, context);
   const value = parseJson('--vars', vars);
   if (isObject(value)) return value;
   throw usageError('--vars takes a JSON object', `for example: --vars '{"city":"Rome"}'`);

@@ -151,6 +151,17 @@ test('takes semicolons for separators where the headings have more of them than 
   expect(prompts(server.bodies)).toEqual(['Rome']);
 });
 
+test.for([
+  ['id', 'id,name,command,state,vars.name,text,'],
+  ['key', 'id,name,command,state,key,vars.id,vars.name,text,'],
+] as const)('the export repeats no id of the column %s', async ([idColumn, headings], { folder, batch }) => {
+  const key = idColumn === 'key' ? 'key,' : '';
+  folder.write('rows.csv', `${key}id,name\n${key && 'k,'}7,Ada\n`);
+  await batch(['run', '--data', 'rows.csv', '-o', 'out', '--id-column', idColumn, '--defaults', '{"prompt":"x"}']);
+  const { stdout } = await batch(['export', 'out', '--format', 'csv']);
+  expect(stdout.slice(0, headings.length)).toBe(headings);
+});
+
 test('rows go to shards, and files are read against the folder of the data', async ({ server, folder, batch }) => {
   folder.write('rows.tsv', `file\n${Array.from({ length: 12 }, (_, i) => `f${i}.txt\n`).join('')}`);
   for (let i = 0; i < 12; i++) folder.write(`f${i}.txt`, `text ${i}`);

@@ -10,7 +10,8 @@ type Value = Details['value'];
 const hints: Record<Reason, (value: Value, details: Details) => string> = {
   address: () => 'check --base-url and --model; --raw prints the reply as it came',
   auth: (form) => `${form === 'bearer' ? wantsBearer : wantsOwnHeader}: --auth ${form}`,
-  'auth-unknown': (source) => `${keyHint(source)}; gateway-cli doctor --live tries every way to send it`,
+  'auth-unknown': (source, { flags = '' }) =>
+    `${keyHint(source)}; gateway-cli doctor --live${flags} tries every way to send it`,
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
   'header-names': (names) => `the gateway wants ${headersIn(names)}: --header-names ${names}`,
@@ -19,14 +20,14 @@ const hints: Record<Reason, (value: Value, details: Details) => string> = {
   key: keyHint,
   'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
-  model: (flags = '') =>
+  model: (_, { flags = '' }) =>
     `check --model: the gateway does not offer it; to see those that it does: gateway-cli models${flags}`,
   'nearest-model': (nearest) => `the nearest that the gateway offers: -m ${shellWord(String(nearest))}`,
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
   'no-recordings': () => 'record into it first: --record <dir>',
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-stream': () => 'this gateway does not stream the content format: leave --stream out',
-  'no-such-path': (flags = '') => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
+  'no-such-path': (_, { flags = '' }) => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
   'other-format': (format) =>
     `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',
@@ -86,7 +87,7 @@ export function withFlags(error: GatewayError): GatewayError {
   const { reason, value, hint = '' } = error.details;
   if (reason === undefined) return error;
   const lines = [...hint.split('\n').slice(0, -1), hints[reason](value, error.details)];
-  return error.but({ hint: lines.join('\n'), reason: undefined, value: undefined });
+  return error.but({ hint: lines.join('\n'), reason: undefined, value: undefined, flags: undefined });
 }
 
 /** What to type next after a failure. */

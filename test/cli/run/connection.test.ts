@@ -86,3 +86,10 @@ test('a --cacert without a PEM certificate is named', async ({ server, cli }) =>
   expect(ran.stderr).toContain("--cacert 'der.crt' contains no valid PEM certificate\n  give certificates as PEM");
   expect(server.requests).toEqual([]);
 });
+
+test('the hint of a refused key repeats the flags that led to the gateway', async ({ server, cli }) => {
+  server.reply({ status: 401, body: { error: {} } });
+  const ran = await cli(['text', 'hi', '--base-url', `${server.url}/v1`], { env: { GATEWAY_BASE_URL: '' } });
+  expect(ran).toMatchObject({ code: 3 });
+  expect(ran.stderr).toContain(`gateway-cli doctor --live --base-url ${server.url}/v1 tries every way to send it\n`);
+});

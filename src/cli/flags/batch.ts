@@ -19,7 +19,7 @@ export const batchFlags = {
   },
   template: {
     flags: '--template <path>',
-    text: 'prompt for the rows of --data: {{name}} is the column of that name',
+    text: 'file with the prompt for the rows of --data: {{name}} is the column of that name',
     parse: notAFlag,
   },
   dataFormat: {
@@ -66,7 +66,7 @@ export const batchFlags = {
     ...outputFlags.requireComplete,
     text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
-  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print what would be sent, and send nothing' },
+  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
 } satisfies FlagTable;
 
 /** `batch gallery` alone. */

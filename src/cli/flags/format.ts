@@ -27,7 +27,7 @@ export const contentFlags = {
   },
   safety: {
     flags: '--safety <CATEGORY=THRESHOLD>',
-    text: 'from which probability on content of a category is blocked',
+    text: 'block content of a category from this probability on, such as HARASSMENT=BLOCK_ONLY_HIGH',
     parse: safety,
     repeat: true,
     rare: true,
@@ -35,7 +35,7 @@ export const contentFlags = {
   },
   toolConfig: {
     flags: '--tool-config <path|->',
-    text: 'which tools the model may or must call: a JSON object, in a file',
+    text: 'which tools the model may or must call: a JSON object, in a file; - is stdin',
     rare: true,
   },
   cachedContent: {
@@ -51,7 +51,7 @@ export const contentFlags = {
 } satisfies FlagTable;
 
 /** Where pictures go. */
-export const fileFlags = {
+const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
     text: 'image file, folder/ or {slug}-{n}.{ext}; - is stdout',
@@ -79,7 +79,7 @@ const inputFlags = {
     text: 'file or URL to send, such as a PDF',
     repeat: true,
   },
-  schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema' },
+  schema: { flags: '--schema <path|->', text: 'get JSON that matches the JSON Schema in this file; - is stdin' },
 } satisfies FlagTable;
 
 const code = {
@@ -103,6 +103,15 @@ export const textFlags = {
   code,
   jsonl,
   markdown,
+} satisfies FlagTable;
+
+/** Where the pictures of a text go, or its code. */
+export const textFileFlags = {
+  ...fileFlags,
+  output: {
+    ...fileFlags.output,
+    text: 'for images: file, folder/ or {slug}-{n}.{ext}; with --code: file for the code; - is stdout',
+  },
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -142,7 +151,7 @@ export const editFlags = { image: inputFlags.image } satisfies FlagTable;
 /** `chat` alone. */
 export const chatFlags = {
   ...inputFlags,
-  ...fileFlags,
+  ...textFileFlags,
   toolChoice: {
     flags: '--tool-choice <choice>',
     text: 'whether the model calls a tool: auto, any (must), none, tool:<name> or JSON',

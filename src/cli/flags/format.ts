@@ -51,7 +51,7 @@ export const contentFlags = {
 } satisfies FlagTable;
 
 /** Where pictures go. */
-const fileFlags = {
+export const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
     text: 'image file, folder/ or {slug}-{n}.{ext}; - is stdout',
@@ -79,12 +79,12 @@ const inputFlags = {
     text: 'file or URL to send, such as a PDF',
     repeat: true,
   },
-  schema: { flags: '--schema <path|->', text: 'get JSON that matches the JSON Schema in this file; - is stdin' },
+  schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema; - is stdin' },
 } satisfies FlagTable;
 
 const code = {
   flags: '--code',
-  text: 'print only the code blocks of the answer',
+  text: 'print only the code blocks; -o saves them',
 } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
 const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown', rare: true } as const;
@@ -103,15 +103,6 @@ export const textFlags = {
   code,
   jsonl,
   markdown,
-} satisfies FlagTable;
-
-/** Where the pictures of a text go, or its code. */
-export const textFileFlags = {
-  ...fileFlags,
-  output: {
-    ...fileFlags.output,
-    text: 'for images: file, folder/ or {slug}-{n}.{ext}; with --code: file for the code; - is stdout',
-  },
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -151,7 +142,7 @@ export const editFlags = { image: inputFlags.image } satisfies FlagTable;
 /** `chat` alone. */
 export const chatFlags = {
   ...inputFlags,
-  ...textFileFlags,
+  ...fileFlags,
   toolChoice: {
     flags: '--tool-choice <choice>',
     text: 'whether the model calls a tool: auto, any (must), none, tool:<name> or JSON',

@@ -7,7 +7,7 @@ import type { HttpReply } from '../../transport/types.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, seldom } from '../../cli/flags/flag.ts';
-import { contentFlags, textFileFlags, textFlags } from '../../cli/flags/format.ts';
+import { contentFlags, fileFlags, textFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -45,7 +45,7 @@ export function textCommand(command: Command): Action {
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
-  addFlags(command, 'Flags', { ...textFlags, ...seldom(textFileFlags), ...contentFlags });
+  addFlags(command, 'Flags', { ...textFlags, ...seldom(fileFlags), ...contentFlags });
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
   addFlags(command, 'Costs', priceFlags);

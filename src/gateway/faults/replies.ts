@@ -39,7 +39,7 @@ export const replyFaults: FaultTable = {
     message: (message) => ({ ...message, content: [] }),
   },
   'fault-max-tokens': {
-    description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens; without --require-complete exit 0',
+    description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens; exit 0 unless a whole answer is required',
     commands: ['text', 'chat'],
     exitCode: 11,
     content: (reply) => mapCandidates(reply, (candidate) => ({ ...candidate, finishReason: 'MAX_TOKENS' })),

@@ -48,7 +48,6 @@ export type Reason =
   | 'address'
   | 'auth'
   | 'auth-unknown'
-  | 'authorities'
   | 'client-certificate'
   | 'field'
   | 'header-names'
@@ -92,8 +91,10 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Which setting would help. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`, the form of `auth`; of `header-names` and `key-header`, the names; of `key` and `auth-unknown`, where the key came from; of `other-format`, which; of `model` and `no-such-path`, the flags that led to the gateway; of `field`, which one; of the others, what their hint names. */
+  /** What to set it to: minutes of `timeout`, seconds of `retry-time`; of `retries`, how many there were; the form of `auth`; of `header-names` and `key-header`, the names; of `key` and `auth-unknown`, where the key came from; of `other-format`, which; of `field`, which one; of the others, what their hint names. */
   value?: number | string | undefined;
+  /** The flags that led to the gateway, for a hint that asks the same one. */
+  flags?: string | undefined;
   /** HTTP status of the reply, where one came. */
   status?: number | undefined;
   /** The gateway's own id of the request. */

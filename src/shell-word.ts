@@ -19,8 +19,9 @@ function escaped(character: string): string {
   return Array.from(Buffer.from(character), (byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-/** What to type to see why a file cannot be read: its rights, or, where there is none, what is there. */
+/** What to type to see why a file cannot be read: its rights, or, where there is none or it is a folder, what is there. */
 export function lookAt(path: string, code: string | undefined): string {
+  if (code === 'EISDIR') return `name a file in it: ls ${shellWord(path)}`;
   return code === 'ENOENT'
     ? `see what is there: ls ${shellWord(dirname(path))}`
     : `look at it: ls -l ${shellWord(path)}`;

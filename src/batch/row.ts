@@ -85,8 +85,12 @@ export function findColumns(): ColumnFinder {
     cost: new Set<string>(),
   };
   let hasPlainAnswer = false;
+  /** A variable named id that says something else than the job's id. */
+  let hasOtherId = false;
   return {
-    see({ vars, answer, usage, cost }) {
+    see({ id, vars, answer, usage, cost }) {
+      const own = valueOf(vars, 'id');
+      hasOtherId ||= own !== undefined && String(cellOf(own)) !== id;
       for (const [key, value] of Object.entries({ vars, answer, usage, cost }))
         if (isObject(value)) for (const name of Object.keys(value)) names[key as keyof typeof names].add(name);
       hasPlainAnswer ||= answer !== undefined && !isObject(answer);
@@ -105,6 +109,7 @@ export function findColumns(): ColumnFinder {
         column('error.message', ({ error }) => error?.message),
       ];
       const taken = new Set(fixed.map(({ name }) => name));
+      if (!hasOtherId) names.vars.delete('id');
       const own = [...names.vars].map((name) =>
         column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => valueOf(vars, name)),
       );

@@ -63,6 +63,7 @@ export interface WrittenImage {
   bytes: number;
   sha256: string;
   candidate: number;
+  reply?: number;
 }
 
 /** A call with what came of it. */

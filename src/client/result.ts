@@ -6,6 +6,8 @@ import type { StopReason } from './message-types.ts';
 /** A candidate as the result document shows it. */
 export interface ResultCandidate {
   index: number;
+  /** Number of its reply, where one of several requests got it. */
+  reply?: number;
   text: string;
   finishReason?: string | undefined;
   finishMessage?: string | undefined;
@@ -18,6 +20,8 @@ export interface ResultImage {
   declaredType: string | undefined;
   /** Index of the candidate it came with; 0 in the messages format. */
   candidate: number;
+  /** Number of its reply, where one of several requests got it. */
+  reply?: number;
   /** A draft (`thought: true`), kept only where there is no other picture. */
   draft: boolean;
   blob: StoredBlob;

@@ -46,7 +46,7 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   const handle = await openInput(path, label);
   const stats = await handle.stat();
   // The same handle goes on: a FIFO that is closed and opened again has lost its writer.
-  if (!stats.isFile()) return readPipe(handle, { ...options, label });
+  if (!stats.isFile() && !stats.isDirectory()) return readPipe(handle, { ...options, label });
   try {
     const head = await readHead(handle);
     const { mimeType, width, height } = await imageFacts(head);

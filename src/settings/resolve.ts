@@ -136,8 +136,9 @@ function pickModel(
   offline: boolean,
 ): { model: Sourced<string> | undefined; warnings: string[] } {
   const { variables, fallback, local: localModel } = useDefaults[use];
+  const typed = fromFlag('--model', flags.model);
   const model =
-    fromFlag('--model', flags.model) ??
+    (typed && { ...typed, from: flags.modelFrom ?? typed.from }) ??
     variables.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
     fromProfile(picked, ({ models }) => models?.[use] ?? models?.[fallback]);
   if (!offline) return { model, warnings: [] };

@@ -7,6 +7,8 @@ export interface SettingsFlags {
   service?: string | undefined;
   baseUrl?: string | undefined;
   model?: string | undefined;
+  /** Where the model stands, if nobody typed it as a flag. */
+  modelFrom?: string | undefined;
   apiKeyFile?: string | undefined;
   auth?: string | undefined;
   /** As `readHeaderFlags` gives them. */

@@ -105,9 +105,9 @@ function itemLines({ tokens }: Tokens.ListItem, page: Page): string[] {
   return blocks.flatMap((block, index) => (block.type === 'space' && index > 0 ? [''] : blockLines(block, page)));
 }
 
-/** What a column must have; else each row is a list of its cells. */
+/** What a column must have, where its cells need it; else each row is a list of its cells. */
 const narrowestColumn = 10;
-/** The widths are those of the first rows, so that a table of a thousand rows need not be printed again for its last. */
+/** In a chat the widths are those of the first rows, so that a table of a thousand rows need not be printed again for its last. */
 const measuredRows = 12;
 
 type Aligned = Pick<Tokens.Table, 'align'> & { widths: readonly number[] };
@@ -116,28 +116,37 @@ function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[]
   const { chalk } = page;
   const names = header.map((cell) => chalk.bold(inline(cell.tokens, page)));
   const cells = rows.map((row) => row.map((cell) => inline(cell.tokens, page)));
-  const widths = columnWidths([names, ...cells.slice(0, measuredRows)], page.width);
+  const measured = page.breaks ? cells.slice(0, measuredRows) : cells;
+  const widths = columnWidths([names, ...measured], page);
   if (widths === undefined) return cells.flatMap((row, index) => rowAsList(row, { names, index, page }));
   const rule = widths.map((width) => chalk.dim('─'.repeat(width))).join('  ');
   const [head = [], ...body] = [names, ...cells].map((row) => rowLines(row, { widths, align }));
   return [...head, rule, ...body.flat()];
 }
 
-/** As wide as the cells, or, where they have no room beside each other, as wide as is fair; undefined below the narrowest. */
-function columnWidths(rows: readonly (readonly string[])[], width: number): number[] | undefined {
-  const columns = rows[0]?.length ?? 0;
-  const wanted = Array.from({ length: columns }, (_, column) => Math.max(1, ...rows.map((row) => widest(row[column]))));
-  let room = width - 2 * (columns - 1);
-  const given = new Map<number, number>();
-  const narrowFirst = wanted.map((_, column) => column).toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0));
-  for (const [index, column] of narrowFirst.entries()) {
-    const want = wanted[column] ?? 0;
-    const share = Math.min(want, Math.floor(room / (columns - index)));
-    if (share < want && share < narrowestColumn) return undefined;
-    given.set(column, share);
+/**
+ * As wide as the cells, or, where they have no room beside each other, as wide as is fair. Undefined where a column would be
+ * below the narrowest, or where a document's would split a word.
+ */
+function columnWidths(rows: readonly (readonly string[])[], { width, breaks }: Page): number[] | undefined {
+  const columns = Array.from({ length: rows[0]?.length ?? 0 }, (_, column) => {
+    const cells = rows.map((row) => row[column] ?? '');
+    const wanted = Math.max(1, ...cells.map((cell) => widest(cell)));
+    const word = breaks ? 0 : Math.max(...cells.map((cell) => widest(cell.replaceAll(/\s+/g, '\n'))));
+    return { column, wanted, least: Math.max(word, Math.min(wanted, narrowestColumn)) };
+  });
+  let room = width - 2 * (columns.length - 1);
+  let reserved = columns.reduce((sum, { least }) => sum + least, 0);
+  if (reserved > room) return undefined;
+  const given: number[] = [];
+  for (const [index, { column, wanted, least }] of columns.toSorted((a, b) => a.wanted - b.wanted).entries()) {
+    reserved -= least;
+    const fair = Math.max(least, Math.floor(room / (columns.length - index)));
+    const share = Math.min(wanted, fair, room - reserved);
+    given[column] = share;
     room -= share;
   }
-  return wanted.map((_, column) => given.get(column) ?? 0);
+  return given;
 }
 
 function widest(cell = ''): number {

@@ -71,7 +71,7 @@ export async function sendWithRetries(
     const { error, outcome } = result;
     const decision = decideRetry({ attempt, spentMs, outcome, policy, now: now(), random: random() });
     closeGate(gate, outcome, decision);
-    if (!decision.retry) throw lastError(error, decision);
+    if (!decision.retry) throw lastError(error, decision, policy);
     if (gate?.allowRetry?.() === false) throw error;
     options.onRetry?.({ attempt, retries: policy.retries, waitMs: decision.waitMs, error });
     await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
@@ -124,9 +124,13 @@ function closeGate(gate: Gate | undefined, outcome: Outcome, decision: RetryDeci
 }
 
 /** A gateway that wants more time than there is counts as a limit, whatever its status. */
-function lastError(error: GatewayError, decision: RetryDecision & { retry: false }): GatewayError {
+function lastError(
+  error: GatewayError,
+  decision: RetryDecision & { retry: false },
+  { retries }: RetryPolicy,
+): GatewayError {
   const { retryAfterMs, overBudget = false } = decision;
-  if (!overBudget) return error.with({ retryAfterMs });
+  if (!overBudget) return error.with({ retryAfterMs, value: error.details.reason === 'retries' ? retries : undefined });
   const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
   return new GatewayError('quota', `${error.message.replace(/\.$/, '')}; it asks to come back after ${seconds} s`, {
     ...error.details,

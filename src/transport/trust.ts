@@ -98,14 +98,13 @@ async function extraCertificates(env: TransportOptions['env']): Promise<string[]
   }
 }
 
-/** Node takes a PEM text without a certificate for an empty list. */
-function requireCertificate(pem: string): void {
+/** Throws GatewayError usage for a PEM text without a certificate, which Node takes for an empty list; `what` begins its message. */
+export function requireCertificate(pem: string, what = 'the certificate authorities contain'): void {
   try {
     const { subject } = new X509Certificate(pem);
     if (subject !== undefined) return;
   } catch (error) {
-    throw usageError('the certificate authorities contain no valid PEM certificate', 'give them as PEM', error).with({
-      reason: 'authorities',
-    });
+    const hint = 'give certificates as PEM: -----BEGIN CERTIFICATE-----';
+    throw usageError(`${what} no valid PEM certificate`, hint, error);
   }
 }

@@ -86,6 +86,19 @@ test('tells all rows that are wrong at once, sends nothing and makes no folder',
 });
 
 test.for([
+  ['{{nmae}}', 'the nearest name with a value is name'],
+  ['{{x}}', 'names with a value: name, town'],
+])('tells once that no column fills %s', async ([blank, names], { server, folder, batch }) => {
+  folder.write('rows.csv', `name,town\n${'a,b\n'.repeat(12)}`);
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', `{"prompt":"${blank}"}`]);
+  expect(ran.stderr).toContain(`12 lines of rows.csv are not valid jobs; nothing was sent
+  rows.csv:2: ${blank} has no value: the prompt (the same in 11 more)
+  ${names}
+  add a column `);
+  expect(server.bodies).toEqual([]);
+});
+
+test.for([
   [['--data', 'rows.csv'], '--data needs a prompt', '--template prompt.md'],
   [
     ['--data', 'rows.csv', '--defaults', '{"prompt":"{{town}}"}'],
@@ -102,6 +115,16 @@ test.for([
     'the prompt is given twice',
     'keep one',
   ],
+  [
+    ['--data', 'rows.csv', 'see {{city}}'],
+    '--data takes its prompt from a file',
+    `--defaults '{"prompt":"see {{city}}"}'`,
+  ],
+  [
+    ['--data', 'keys.csv', '--id-column', 'key', '--defaults', '{"prompt":"x"}'],
+    "keys.csv:3: row 2 has no id: its column 'key' is empty",
+    'fill it',
+  ],
   [['--template', 'p.md'], "--template 'p.md' has no testData", '--data rows.csv'],
   [['--data', 'rows.csv', '--prompts', 'p.md'], '--prompts and --data are both given', 'keep one'],
   [['--prompts', 'p.md', '--id-column', 'key'], '--id-column is for rows', '--data rows.csv'],
@@ -109,11 +132,34 @@ test.for([
   [['--data', 'none.csv', '--template', 'p.md'], "--data 'none.csv'", 'none.csv'],
 ] as const)('%j is a mistake that says what to type', async ([flags, message, hint], { folder, batch }) => {
   folder.write('rows.csv', 'city\nRome\n');
+  folder.write('keys.csv', 'key,n\na,1\n,2\n');
   folder.write('empty.csv', 'city\n');
   folder.write('p.md', 'see {{city}}');
   const ran = await batch(['run', ...flags, '-o', 'out']);
   expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   expect(ran.stderr).toContain(hint);
+});
+
+test('takes semicolons for separators where the headings have more of them than commas', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', 'name, first;"a,b,c";city\nx,y;1;Rome\n');
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', '{"prompt":"{{city}}"}']);
+  expect(ran).toMatchObject({ code: 0 });
+  expect(prompts(server.bodies)).toEqual(['Rome']);
+});
+
+test.for([
+  ['id', 'id,name,command,state,vars.name,text,'],
+  ['key', 'id,name,command,state,key,vars.id,vars.name,text,'],
+] as const)('the export repeats no id of the column %s', async ([idColumn, headings], { folder, batch }) => {
+  const key = idColumn === 'key' ? 'key,' : '';
+  folder.write('rows.csv', `${key}id,name\n${key && 'k,'}7,Ada\n`);
+  await batch(['run', '--data', 'rows.csv', '-o', 'out', '--id-column', idColumn, '--defaults', '{"prompt":"x"}']);
+  const { stdout } = await batch(['export', 'out', '--format', 'csv']);
+  expect(stdout.slice(0, headings.length)).toBe(headings);
 });
 
 test('rows go to shards, and files are read against the folder of the data', async ({ server, folder, batch }) => {

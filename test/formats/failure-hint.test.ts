@@ -107,3 +107,7 @@ describe('the hint of a failure', () => {
     expect(refused.details.hint?.length).toBeLessThan(140);
   });
 });
+
+test('the hint of a 429 names more retries than there were', () => {
+  expect(hintOf(failing({ status: 429 }).but({ value: 12 }))).toContain('--retries 24 --retry-max-time 12m');
+});

@@ -93,3 +93,13 @@ test.each(['>'.repeat(20_000), '['.repeat(20_000), '* '.repeat(3000) + 'x', '**a
     expect(render(text).length).toBeGreaterThan(0);
   },
 );
+
+test('splits no word of a table in a document, whatever its row', () => {
+  const rows = Array.from(
+    { length: 14 },
+    (_, index) => `| ${index} | ${index === 13 ? 'a-long-name' : 'name'} | a b c d |`,
+  );
+  const table = ['| n | name | text |', '|-|-|-|', ...rows].join('\n');
+  expect(render(table)).toContain('\n13  a-long-name  a b c d\n');
+  expect(render(table, { width: 18 })).toContain('\nn: 13\nname: a-long-name\n');
+});

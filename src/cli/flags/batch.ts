@@ -19,7 +19,7 @@ export const batchFlags = {
   },
   template: {
     flags: '--template <path>',
-    text: 'prompt for the rows of --data: {{name}} is the column of that name',
+    text: 'file with the prompt for the rows of --data: {{name}} is the column of that name',
     parse: notAFlag,
   },
   dataFormat: {
@@ -44,7 +44,7 @@ export const batchFlags = {
   },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
-  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed in the job file', rare: true },
+  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
   maxFailures: {
     flags: '--max-failures <n>',
@@ -66,7 +66,7 @@ export const batchFlags = {
     ...outputFlags.requireComplete,
     text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
-  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print what would be sent, and send nothing' },
+  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
 } satisfies FlagTable;
 
 /** `batch gallery` alone. */

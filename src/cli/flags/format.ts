@@ -27,7 +27,7 @@ export const contentFlags = {
   },
   safety: {
     flags: '--safety <CATEGORY=THRESHOLD>',
-    text: 'from which probability on content of a category is blocked',
+    text: 'block content of a category from this probability on, such as HARASSMENT=BLOCK_ONLY_HIGH',
     parse: safety,
     repeat: true,
     rare: true,
@@ -35,7 +35,7 @@ export const contentFlags = {
   },
   toolConfig: {
     flags: '--tool-config <path|->',
-    text: 'which tools the model may or must call: a JSON object, in a file',
+    text: 'which tools the model may or must call: a JSON object, in a file; - is stdin',
     rare: true,
   },
   cachedContent: {
@@ -79,12 +79,12 @@ const inputFlags = {
     text: 'file or URL to send, such as a PDF',
     repeat: true,
   },
-  schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema' },
+  schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema; - is stdin' },
 } satisfies FlagTable;
 
 const code = {
   flags: '--code',
-  text: 'print only the code blocks of the answer',
+  text: 'print only the code blocks; -o saves them',
 } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
 const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown', rare: true } as const;

@@ -140,7 +140,7 @@ export const bodyFlags = {
   },
   var: {
     flags: '--var <name=value>',
-    text: 'fill {{name}} in the prompt; name=@file reads a file',
+    text: 'fill {{name}} in the prompt; name=@file reads a file; --vars gives many',
     parse: variable,
     repeat: true,
   },

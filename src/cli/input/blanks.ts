@@ -82,8 +82,11 @@ function withoutValue(
   const where = text.trim().includes('\n') ? `${place}, line ${line}` : place;
   const names = [...missing.keys()].slice(0, 10).map((word) => `{{${word}}}`);
   const near = closest(first, [...values.keys()]);
+  const known = [...values.keys()].slice(0, 20).join(', ');
+  const others =
+    near === undefined ? known && `names with a value: ${known}\n` : `the nearest name with a value is ${near}\n`;
   return usageError(
     `${names.join(', ')} ${names.length === 1 ? 'has' : 'have'} no value: ${where}`,
-    `${near === undefined ? '' : `the nearest name with a value is ${near}\n`}${advice(first)}`,
+    `${others}${advice(first)}`,
   );
 }

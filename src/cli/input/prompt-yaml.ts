@@ -59,7 +59,8 @@ export async function parsePromptYaml(text: string, place: string): Promise<Prom
     );
   }
   const { model, modelParameters: parameters = {}, evaluators } = value;
-  if (model !== undefined && typeof model !== 'string') throw wrong('model is the name of a model');
+  if (model !== undefined && typeof model !== 'string')
+    throw wrong('model is the name of a model', 'for example: model: some-model');
   if (!isObject(parameters))
     throw wrong('modelParameters is a map', 'for example: modelParameters: {temperature: 0.5}');
   const { system, turns } = readMessages(value['messages'], wrong);
@@ -102,7 +103,10 @@ function readFormat(file: JsonObject, place: string): Pick<PromptYaml, 'format' 
   const { responseFormat: format = 'text', jsonSchema } = file;
   if (format === 'text' || format === 'json_object') return { format };
   if (format !== 'json_schema')
-    throw usageError(`${place}: responseFormat is text, json_object or json_schema, not ${quote(String(format))}`);
+    throw usageError(
+      `${place}: responseFormat is text, json_object or json_schema, not ${quote(String(format))}`,
+      'for example: responseFormat: json_object',
+    );
   const given = typeof jsonSchema === 'string' ? parseJson(`${place}: jsonSchema`, jsonSchema) : jsonSchema;
   if (!isObject(given))
     throw usageError(
@@ -127,7 +131,10 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault) {
     const { line, col } = lines.linePos(fault.pos[0]);
-    throw usageError(`${place} is not valid YAML: ${faults[fault.code] ?? 'a mistake'} at line ${line}, column ${col}`);
+    throw usageError(
+      `${place} is not valid YAML: ${faults[fault.code] ?? 'a mistake'} at line ${line}, column ${col}`,
+      'indent with spaces; put a text that holds any of : # [ { & ! in double quotes',
+    );
   }
   try {
     const value = document.toJS({ maxAliasCount: mostAliases }) as JsonValue;
@@ -135,7 +142,11 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
   } catch (error) {
     // The library throws this for an alias without an anchor, and for too many of them.
     if (!(error instanceof ReferenceError)) throw error;
-    throw usageError(`${place} is not valid YAML: an alias has no anchor, or there are too many`, undefined, error);
+    throw usageError(
+      `${place} is not valid YAML: an alias has no anchor, or there are too many`,
+      'write the value itself in place of *name',
+      error,
+    );
   }
 }
 

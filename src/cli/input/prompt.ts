@@ -20,6 +20,9 @@ export interface TextPlaces {
   prompt?: string;
   system?: string;
   turns?: string;
+  model?: string;
+  /** Rows for `--vars <n>` that nobody asked for. */
+  testData?: string;
 }
 
 /** How a command takes its prompt. */

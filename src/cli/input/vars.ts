@@ -6,19 +6,21 @@ import type { Context } from '../context.ts';
 import { parseJson, quote, type Var } from '../flags/values.ts';
 import { type Blanks, isName, plainName, valueText } from './blanks.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';
+import type { TextPlaces } from './prompt.ts';
 
 /** Flags that give blanks their values, as they were typed. */
 export interface VarFlags {
   var?: Var[];
   /** A file, JSON, or the number of a row of test data; false: `--no-vars`. */
   vars?: string | JsonObject | false;
+  places?: Pick<TextPlaces, 'testData'>;
 }
 
 /** The values of `--vars` and `--var`; undefined where nothing is to be filled. Throws GatewayError usage. */
 export async function readBlanks(
   flags: VarFlags,
   context: Context,
-  advice: Blanks['advice'] = adviseFlag,
+  advice: Blanks['advice'] = flags.places?.testData === undefined ? adviseFlag : adviseRow,
 ): Promise<Blanks | undefined> {
   const { var: single = [], vars } = flags;
   if (vars === false) {
@@ -46,7 +48,7 @@ async function readVars(vars: string | JsonObject, context: Context): Promise<Js
       `--vars ${vars} is a row of testData, and only a .prompt.yml file has those`,
       'for example: --prompt-file summary.prompt.yml --vars 1',
     );
-  if (!vars.trimStart().startsWith('{')) return readObjectFlag('--vars', vars, context);
+  if (!/^\s*[{["]/.test(vars)) return readObjectFlag('--vars', vars, context);
   const value = parseJson('--vars', vars);
   if (isObject(value)) return value;
   throw usageError('--vars takes a JSON object', `for example: --vars '{"city":"Rome"}'`);
@@ -64,6 +66,10 @@ export async function warnOfUnused(
     const rest = near === undefined ? '' : `; the nearest blank is {{${near}}}`;
     await ui.warn(`--var ${quote(name)} fills no blank${rest}`);
   }
+}
+
+function adviseRow(name: string): string {
+  return `take the values of a row of its testData: --vars 1\n${adviseFlag(name)}`;
 }
 
 function adviseFlag(name: string): string {

@@ -3,14 +3,15 @@ import { vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { flagOfField } from '../flags/fields.ts';
 
-type Value = GatewayError['details']['value'];
+type Details = GatewayError['details'];
+type Value = Details['value'];
 
 /** What to type, for the reasons of layers that know no flags. */
-const hints: Record<Reason, (value: Value) => string> = {
+const hints: Record<Reason, (value: Value, details: Details) => string> = {
   address: () => 'check --base-url and --model; --raw prints the reply as it came',
   auth: (form) => `${form === 'bearer' ? wantsBearer : wantsOwnHeader}: --auth ${form}`,
-  'auth-unknown': (source) => `${keyHint(source)}; gateway-cli doctor --live tries every way to send it`,
-  authorities: () => 'name a PEM file: --cacert <file>',
+  'auth-unknown': (source, { flags = '' }) =>
+    `${keyHint(source)}; gateway-cli doctor --live${flags} tries every way to send it`,
   'client-certificate': () => 'the host wants a client certificate that it trusts: --client-cert and --client-key',
   field: (name) => `the gateway refuses the field '${name}': ${fieldAdvice(String(name))}`,
   'header-names': (names) => `the gateway wants ${headersIn(names)}: --header-names ${names}`,
@@ -19,14 +20,14 @@ const hints: Record<Reason, (value: Value) => string> = {
   key: keyHint,
   'key-header': (names) => `the gateway wants ${headersIn(names)}: --auth api-key --header-names ${names}`,
   'max-tokens': () => 'allow more with --max-tokens <n>',
-  model: (flags = '') =>
+  model: (_, { flags = '' }) =>
     `check --model: the gateway does not offer it; to see those that it does: gateway-cli models${flags}`,
   'nearest-model': (nearest) => `the nearest that the gateway offers: -m ${shellWord(String(nearest))}`,
   'no-recording': (nearest) => `record ${nearest === undefined ? 'the request first' : 'it'}: --record <dir>`,
   'no-recordings': () => 'record into it first: --record <dir>',
   'no-session': () => 'begin one: gateway-cli chat --session notes "hello"',
   'no-stream': () => 'this gateway does not stream the content format: leave --stream out',
-  'no-such-path': (flags = '') => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
+  'no-such-path': (_, { flags = '' }) => `check --model and --base-url; to see the names: gateway-cli models${flags}`,
   'other-format': (format) =>
     `the gateway has the ${format} format alone: gateway-cli ${format === 'messages' ? 'chat' : 'text'}`,
   output: () => 'name another place with -o',
@@ -36,7 +37,7 @@ const hints: Record<Reason, (value: Value) => string> = {
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
   'proxy-password': (url) => `set HTTPS_PROXY=${url}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',
-  retries: () => 'wait, or allow more: --retries 5 --retry-max-time 5m',
+  retries: moreRetries,
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
   safety: () => 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
   'session-folder': () => 'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',
@@ -67,6 +68,15 @@ function keyHint(source: Value = 'GATEWAY_API_KEY'): string {
   return `check the key (${source})`;
 }
 
+/** More retries than there were, and time for all of them and for the wait that the gateway asks for. */
+function moreRetries(retries: Value = 0, { retryAfterMs = 0 }: Details): string {
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  const more = Math.max(5, 2 * Number(retries));
+  const minutes = Math.ceil(Math.max(5, seconds / 60, more / 2));
+  const wait = seconds === 0 ? 'wait' : `run it again after ${seconds} s`;
+  return `${wait}, or allow more: --retries ${more} --retry-max-time ${minutes}m`;
+}
+
 function fieldAdvice(name: string): string {
   const flag = flagOfField(name);
   return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;
@@ -76,8 +86,8 @@ function fieldAdvice(name: string): string {
 export function withFlags(error: GatewayError): GatewayError {
   const { reason, value, hint = '' } = error.details;
   if (reason === undefined) return error;
-  const lines = [...hint.split('\n').slice(0, -1), hints[reason](value)];
-  return error.but({ hint: lines.join('\n'), reason: undefined, value: undefined });
+  const lines = [...hint.split('\n').slice(0, -1), hints[reason](value, error.details)];
+  return error.but({ hint: lines.join('\n'), reason: undefined, value: undefined, flags: undefined });
 }
 
 /** What to type next after a failure. */

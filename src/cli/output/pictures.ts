@@ -192,7 +192,7 @@ async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): P
           candidateNames(plan, { index, extension, id: context.ui.clean(reply.responseId ?? '') }),
           options,
         );
-  const written: WrittenImage = { path, ...facts };
+  const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
   context.report.images.push(written);
   await warnOfName(path, extension, saving);
   const misfit = misfitOf(written, wanted);

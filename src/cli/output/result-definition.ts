@@ -21,8 +21,11 @@ const flag = v.boolean();
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const certainty = v.picklist(['yes', 'no', 'unknown']);
 
+const replyNumber = known(count, 'with -n, the reply that it came in, from 0');
+
 const candidate = v.object({
   index: key(count, 'its place in the reply, from 0'),
+  reply: replyNumber,
   text: key(text, 'its text, without thinking'),
   finishReason: known(text, "why it ended, in the gateway's own word"),
   finishMessage: known(text, 'why it ended, in a sentence'),
@@ -37,6 +40,7 @@ const image = v.object({
   bytes: key(count, 'the size of the file'),
   sha256: key(text, 'the SHA-256 digest of the file, in hexadecimal'),
   candidate: key(count, 'the index of the candidate that it came with'),
+  reply: replyNumber,
 });
 
 const toolCallEntries = {

@@ -57,13 +57,23 @@ export function mergePromptYaml(
     ...turnFlags(file, use.command),
     ...typed,
     ...(typeof vars === 'string' && /^\d+$/.test(vars) && { vars: rowAt(Number(vars), file, use.place) }),
-    places: placesOf(typed, use.place),
+    places: placesOf(typed, file, use.place),
   };
 }
 
-function placesOf({ system, systemFile }: PromptYamlFlags, place: string): NonNullable<PromptYamlFlags['places']> {
+function placesOf(
+  { system, systemFile, model, vars }: PromptYamlFlags,
+  { rows }: PromptYaml,
+  place: string,
+): NonNullable<PromptYamlFlags['places']> {
   const own = system === undefined && systemFile === undefined;
-  return { prompt: place, turns: `${place}: messages`, ...(own && { system: place }) };
+  return {
+    prompt: place,
+    turns: `${place}: messages`,
+    ...(own && { system: place }),
+    ...(model === undefined && { model: place }),
+    ...(vars === undefined && rows.length > 0 && { testData: place }),
+  };
 }
 
 /** The last turn is the prompt, if it is a person's: inputs and stdin stand beside it. */

@@ -42,7 +42,7 @@ export async function checkAndConnect(
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
     requireStdout(context);
   const images = await planImages(plan, context);
-  context.report.meter = await openMeter(settings);
+  context.report.meter = await openMeter(settings, context.ui);
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };

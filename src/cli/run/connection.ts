@@ -218,8 +218,9 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
 function withSource(error: unknown, { key, typedFlags }: SettingsSurvey): unknown {
   if (!(error instanceof GatewayError)) return error;
   const { reason } = error.details;
-  if (reason === 'key' || reason === 'auth-unknown') return error.but({ value: 'from' in key ? key.from : undefined });
-  return reason === 'model' || reason === 'no-such-path' ? error.but({ value: typedFlags }) : error;
+  const told = error.but({ flags: typedFlags });
+  const isOfKey = reason === 'key' || reason === 'auth-unknown';
+  return isOfKey ? told.but({ value: 'from' in key ? key.from : undefined }) : told;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */

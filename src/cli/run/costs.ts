@@ -3,13 +3,30 @@ import { currencyOf, isWholePrice, type Pricing, priceOf } from '../../cost/pric
 import type { Meter, Reservation } from '../../cost/types.ts';
 import type { Price } from '../../settings/config-types.ts';
 import { shellWord } from '../../shell-word.ts';
+import type { Settings } from '../../settings/settings.ts';
 import type { Body } from '../../upload.ts';
+import type { Ui } from '../context.ts';
+
+/** The model that a command asks, and the prices of its settings. */
+type PricedModel = Pick<Settings, 'prices' | 'use' | 'model'>;
 
 /** A meter for the requests of a command, where prices are set; decimal arithmetic is loaded then only. */
-export async function openMeter(pricing: Pricing): Promise<Meter | undefined> {
-  if (Object.keys(pricing.prices).length === 0) return undefined;
+export async function openMeter(settings: PricedModel, ui: Pick<Ui, 'warn'>): Promise<Meter | undefined> {
+  if (Object.keys(settings.prices).length === 0) return undefined;
+  const doubt = doubtOfPrice(settings);
+  if (doubt !== undefined) await ui.warn(doubt);
   const { createMeter } = await import('../../cost/meter.ts');
-  return createMeter(pricing);
+  return createMeter(settings);
+}
+
+/** Why no answer of a model will have a cost although it has a price; undefined where one can. */
+export function doubtOfPrice({ prices, model: { value: model } }: PricedModel): string | undefined {
+  const price = priceOf(prices, model);
+  if (price === undefined || isWholePrice(price)) return undefined;
+  const { input, output, image } = price;
+  if (input === undefined && output === undefined && image !== undefined) return undefined;
+  const lack = input === undefined ? 'input' : 'output';
+  return `the price of the model ${model} has no ${lack}, so its cost is unknown; ${howToPrice(model)}`;
 }
 
 /** `--max-cost` of a command that sends one request after the other. */
@@ -50,9 +67,12 @@ export function requirePrice(prices: Pricing['prices'], model: string): Price {
   const price = priceOf(prices, model);
   if (price !== undefined && isWholePrice(price)) return price;
   const lacks = price === undefined ? 'has no price' : 'has no price for input, or none for output';
+  throw usageError(`--max-cost: the model ${model} ${lacks}`, howToPrice(model));
+}
+
+function howToPrice(model: string): string {
   const key = shellWord(`prices.${model.replace(/^models\//, '')}`);
-  const example = `gateway-cli config set ${key} '{"input":"<amount>","output":"<amount>"}'`;
-  throw usageError(`--max-cost: the model ${model} ${lacks}`, `set it, for a million tokens: ${example}`);
+  return `set it, for a million tokens: gateway-cli config set ${key} '{"input":"<amount>","output":"<amount>"}'`;
 }
 
 /** Amounts of several currencies are never added. Throws GatewayError usage. */

@@ -93,6 +93,7 @@ async function ask(
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
     const answer = await readContent(reply, reading);
     onAnswer?.(++state.answered);
+    if (asking.count > 1) for (const part of [...answer.result.candidates, ...answer.result.images]) part.reply = index;
     return { answer, isSent: reply.recordedAt === undefined };
   } catch (error) {
     return { failure: noteEnd(error, state) };

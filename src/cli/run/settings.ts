@@ -13,6 +13,7 @@ import { checkRecordingFlags, replayedFolder } from '../flags/recording.ts';
 import { parseJson } from '../flags/values.ts';
 import type { connectionFlags, priceFlags } from '../flags/shared.ts';
 import { readUserFile } from '../input/input-files.ts';
+import type { TextPlaces } from '../input/prompt.ts';
 
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
@@ -23,6 +24,7 @@ type SettingFlags = ConnectionFlags & {
   preview?: boolean | undefined;
   markdown?: boolean;
   jobProfile?: string;
+  places?: Pick<TextPlaces, 'model'>;
 };
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
@@ -52,6 +54,7 @@ export async function readSettingsInput(
     config,
     flags: {
       ...flags,
+      modelFrom: flags.places?.model,
       noStdin: flags.stdin === false,
       noMarkdown: flags.markdown === false,
       replay: replayedFolder(flags) !== undefined,

@@ -2,9 +2,11 @@ import { openConnections } from '../../client/connection.ts';
 import type { Exchanges } from '../../client/sender.ts';
 import { usageError } from '../../errors.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
+import { requireCertificate } from '../../transport/trust.ts';
 import type { Transport, TransportOptions } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import type { RecordingFlags } from '../flags/recording.ts';
+import { quote } from '../flags/values.ts';
 import { readUserFile } from '../input/input-files.ts';
 import type { Credential } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
@@ -60,11 +62,14 @@ export async function transportOptions(
   }
   const read = async (flag: string, path: string | undefined) =>
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
+  const { cacert } = flags;
+  const ca = await read('--cacert', cacert);
+  if (cacert !== undefined && ca !== undefined) requireCertificate(ca, `--cacert ${quote(cacert)} contains`);
   return {
     env: io.env,
     proxy,
     systemCa: systemCa.value && !offline.value,
-    ca: await read('--cacert', flags.cacert),
+    ca,
     clientCert: await read('--client-cert', flags.clientCert),
     clientKey: await read('--client-key', flags.clientKey),
   };

@@ -58,8 +58,13 @@ export async function openData(path: string, flags: DataFlags, context: Context)
       let number = 0;
       for await (const row of readers[format]({ handle, name, onFault })) {
         number++;
-        if ('error' in row) onFault(row.error);
-        else yield { ...row, id: idOf(row.columns, number, flags.idColumn) };
+        if ('error' in row) {
+          onFault(row.error);
+          continue;
+        }
+        const id = idOf(row.columns, number, flags.idColumn);
+        if (id === '') onFault(withoutId(`${name}:${row.line}: row ${number}`, flags.idColumn ?? ''));
+        else yield { ...row, id };
       }
     },
   };
@@ -76,6 +81,10 @@ export function idOf(columns: JsonObject, number: number, idColumn: string | und
     `--id-column: row ${number} has no column ${quote(idColumn)}`,
     near === undefined ? `its columns are: ${known}` : `did you mean: --id-column ${near}`,
   );
+}
+
+function withoutId(row: string, idColumn: string): Error {
+  return usageError(`${row} has no id: its column ${quote(idColumn)} is empty`, 'fill it, or leave out --id-column');
 }
 
 function formatOf(path: string, typed: string | undefined): DataFormat {
@@ -197,7 +206,7 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
   const first = (await texts.next()).value ?? '';
   const heading = /^[^\r\n]*/.exec(first)?.[0] ?? '';
   const parser = parse({
-    delimiter: delimiter === ',' && heading.includes(';') && !heading.includes(',') ? ';' : delimiter,
+    delimiter: delimiter === ',' && countOf(';', heading) > countOf(',', heading) ? ';' : delimiter,
     // Left to itself, the reader takes the first line ending for that of all rows.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
@@ -229,6 +238,11 @@ async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','):
   } finally {
     parser.destroy();
   }
+}
+
+/** How often a character stands outside of quoted cells. */
+function countOf(character: string, line: string): number {
+  return line.replaceAll(/"[^"]*"/g, '').split(character).length - 1;
 }
 
 function headingFaults(headings: readonly string[]): string[] {

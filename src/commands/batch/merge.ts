@@ -21,7 +21,7 @@ import { setExamples } from '../../cli/help/help.ts';
 
 /** `batch merge <outdir…> -o <dir>`: the shards of one batch become one folder, as if one machine had run it. */
 export function batchMergeCommand(command: Command): Action {
-  command.argument('<outdir...>', 'folders of all shards').usage('<outdir…> -o <dir>');
+  command.argument('<outdir...>', 'folders of all shards').usage('<outdir…> -o <dir> [flags]');
   setExamples(command, ['gateway-cli batch merge out-1 out-2 out-3 out-4 -o out']);
   addFlags(command, 'Flags', mergeFlags);
   return (context, words, flags) => runMerge(words, flags as { output?: string }, context);

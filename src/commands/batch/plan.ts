@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
 import type { Context } from '../../cli/context.ts';
-import { requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
+import { doubtOfPrice, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
@@ -69,6 +69,8 @@ interface Planning extends PlanOptions {
   origins: Set<string>;
   /** Of the prices of all jobs of this shard. */
   currencies: Set<string>;
+  /** Warnings of prices that were told. */
+  doubts: Set<string>;
   /** Characters that the next jobs which are kept ready may have. */
   room: number;
   lineErrors: LineErrors;
@@ -85,7 +87,7 @@ const mostNamed = 5;
  */
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
-  const lineErrors = collectLineErrors(source.name);
+  const lineErrors = collectLineErrors(source);
   const known = state.table.size;
   const planning: Planning = {
     ...options,
@@ -104,6 +106,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     changes: 0,
     origins: new Set(),
     currencies: new Set(),
+    doubts: new Set(),
     room: mostKept.characters,
     lineErrors,
   };
@@ -136,7 +139,7 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   planning.origins.add(origin);
   if (!isInShard(job.key, planning.shard)) return;
   plan.jobs++;
-  checkPrice(await builder.settingsOf(job), planning);
+  await checkPrice(await builder.settingsOf(job), planning);
   const checked = await builder.check(job, plan.origin);
   const isDue = decideOn({ job, slot, checked }, planning);
   if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
@@ -144,9 +147,16 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
 }
 
 /** Throws GatewayError usage where a job has no price, or one of another currency, and a budget is given. */
-function checkPrice({ prices, model }: Settings, { plan, maxCost, state, currencies }: Planning): void {
+async function checkPrice(settings: Settings, planning: Planning): Promise<void> {
+  const { plan, maxCost, state, currencies, doubts, context } = planning;
+  const { prices, model } = settings;
   plan.hasPrices ||= Object.keys(prices).length > 0;
-  if (maxCost === undefined) return;
+  if (maxCost === undefined) {
+    const doubt = doubtOfPrice(settings);
+    if (doubt === undefined || doubts.has(doubt)) return;
+    doubts.add(doubt);
+    return context.ui.warn(doubt);
+  }
   currencies.add(currencyOf(requirePrice(prices, model.value)));
   requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
 }
@@ -230,30 +240,42 @@ interface LineErrors {
   throwIfAny(): void;
 }
 
-/** So many lines are told one by one. */
+/** So many mistakes are told one by one. */
 const mostTold = 10;
 
-/** Collects mistakes whose messages begin with the file's name and a line number. */
-function collectLineErrors(file: string): LineErrors {
-  const named: GatewayError[] = [];
-  let count = 0;
+/**
+ * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is told once: it is
+ * that of their template.
+ */
+function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
+  const named = new Map<string, { error: GatewayError; times: number }>();
+  const another = usageError(`${file}: one more`);
+  let [count, others] = [0, 0];
   return {
     add(error) {
       if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
         throw error;
       count++;
-      if (named.length < mostTold) named.push(error);
+      const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
+      const same = named.get(mistake);
+      if (same) same.times++;
+      else if (named.size < mostTold && error !== another) named.set(mistake, { error, times: 1 });
+      else others++;
     },
     get isFull() {
-      return named.length >= mostTold;
+      return count >= mostTold;
     },
-    another: usageError(`${file}: one more`),
+    another,
     throwIfAny() {
-      const [first] = named;
+      const [first] = named.values();
       if (first === undefined) return;
-      if (count === 1) throw first;
-      const lines = named.map(({ message }) => message);
-      if (count > named.length) lines.push(`and ${count - named.length} more`);
+      if (count === 1) throw first.error;
+      const lines = [...named.values()].map(
+        ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
+      );
+      const { hint } = first.error.details;
+      if (named.size === 1 && hint !== undefined) lines.push(hint);
+      if (others > 0) lines.push(`and ${others} more`);
       throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
     },
   };

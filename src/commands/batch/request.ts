@@ -11,6 +11,7 @@ import type { Use } from '../../settings/types.ts';
 import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import type { TextPlaces } from '../../cli/input/prompt.ts';
 import type { Context } from '../../cli/context.ts';
 import { buildImageRequest } from '../../cli/request/image-request.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
@@ -33,6 +34,24 @@ export interface RequestBuilder {
   /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
   check(job: Job, origin: string): Promise<CheckedJob>;
   settingsOf(job: Job): Promise<Settings>;
+}
+
+/** The flags of the batch with what a job says in their place. */
+function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings): Parameters<typeof readSettings>[0] {
+  const modelFrom = places?.model ?? (model === flags.model ? undefined : 'the jobs');
+  return {
+    ...flags,
+    ...(model !== undefined && { model }),
+    ...(modelFrom !== undefined && { places: { model: modelFrom } }),
+    ...(profile !== undefined && { jobProfile: profile }),
+  };
+}
+
+/** What a job says of its settings. */
+interface JobSettings {
+  model?: string;
+  profile?: string;
+  places?: TextPlaces;
 }
 
 export interface BuilderOptions {
@@ -74,17 +93,13 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
   }
 
   function readOnce({ command, values }: Job): Promise<Settings> {
-    const { model, profile: jobProfile } = values as { model?: string; profile?: string };
-    const key = JSON.stringify([command, model, jobProfile]);
+    const { model, profile } = values as JobSettings;
+    const key = JSON.stringify([command, model, profile]);
     const known = settings.get(key);
     if (known) return known;
     // Warnings of the settings are told once, not once a model.
     const from = settings.size === 0 ? context : { ...context, ui: silent };
-    const read = readSettings(
-      { ...flags, ...(model !== undefined && { model }), ...(jobProfile !== undefined && { jobProfile }) },
-      from,
-      uses[command],
-    );
+    const read = readSettings(withJob(flags, values), from, uses[command]);
     settings.set(key, read);
     return read;
   }

@@ -16,6 +16,7 @@ import type { Job } from '../../batch/types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
+import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/values.ts';
 import { isPromptYaml } from '../../cli/input/prompt-yaml.ts';
@@ -110,8 +111,19 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
+function promptForRows(prompt: string): Error {
+  const defaults = shellWord(JSON.stringify({ prompt }));
+  return usageError(
+    '--data takes its prompt from a file',
+    `write it into one: --template prompt.md; or: --defaults ${defaults}`,
+  );
+}
+
 /** Exactly one file of jobs, of prompts or of rows; its path as it was typed. Throws GatewayError usage. */
-export function requireJobs([jobs, ...rest]: readonly string[], flags: SourceFlags): string {
+export function requireJobs(words: readonly string[], flags: SourceFlags): string {
+  const [jobs, ...rest] = words;
+  if (flags.data !== undefined && flags.template === undefined && /\s|\{\{/.test(words.join(' ')))
+    throw promptForRows(words.join(' '));
   if (rest.length > 0)
     throw usageError(
       `a batch takes one job file, not ${rest.length + 1}`,

@@ -23,7 +23,7 @@ const mostShown = 20;
 
 /** `batch status <outdir>`: where a batch stands, while it runs and after. */
 export function batchStatusCommand(command: Command): Action {
-  command.argument('<outdir>', 'folder of a batch').usage('<outdir>');
+  command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
   setExamples(command, ['gateway-cli batch status out', 'gateway-cli batch status out --json | jq .done']);
   return (context, words) => runStatus(words[0] as string, context);
 }

@@ -29,7 +29,7 @@ export async function runInteractive(typed: AllChatFlags, { context, settings, r
   await readTarget(settings, context);
   const connection = await openConnection(settings, flags, context);
   context.atEnd(() => connection.close());
-  context.report.meter = await openMeter(settings);
+  context.report.meter = await openMeter(settings, context.ui);
   const history = await openHistory(await stateFolder());
   const editor = await openEditor(context, history.entries);
   const talk: Talk = {

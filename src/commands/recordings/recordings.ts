@@ -50,7 +50,8 @@ async function runList(dir: string, { io, root, report }: Context): Promise<void
     found.map(({ model }) => escapeLine(model)),
     found.map(({ id }) => escapeLine(id)),
   ].map(asColumn);
-  for (const row of found.keys()) await io.stdout.write(`${columns.map((column) => column[row]).join('  ')}\n`);
+  const rowAt = (row: number) => columns.map((column) => column[row]).join('  ');
+  for (const row of found.keys()) await io.stdout.write(`${rowAt(row).trimEnd()}\n`);
 }
 
 /** `2026-11-20 15:03`, by the clock on the user's wall. */

@@ -39,7 +39,7 @@ export const replyFaults: FaultTable = {
     message: (message) => ({ ...message, content: [] }),
   },
   'fault-max-tokens': {
-    description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens (exit 0 without the flag)',
+    description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens; exit 0 unless a whole answer is required',
     commands: ['text', 'chat'],
     exitCode: 11,
     content: (reply) => mapCandidates(reply, (candidate) => ({ ...candidate, finishReason: 'MAX_TOKENS' })),
@@ -81,7 +81,7 @@ export const replyFaults: FaultTable = {
     }),
   },
   'fault-bad-base64': {
-    description: 'the picture holds characters that are no Base64',
+    description: 'the picture holds characters that are not Base64',
     commands: ['image gen', 'image edit'],
     exitCode: 9,
     content: (reply) => mapInline(reply, ({ mimeType, data }) => [inline(mimeType, spoil(String(data)))]),

@@ -48,6 +48,11 @@ test('flags that few need appear with --verbose, and the end of the help says so
   expect(full).not.toContain('more flags');
 });
 
+test('the plain help names the flags that hints and topics tell people to type', async () => {
+  expect(await helpOf(['text'], 80)).toContain('--vars');
+  expect(await helpOf(['batch'], 80)).toContain('\n  --accept-changes ');
+});
+
 test('the end of the main help names a flag that it left out', async () => {
   const [, left = ''] = /\d+ more flags, such as (--[a-z-]+):/.exec(await helpOf([], 80)) ?? [];
   expect((await helpOf([], 80)).split(left)).toHaveLength(2);

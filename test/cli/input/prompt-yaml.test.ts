@@ -134,3 +134,17 @@ test.for([
   const ran = await cli([...command.split(' '), '--prompt-file', 'x.prompt.yml'], { cwd: folder });
   expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
 });
+
+test('a warning and a hint name the file, and how to take a row of it', async ({ cli }) => {
+  const file = ['--prompt-file', 'sum.prompt.yml'];
+  const ran = await cli(['text', ...file, '--offline'], { cwd: folder, env: { GATEWAY_BASE_URL: '' } });
+  expect(ran.code).toBe(2);
+  expect(ran.stderr).toContain("offline instead of openai/gpt-4o-mini (--prompt-file 'sum.prompt.yml')\n");
+  expect(ran.stderr).toContain(
+    '\n  take the values of a row of its testData: --vars 1\n  give it a value: --var tone=…\n',
+  );
+  const batch = await cli(['batch', '--template', 'sum.prompt.yml', '-o', 'out', '--offline', '--dry-run'], {
+    cwd: folder,
+  });
+  expect(batch.stderr).toContain("offline instead of openai/gpt-4o-mini (--template 'sum.prompt.yml')\n");
+});

@@ -94,7 +94,7 @@ test('the JSON Schema of the result document fits every kind of result, and has 
   const shown = new Set<string>();
   const runs: [code: number, argv: string[], ...bodies: object[]][] = [
     [0, ['text', 'hi'], { body: textReply('hello') }],
-    [0, ['image', 'gen', 'hi', '--offline', '--size', '512']],
+    [0, ['image', 'gen', 'hi', '--offline', '--size', '512', '-n', '2']],
     [0, ['chat', 'hi', '--stop', 'END'], { body: stoppedBySequence }],
     [0, ['chat', 'hi', '--tools', 'tools.json'], { body: toolCall }],
     [0, ['chat', 'hi', '--tools', 'tools.json', '--tool-exec', 'see=cat'], { body: toolCall }, { body: answer }],

@@ -77,3 +77,19 @@ test.skipIf('getCACertificates' in tls)(
     expect(await cli(['text', 'hi', '--offline', '--system-ca'])).toMatchObject({ code: 0 });
   },
 );
+
+test('a --cacert without a PEM certificate is named', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  writeFileSync(join(cwd, 'der.crt'), 'nope');
+  const ran = await cli(['text', 'hi', '--cacert', 'der.crt'], { cwd });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain("--cacert 'der.crt' contains no valid PEM certificate\n  give certificates as PEM");
+  expect(server.requests).toEqual([]);
+});
+
+test('the hint of a refused key repeats the flags that led to the gateway', async ({ server, cli }) => {
+  server.reply({ status: 401, body: { error: {} } });
+  const ran = await cli(['text', 'hi', '--base-url', `${server.url}/v1`], { env: { GATEWAY_BASE_URL: '' } });
+  expect(ran).toMatchObject({ code: 3 });
+  expect(ran.stderr).toContain(`gateway-cli doctor --live --base-url ${server.url}/v1 tries every way to send it\n`);
+});

@@ -37,6 +37,24 @@ test.for([
   expect(ran.stderr).toContain('\ncost: unknown\n');
 });
 
+const half = ['--prices', '{"*":{"input":"1"}}'];
+const warning =
+  'the price of the model m has no output, so its cost is unknown; set it, for a million tokens: gateway-cli config set prices.m ';
+
+test('a price without output is told, also in the document', async ({ server, cli }) => {
+  server.reply({ body: textReply('a') });
+  const ran = await cli(['text', 'hi', '--json', ...half]);
+  expect(JSON.parse(ran.stdout)).toMatchObject({ warnings: [expect.stringContaining(warning)] });
+  expect(ran.stderr).toContain(warning);
+});
+
+test('a batch tells once that a price has no output', async ({ server, cli }) => {
+  for (let n = 0; n < 2; n++) server.reply({ body: textReply('a') });
+  const ran = await cli(['batch', '--prompts', '-', '-o', 'out', ...half], { cwd: scratchFolder(), stdin: 'a\nb\n' });
+  expect(ran.code).toBe(0);
+  expect(ran.stderr.split(warning)).toHaveLength(2);
+});
+
 describe('image gen -n', () => {
   const reply = (usageMetadata?: object) => ({
     body: { ...imageReply({ mimeType: 'image/png', data: pixel }), usageMetadata },

@@ -99,6 +99,8 @@ test.each([
     'cannot be read: it is a folder',
     'look at it: ls -ld /',
   ],
+  ['a folder as image', ['chat', 'x', '-i', '/'], "-i '/': it is a folder", 'name a file in it: ls /\n'],
+  ['a folder as text', ['chat', '--prompt-file', '/'], "'/': it is a folder", 'name a file in it: ls /\n'],
   [
     'JSON in single quotes',
     ['chat', 'x', '--metadata', "{'a':1}"],

@@ -95,3 +95,16 @@ test('what failed inside a reply that came whole names no address', async ({ ser
   expect(ran.code).toBe(10);
   expect(ran.stderr).not.toContain('POST');
 });
+
+test.for([
+  [['--retries', '0'], 200, 'run it again after 200 s, or allow more: --retries 5 --retry-max-time 5m'],
+  [['--retries', '0'], 900, 'run it again after 900 s, or allow more: --retries 5 --retry-max-time 15m'],
+  [['--retries', '2'], 200, 'run it again after 200 s, or wait longer: --retry-max-time 201'],
+] as const)(
+  'the hint of a 429 with %j and Retry-After %i allows what it needs',
+  async ([flags, s, hint], { server, cli }) => {
+    server.reply({ status: 429, headers: { 'retry-after': String(s) } });
+    const ran = await cli(['text', 'x', ...flags]);
+    expect(ran.stderr).toContain(`\n  ${hint}\n`);
+  },
+);

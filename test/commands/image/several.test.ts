@@ -47,6 +47,14 @@ describe('-n', () => {
     expect(ran.stderr).toContain('ask for the rest: -n 1');
   });
 
+  test('numbers the replies in the document', async ({ server, cli }) => {
+    server.reply(ok);
+    server.reply(ok);
+    const { stdout } = await cli(gen('-n', '2', '--json'));
+    const replies = [{ reply: 0 }, { reply: 1 }];
+    expect(JSON.parse(stdout)).toMatchObject({ candidates: replies, images: replies });
+  });
+
   test('tells in the document that the others were billed', async ({ server, cli }) => {
     server.reply(ok);
     server.reply({ ...failing, status: 503 });

@@ -68,6 +68,7 @@ test('list names each recording, the newest first, and nothing else', async ({ s
   expect(code).toBe(0);
   const rows = stdout.trimEnd().split('\n');
   expect(rows).toHaveLength(3);
+  expect(stdout).not.toMatch(/ $/m);
   expect(rows[0]).toMatch(
     /^\d{4}-\d\d-\d\d \d\d:\d\d {2}429 {2}\S+ k?B +POST \/v1beta\/models\/m:generateContent {2}m {2}\S+-1$/,
   );

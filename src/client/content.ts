@@ -13,7 +13,6 @@ import type { Post } from './target.ts';
 import { createWatch, type Watch } from './deadline.ts';
 import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
-import { picturesInText, pictureOf, withoutDrafts } from './pictures.ts';
 import type { Decoded } from './content-stream.ts';
 import { peek } from './peek.ts';
 import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
@@ -163,24 +162,20 @@ async function contentResult(
 }
 
 async function addCandidate(result: Result, candidate: Candidate, store: PictureStore): Promise<void> {
-  const { text, images } = await picturesInText(
-    contentText(candidate),
-    { candidate: candidate.index, draft: false },
-    store,
-  );
+  const plain = contentText(candidate);
+  const isPlain = !plain.includes('data:') && candidate.parts.every(({ kind }) => kind !== 'blob');
+  const { text, images } = isPlain
+    ? { text: plain, images: [] }
+    : await (await import('./pictures.ts')).readPictures(candidate, store);
   const { index, finishReason, finishMessage, safetyRatings } = candidate;
   result.candidates.push({ index, text, finishReason, finishMessage, safetyRatings });
-  result.images.push(...(await inlinePictures(candidate, store)), ...images);
+  result.images.push(...images);
 }
 
-async function inlinePictures(candidate: Candidate, store: PictureStore): Promise<ResultImage[]> {
-  const images: ResultImage[] = [];
-  for (const part of candidate.parts) {
-    if (part.kind !== 'blob') continue;
-    const image = await pictureOf(part, { candidate: candidate.index, draft: part.thought }, store);
-    if (image) images.push(image);
-  }
-  return images;
+/** Drafts are kept only where a reply has no other picture; then the last of them. */
+function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
+  const finals = images.filter((image) => !image.draft);
+  return finals.length > 0 ? finals : images.slice(-1);
 }
 
 /** A result with nothing in it yet. */

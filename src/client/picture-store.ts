@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { createMemoryStore } from '../images/store.ts';
+import { createLateStore } from '../images/late-store.ts';
 import type { StoredBlob } from '../files/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
@@ -33,11 +33,11 @@ export function keepGoodPictures(store: BlobStore, { endOf, mostImages = Infinit
   const storeFor = (data: string, late: GatewayError | undefined): BlobStore | undefined => {
     const isWanted = ++count <= mostImages;
     if (stored.has(data) || (isWanted && late === undefined)) return store;
-    return isWanted || late === undefined ? (memory ??= createMemoryStore()) : undefined;
+    return isWanted || late === undefined ? (memory ??= createLateStore(openInMemory)) : undefined;
   };
   return {
-    open() {
-      const { sink, placeholder } = store.open();
+    async open() {
+      const { sink, placeholder } = await store.open();
       stored.add(placeholder);
       return { placeholder, sink: untilBad(sink, (error) => bad.set(placeholder, error)) };
     },
@@ -59,6 +59,10 @@ export function keepGoodPictures(store: BlobStore, { endOf, mostImages = Infinit
       return failure;
     },
   };
+}
+
+async function openInMemory(): Promise<BlobStore> {
+  return (await import('../images/store.ts')).createMemoryStore();
 }
 
 /** A sink that takes what is left of a bad picture without a word. */

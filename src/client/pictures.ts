@@ -1,3 +1,5 @@
+import { contentText } from '../formats/content/reply.ts';
+import type { Candidate } from '../formats/content/types.ts';
 import { extractDataUrls } from '../images/markdown.ts';
 import { extensionFor, mediaType } from '../images/extension.ts';
 import { imageFacts, sniffType } from '../images/sniff.ts';
@@ -41,10 +43,23 @@ export async function picturesInText(
   return { text: extracted.text, images };
 }
 
-/** Drafts are kept only where a reply has no other picture; then the last of them. */
-export function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
-  const finals = images.filter((image) => !image.draft);
-  return finals.length > 0 ? finals : images.slice(-1);
+/** The text of a candidate without the pictures in it, and all of its pictures. */
+export async function readPictures(
+  candidate: Candidate,
+  store: PictureStore,
+): Promise<{ text: string; images: ResultImage[] }> {
+  const { text, images } = await picturesInText(
+    contentText(candidate),
+    { candidate: candidate.index, draft: false },
+    store,
+  );
+  const inline: ResultImage[] = [];
+  for (const part of candidate.parts) {
+    if (part.kind !== 'blob') continue;
+    const image = await pictureOf(part, { candidate: candidate.index, draft: part.thought }, store);
+    if (image) inline.push(image);
+  }
+  return { text, images: [...inline, ...images] };
 }
 
 /** What is known of a picture by its bytes, and what is odd about them. */

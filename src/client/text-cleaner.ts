@@ -1,5 +1,5 @@
 import { createMarkdownImageSplitter, type MarkdownImageSplitter, type MarkdownPiece } from '../images/markdown.ts';
-import type { Base64Sink } from '../transport/types.ts';
+import type { DivertedString } from '../transport/types.ts';
 import type { PictureStore } from './picture-store.ts';
 import type { ResultImage } from './result.ts';
 
@@ -17,7 +17,7 @@ interface OpenPicture {
   mimeType: string;
   /** The beginning of its Base64, or the placeholder of all of it: the scanner may have taken it out of its event. */
   head: string;
-  taken: { sink: Base64Sink; placeholder: string } | undefined;
+  taken: DivertedString | undefined;
 }
 
 /** Longer than any placeholder. */
@@ -51,7 +51,7 @@ export function createTextCleaner(blobs: PictureStore): TextCleaner {
   async function add(picture: OpenPicture, base64: string): Promise<void> {
     picture.head += base64;
     if (!picture.taken && picture.head.length < headLength) return;
-    picture.taken ??= blobs.open();
+    picture.taken ??= await blobs.open();
     await picture.taken.sink.write(Buffer.from(picture.head, 'latin1'));
     picture.head = '';
   }

@@ -4,7 +4,7 @@ import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
 import type { StoredBlob } from '../files/types.ts';
 import { createBase64Decoder } from '../scan/base64.ts';
-import type { Base64Sink } from '../transport/types.ts';
+import type { Base64Sink, DivertedString } from '../transport/types.ts';
 import type { BlobStore } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */
@@ -84,7 +84,7 @@ function createStore(nonce: Nonce, targets: Targets): BlobStore {
   const prefixOf = (): string => (known ??= `gatewayCliBlob_${nonce()}_`);
   const entries = new Map<string, Entry | undefined>();
 
-  function open(): { sink: Base64Sink; placeholder: string } {
+  async function open(): Promise<DivertedString> {
     const placeholder = `${prefixOf()}${entries.size}`;
     entries.set(placeholder, undefined);
     return { placeholder, sink: createSink(targets.open(), (entry) => entries.set(placeholder, entry)) };
@@ -95,7 +95,7 @@ function createStore(nonce: Nonce, targets: Targets): BlobStore {
     open,
     async resolve(data) {
       if (data.startsWith(prefixOf()) && !isPlaceholder(data)) throw notWhole();
-      const name = isPlaceholder(data) ? data : await storeShort(data, open());
+      const name = isPlaceholder(data) ? data : await storeShort(data, await open());
       const entry = entries.get(name);
       if (!entry) throw notWhole();
       await entry.ready;
@@ -111,10 +111,7 @@ function notWhole(): GatewayError {
   return new GatewayError('bad-reply', 'an image of the reply did not come whole', { sent: 'yes', retryable: false });
 }
 
-async function storeShort(
-  data: string,
-  { sink, placeholder }: { sink: Base64Sink; placeholder: string },
-): Promise<string> {
+async function storeShort(data: string, { sink, placeholder }: DivertedString): Promise<string> {
   // UTF-8, not Latin-1: that would make ASCII of foreign characters.
   const text = Buffer.from(data, 'utf8');
   for (let at = 0; at < text.length; at += pieceBytes) await sink.write(text.subarray(at, at + pieceBytes));

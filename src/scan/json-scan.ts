@@ -1,4 +1,4 @@
-import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
+import type { Base64Diversion, DivertedString } from '../transport/types.ts';
 import { Scanner, type ScannerOptions } from './scanner.ts';
 
 /**
@@ -14,12 +14,12 @@ export async function* divertBase64(
   options: ScannerOptions = {},
 ): AsyncGenerator<Uint8Array, void> {
   const scanner = new Scanner(options);
-  let open: { sink: Base64Sink; placeholder: string } | undefined;
+  let open: DivertedString | undefined;
   try {
     for await (const chunk of chunks) {
       for (const piece of scanner.feed(chunk)) {
         if (piece.type === 'json') yield piece.bytes;
-        else if (piece.type === 'open') open = diversion.open();
+        else if (piece.type === 'open') open = await diversion.open();
         else if (piece.type === 'base64') await open?.sink.write(piece.bytes);
         else if (open) {
           await open.sink.end();

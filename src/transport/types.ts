@@ -94,8 +94,14 @@ export interface Base64Sink {
   end(): void | Promise<void>;
 }
 
+/** A long Base64 string that does not stay in the reply. */
+export interface DivertedString {
+  sink: Base64Sink;
+  placeholder: string;
+}
+
 /** Where long Base64 strings of a reply go instead of memory. */
 export interface Base64Diversion {
   /** Opens the sink of the next string and names the placeholder that stands in its place in the JSON. */
-  open(): { sink: Base64Sink; placeholder: string };
+  open(): Promise<DivertedString>;
 }

@@ -202,7 +202,7 @@ test('one bad picture does not spoil another, and a full disk is no bad picture'
   const store: BlobStore = { ...createMemoryStore(), resolve: () => Promise.reject(full) };
   await expect(keepGoodPictures(store).resolve('QUJD')).rejects.toBe(full);
   const pictures = keepGoodPictures(createMemoryStore());
-  const { sink, placeholder } = pictures.open();
+  const { sink, placeholder } = await pictures.open();
   await sink.write(Buffer.from('!'));
   await sink.write(Buffer.from('QUJD'));
   await sink.end();

@@ -33,7 +33,7 @@ afterAll(() => {
 
 test.skipIf(isAway)('ENOSPC while a picture comes in leaves nothing behind (needs a mountable tmpfs)', async () => {
   const store = createFileStore({ folder: small });
-  const { sink } = store.open();
+  const { sink } = await store.open();
   const writing = (async () => {
     await sink.write(base64);
     await sink.end();
@@ -53,7 +53,7 @@ test.skipIf(isAway)(
   async () => {
     const fallback = scratchFolder();
     const store = createFileStore({ folder: small, fallback });
-    const { sink, placeholder } = store.open();
+    const { sink, placeholder } = await store.open();
     for (let at = 0; at < base64.length; at += 65_536) await sink.write(base64.subarray(at, at + 65_536));
     await sink.end();
     const blob = await store.resolve(placeholder);
@@ -79,7 +79,7 @@ test.skipIf(isAway)(
       fallback: small,
       onFallback: () => void told++,
     });
-    const { sink } = store.open();
+    const { sink } = await store.open();
     const writing = (async () => {
       for (let at = 0; at < base64.length; at += 65_536) await sink.write(base64.subarray(at, at + 65_536));
       await sink.end();

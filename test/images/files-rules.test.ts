@@ -90,7 +90,7 @@ test('a recovery file is forced to the disk, and one that cannot be leaves nothi
 
 test('pieces that are decoded in the same memory stay apart', async () => {
   const store = createMemoryStore();
-  const { sink, placeholder } = store.open();
+  const { sink, placeholder } = await store.open();
   for (const byte of [1, 2]) await sink.write(Buffer.from(Buffer.alloc(3000, byte).toString('base64')));
   await sink.end();
   const { content } = await store.resolve(placeholder);
@@ -102,7 +102,7 @@ test('a placeholder that we never gave is no picture', async () => {
   await expect(store.resolve('gatewayCliBlob_aaa_7')).rejects.toMatchObject({
     message: expect.stringContaining('whole'),
   });
-  await expect(store.resolve(store.open().placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
+  await expect(store.resolve((await store.open()).placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
 });
 
 test('a foreign character is not taken for the one whose low byte it shares', async () => {

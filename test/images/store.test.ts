@@ -8,7 +8,7 @@ import type { BlobStore } from '../../src/images/types.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
 async function put(store: BlobStore, bytes: Uint8Array, pieceSize = 50_000): Promise<string> {
-  const { sink, placeholder } = store.open();
+  const { sink, placeholder } = await store.open();
   const text = Buffer.from(Buffer.from(bytes).toString('base64'));
   for (let at = 0; at < text.length; at += pieceSize) await sink.write(text.subarray(at, at + pieceSize));
   await sink.end();
@@ -64,7 +64,7 @@ test.each(stores)('resolves short strings like placeholders: %s', async (_name, 
 test('refuses the placeholder of a string that did not come whole', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
-  const { sink, placeholder } = store.open();
+  const { sink, placeholder } = await store.open();
   await sink.write(Buffer.from('AAAA'.repeat(100_000)));
   await expect(store.resolve(placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
   await store.discard();
@@ -73,9 +73,9 @@ test('refuses the placeholder of a string that did not come whole', async () => 
 
 test('makes placeholders that are Base64 characters and that no other store knows', async () => {
   const [one, other] = [createMemoryStore(), createMemoryStore()];
-  const { placeholder } = one.open();
+  const { placeholder } = await one.open();
   expect(placeholder).toMatch(/^[A-Za-z0-9_]{24,80}$/);
-  expect(other.open().placeholder).not.toBe(placeholder);
+  expect((await other.open()).placeholder).not.toBe(placeholder);
 });
 
 test('temporary files are for their owner only, and no others are removed', async () => {
@@ -120,7 +120,7 @@ test('reports a folder that went away, or goes on in the fallback', async () => 
 test('keeps bad Base64 from becoming a blob', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
-  const { sink } = store.open();
+  const { sink } = await store.open();
   await sink.write(Buffer.from('AAAA'.repeat(200_000)));
   await expect(async () => sink.write(Buffer.from('AA!A'))).rejects.toMatchObject({ class: 'bad-reply' });
   await store.discard();

@@ -41,7 +41,7 @@ test('memory that the reader uses again spoils nothing that is held back', async
   const taken: string[] = [];
   const kept: string[] = [];
   const sink = { write: (bytes: Uint8Array) => void taken.push(Buffer.from(bytes).toString()), end: () => {} };
-  const diversion = { open: () => ({ sink, placeholder: '@' }) };
+  const diversion = { open: async () => ({ sink, placeholder: '@' }) };
   for await (const part of divertBase64(reused(), diversion, { threshold: 40 }))
     kept.push(Buffer.from(part).toString());
   expect(kept.join('')).toBe(json.replace(base64, '@'));

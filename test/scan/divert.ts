@@ -13,7 +13,7 @@ export async function divert(
 ): Promise<Diverted> {
   const strings: string[] = [];
   const diversion = {
-    open() {
+    async open() {
       const index = strings.push('') - 1;
       const write = (bytes: Uint8Array): void => {
         strings[index] += Buffer.from(bytes).toString('latin1');

@@ -100,7 +100,7 @@ test.each([
     yield Buffer.from(body);
     throw new GatewayError('incomplete', 'cut');
   }
-  const diversion = { open: () => ({ sink: { write: () => {}, end: () => {} }, placeholder: '@' }) };
+  const diversion = { open: async () => ({ sink: { write: () => {}, end: () => {} }, placeholder: '@' }) };
   let text = '';
   const reading = (async () => {
     for await (const part of divertBase64(cut(), diversion, { threshold: 8 })) text += Buffer.from(part).toString();
@@ -132,7 +132,7 @@ test('waits for the sink before it reads on', async () => {
       order.push('ended');
     },
   };
-  for await (const _ of divertBase64(chunks(), { open: () => ({ sink, placeholder: '@' }) }, { threshold: 8 }));
+  for await (const _ of divertBase64(chunks(), { open: async () => ({ sink, placeholder: '@' }) }, { threshold: 8 }));
   expect(order).toEqual(['read', 'written', 'read', 'written', 'ended']);
 });
 
@@ -149,11 +149,11 @@ test('closes the body when its reader stops, and when a sink fails', async () =>
       closed++;
     }
   }
-  const fine = { open: () => ({ sink: { write: () => {}, end: () => {} }, placeholder: '@' }) };
+  const fine = { open: async () => ({ sink: { write: () => {}, end: () => {} }, placeholder: '@' }) };
   for await (const _ of divertBase64(chunks(), fine)) break;
   const failing = divertBase64(
     chunks(),
-    { open: () => ({ sink: { write: fail, end: () => {} }, placeholder: '@' }) },
+    { open: async () => ({ sink: { write: fail, end: () => {} }, placeholder: '@' }) },
     { threshold: 8 },
   );
   const reading = (async () => {

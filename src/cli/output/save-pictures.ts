@@ -1,0 +1,171 @@
+import { tmpdir } from 'node:os';
+import { resolve } from 'node:path';
+import type { EndOf } from '../../client/deadline.ts';
+import { describePicture } from '../../client/pictures.ts';
+import type { ResultImage } from '../../client/result.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { isFolder } from '../../files/make-folder.ts';
+import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
+import { checkOutput } from '../../images/output-check.ts';
+import { publish } from '../../images/publish.ts';
+import { writeSidecar } from '../../images/sidecar.ts';
+import { createFileStore } from '../../images/store.ts';
+import type { Context, WrittenImage } from '../context.ts';
+import { behind } from '../flags/behind.ts';
+import { showPreview } from './preview.ts';
+import { isPrintedAtEnd } from './selection.ts';
+import { misfitError, misfitOf } from './misfit.ts';
+import { type ReplyFacts, sidecarFacts } from './sidecar-facts.ts';
+import { type ImageOutput, type ImagePlan, mostImages } from './pictures.ts';
+import { checkStdout, writeToStdout } from './to-stdout.ts';
+
+/** Names the pictures of a command, and finds out whether they can be written. Throws GatewayError usage. */
+export async function planSaving(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  const toStdout = wanted.output === '-';
+  if (toStdout) checkStdout(wanted, context.io);
+  const { cwd } = context.io;
+  const name = toStdout ? undefined : wanted.output;
+  if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
+  const plan = await checkedPlan(name, wanted, context).catch(behind('-o: '));
+  const most = wanted.maxImages ?? mostImages;
+  const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
+  return {
+    openStore(onFallback) {
+      const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
+      const store = createFileStore({ folder, fallback: tmpdir(), onFallback });
+      context.atEnd(() => store.discard());
+      return store;
+    },
+    async save(images, reply, endOf) {
+      for (const [index, image] of images.entries()) {
+        const rest = images.slice(index);
+        const end = index < most ? askEnd(endOf, rest, context) : tooMany(images.length, most);
+        if (end) return keepRest(rest, end, context);
+        await saveOrKeep(image, reply, saving);
+      }
+    },
+    most,
+    get misfit() {
+      return wanted.strict ? misfitError(saving.misfits) : undefined;
+    },
+  };
+}
+
+/** Names the pictures, and finds out whether they can be written. Throws GatewayError usage. */
+async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: Context): Promise<OutputPlan> {
+  const { cwd } = io;
+  const plan = planOutput(name, {
+    isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
+    count: wanted.count ?? 1,
+    prompt: wanted.prompt ?? '',
+    model: wanted.model,
+    date: localDate(new Date(io.now())),
+  });
+  // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
+  const mayFail = wanted.besideText === true && name === undefined;
+  if (wanted.output !== '-' && !mayFail) {
+    const { force = false, sidecar, dryRun } = wanted;
+    await checkOutput(plan, { cwd, force, sidecar, dryRun });
+  }
+  return plan;
+}
+
+function tooMany(found: number, most: number): GatewayError {
+  return new GatewayError('incomplete', `the reply has ${found} images; ${most} are written`, {
+    hint: `next time, write more of them: --max-images ${found}`,
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function keepRest(images: readonly ResultImage[], end: GatewayError, { report: { lost } }: Context): void {
+  lost.failure ??= end;
+  lost.images.push(...images);
+}
+
+/** A signal ends the command, and what was paid for is kept all the same. */
+function askEnd(endOf: EndOf, rest: readonly ResultImage[], context: Context): GatewayError | undefined {
+  try {
+    return endOf();
+  } catch (reason) {
+    const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
+    keepRest(rest, end, context);
+    throw reason;
+  }
+}
+
+interface Saving {
+  plan: OutputPlan;
+  wanted: ImagePlan;
+  context: Context;
+  toStdout: boolean;
+  saved: number;
+  misfits: string[];
+}
+
+/** `2026-11-20`, by the clock on the user's wall. */
+function localDate(now: Date): string {
+  const [month, day] = [now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${now.getFullYear()}-${month}-${day}`;
+}
+
+/** A picture that cannot be written is kept for the recovery file, and the others are still saved. */
+async function saveOrKeep(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { lost, images } = saving.context.report;
+  const written = images.length;
+  try {
+    await saveOne(image, reply, saving);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
+    lost.failure ??= error;
+    if (images.length === written) lost.images.push(image);
+    return;
+  }
+  // With hundreds of pictures these would be what fills the memory.
+  image.blob.head = new Uint8Array();
+}
+
+async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { context, wanted, plan } = saving;
+  const { blob } = image;
+  const { picture, warning } = await describePicture(image);
+  const { extension, ...facts } = picture;
+  if (warning) await context.ui.warn(warning);
+  const index = saving.saved++;
+  const isFirst = index === 0;
+  const options = { cwd: context.io.cwd, force: wanted.force === true };
+  const path =
+    saving.toStdout && isFirst
+      ? await writeToStdout(blob, context.io)
+      : await publish(
+          blob,
+          candidateNames(plan, { index, extension, id: context.ui.clean(reply.responseId ?? '') }),
+          options,
+        );
+  const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
+  context.report.images.push(written);
+  await warnOfName(path, extension, saving);
+  const misfit = misfitOf(written, wanted);
+  if (misfit !== undefined) saving.misfits.push(misfit);
+  if (misfit !== undefined && !wanted.strict) await context.ui.warn(misfit);
+  if (wanted.sidecar && path !== '-') {
+    const sidecar = sidecarFacts(written, reply, wanted);
+    await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
+  }
+  if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
+  await tellPath(path, saving);
+}
+
+async function tellPath(path: string, { context, toStdout, wanted }: Saving): Promise<void> {
+  if (toStdout || context.root.json) return;
+  if (wanted.besideText) await context.ui.note(`image saved: ${path}`);
+  else if (!isPrintedAtEnd(context)) await context.io.stdout.write(`${path}\n`);
+}
+
+async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {
+  if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
+  const { output, extension: asked } = plan;
+  if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
+    await context.ui.warn(`${output} would hold ${extension} data, so the file is ${path}`);
+  }
+}

@@ -40,11 +40,6 @@ const keys = [
 /** A few aliases are convenient; thousands of them are an attack on memory. */
 const mostAliases = 100;
 
-/** Whether a path names such a file. */
-export function isPromptYaml(path: string): boolean {
-  return /\.prompt\.ya?ml$/i.test(path);
-}
-
 /** Reads a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or the key that is wrong. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
   const { value, lineOf } = await parseYaml(text, place);

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { quote } from '../flags/values.ts';
 import { type Blanks, fillText } from './blanks.ts';
 import { readTextFlag } from './input-files.ts';
-import { type ImageInputFlags, refuseStrayImages } from './stray-images.ts';
+import type { ImageInputFlags } from './stray-images.ts';
 
 /** The flags and words that a prompt can come from. */
 export interface PromptFlags extends ImageInputFlags {
@@ -65,7 +65,10 @@ async function givenPrompt(
   blanks: Blanks | undefined,
 ): Promise<string | undefined> {
   // Before all else: beside --prompt a stray picture would be told as a second prompt.
-  await refuseStrayImages(words, flags, context.io.cwd);
+  if (flags.image !== undefined || flags.attach !== undefined) {
+    const { refuseStrayImages } = await import('./stray-images.ts');
+    await refuseStrayImages(words, flags, context.io.cwd);
+  }
   refuseTwoPrompts(words, flags);
   const { prompt, promptFile } = flags;
   const isStdin = words.length === 1 && words[0] === '-';

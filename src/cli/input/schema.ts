@@ -4,7 +4,7 @@ import type { JsonValue } from '../../json.ts';
 import { jsonFaultWords } from '../../settings/json-position.ts';
 
 /** A checked JSON Schema, ready to hold answers against. */
-export type SchemaCheck = ValidateFunction;
+export type SchemaCheck = (answer: string) => JsonValue;
 
 /** Faults that are told; one of them is often the cause of the rest. */
 const mostFaults = 5;
@@ -18,15 +18,15 @@ export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
   const { default: ajv } = await import('ajv/dist/2020.js');
   const checker = new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
   try {
-    return checker.compile(withoutDialect(schema));
+    const check = checker.compile(withoutDialect(schema));
+    return (answer) => checkAnswer(check, answer);
   } catch (error) {
     const reason = compileFault(error, checker.errors?.[0]);
     throw usageError(`--schema: ${reason}`, 'check it against https://json-schema.org', error);
   }
 }
 
-/** Holds an answer against the schema, and returns what it says. Throws GatewayError incomplete with what does not fit (exit 11). */
-export function checkSchema(check: SchemaCheck, answer: string): JsonValue {
+function checkAnswer(check: ValidateFunction, answer: string): JsonValue {
   const value = parseAnswer(answer);
   if (check(value)) return value;
   const errors = check.errors ?? [];

@@ -1,9 +1,6 @@
 import { GatewayError } from '../../errors.ts';
-import { checkFile } from '../../images/output-check.ts';
 import type { Context } from '../context.ts';
 import { behind } from '../flags/behind.ts';
-import { writeNewFile } from './new-file.ts';
-import { startPayload } from './payload.ts';
 
 /** Flags that ask for a part of an answer, as they were typed. */
 interface SelectFlags {
@@ -22,7 +19,10 @@ export async function select(flags: SelectFlags, context: Context): Promise<(tex
   const { field, code, output = '-', force = false, dryRun } = flags;
   if (field !== undefined || code) context.report.selected = { field, code };
   if (!code) return async () => undefined;
-  if (output !== '-') await checkFile(output, { cwd: context.io.cwd, force, dryRun }).catch(behind('-o: '));
+  if (output !== '-') {
+    const { checkFile } = await import('../../images/output-check.ts');
+    await checkFile(output, { cwd: context.io.cwd, force, dryRun }).catch(behind('-o: '));
+  }
   return (text) => writeCode(text, { output, force }, context);
 }
 
@@ -46,11 +46,13 @@ async function writeCode(
     });
   const code = blocks.join('\n');
   if (output === '-') return printCode(code, context);
+  const { writeNewFile } = await import('./new-file.ts');
   await writeNewFile(output, (append) => append(code), { cwd: context.io.cwd, force });
   await context.ui.note(`code saved: ${output}`);
 }
 
 async function printCode(code: string, context: Context): Promise<void> {
+  const { startPayload } = await import('./payload.ts');
   const payload = await startPayload(context, { isMarkdown: false });
   await payload.write(code);
   await payload.end();

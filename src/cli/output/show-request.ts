@@ -5,45 +5,18 @@ import { redactHeaders } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
+import type { StdoutFlags } from '../flags/stdout-owner.ts';
 import { curlCommand } from './curl.ts';
 
-/** Flags of which one at most owns stdout. */
-export interface StdoutFlags {
-  dryRun?: true;
-  curl?: true;
-  raw?: true;
-  jsonl?: true;
-  field?: readonly string[];
-  code?: true;
-  output?: string | undefined;
-}
-
-/** Throws GatewayError usage when two flags want stdout. `--dry-run --json` is the one pair that goes together. */
-export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
-  const owners = [
-    flags.dryRun && '--dry-run',
-    flags.curl && '--curl',
-    flags.raw && '--raw',
-    flags.jsonl && '--jsonl',
-    flags.field && '--field',
-    flags.code && (flags.output ?? '-') === '-' && '--code',
-    flags.output === '-' && !flags.code && '-o -',
-    json && !flags.dryRun && '--json',
-  ].filter((owner) => typeof owner === 'string');
-  if (owners.length > 1)
-    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
-}
-
-/** Prints the request for `--dry-run` or `--curl`; true when it did. No key is read, nothing is sent. */
-export async function showRequest(post: Post, target: Target, { flags, context, settings }: Showing): Promise<boolean> {
+/** Prints the request for `--dry-run` or `--curl`. No key is read, nothing is sent. */
+export async function showRequest(post: Post, target: Target, { flags, context, settings }: Showing): Promise<void> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(curlOf(post, target, settings));
     await tellOfKey(settings.key, context);
     await tellOfHeaders(settings, context);
-    return true;
+    return;
   }
-  if (!flags.dryRun) return false;
   const masked = { ...target, key: 'redacted' };
   const request = addressPost(masked, post);
   const secret = Object.keys(keyHeaders(masked, post.use)).filter((name) => name !== target.headerNames.version);
@@ -51,11 +24,10 @@ export async function showRequest(post: Post, target: Target, { flags, context, 
   const body = describePost(post);
   if (context.root.json) {
     context.report.own = { schema: 'gateway-cli/request@1', method: 'POST', url: request.url.href, headers, body };
-    return true;
+    return;
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
-  return true;
 }
 
 interface Showing {

@@ -6,7 +6,7 @@ import type { Attached } from '../input/attachments.ts';
 import type { FetchUrl } from '../input/url-input.ts';
 import type { Context } from '../context.ts';
 import type { Blanks } from '../input/blanks.ts';
-import { compileSchema, type SchemaCheck } from '../input/schema.ts';
+import type { SchemaCheck } from '../input/schema.ts';
 
 /** What a request is built with beside its words and flags. */
 export interface Building {
@@ -35,7 +35,8 @@ export interface BuiltRequest {
 /** Compiles what stands behind `--schema`, if anything does. Throws GatewayError usage. */
 export async function schemaCheck(
   schema: JsonValue | undefined,
-  { compile = compileSchema }: Building,
+  { compile }: Building,
 ): Promise<SchemaCheck | undefined> {
-  return schema === undefined ? undefined : compile(schema);
+  if (schema === undefined) return undefined;
+  return compile ? compile(schema) : (await import('../input/schema.ts')).compileSchema(schema);
 }

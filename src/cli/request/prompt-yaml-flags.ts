@@ -5,8 +5,8 @@ import type { Context } from '../context.ts';
 import { settingFor } from '../flags/fields.ts';
 import { decimal, notEmpty, quote, whole } from '../flags/values.ts';
 import { readTextFlag } from '../input/input-files.ts';
-import { isPromptYaml, parsePromptYaml, type PromptYaml } from '../input/prompt-yaml.ts';
-import { type PromptFlags, refuseTwoPrompts } from '../input/prompt.ts';
+import { parsePromptYaml, type PromptYaml } from '../input/prompt-yaml.ts';
+import type { PromptFlags } from '../input/prompt.ts';
 import type { BodyFlags, ContentFlags } from './content-input.ts';
 import type { ChatRequestFlags } from './chat-request.ts';
 
@@ -17,28 +17,22 @@ export type PromptYamlFlags = PromptFlags &
   Pick<ChatRequestFlags, 'messages'> & { model?: string };
 
 /** What a prompt file stands in. */
-interface Use {
+export interface PromptYamlUse {
   context: Context;
   /** `image gen` */
   command: string;
 }
 
-/**
- * The flags with what their `.prompt.yml` file says in its place; what was typed wins. Other prompt files are left to those
- * who read them. Throws GatewayError usage.
- */
-export async function withPromptYaml<Flags extends PromptYamlFlags>(
-  words: readonly string[],
-  flags: Flags,
-  { context, command }: Use,
-): Promise<Flags> {
-  const { promptFile, ...typed } = flags;
-  if (promptFile === undefined || !isPromptYaml(promptFile)) return flags;
-  refuseTwoPrompts(words, flags);
+/** The typed flags with what their prompt file says in its place. Throws GatewayError usage. */
+export async function readPromptYaml(
+  promptFile: string,
+  typed: Omit<PromptYamlFlags, 'promptFile'>,
+  { context, command }: PromptYamlUse,
+): Promise<PromptYamlFlags> {
   const place = `--prompt-file ${quote(promptFile)}`;
   const file = await parsePromptYaml(await readTextFlag('--prompt-file', promptFile, context), place);
   if (file.hasEvaluators) await context.ui.detail(`${place}: evaluators are not used`);
-  return mergePromptYaml(typed, file, { place, command }) as unknown as Flags;
+  return mergePromptYaml(typed, file, { place, command });
 }
 
 /** The same for a file that was read already. Throws GatewayError usage. */

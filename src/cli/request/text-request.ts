@@ -2,7 +2,7 @@ import { streamedContentPost } from '../../client/content.ts';
 import { usageError } from '../../errors.ts';
 import { objectAt } from '../../formats/set-fields.ts';
 import type { Body } from '../../upload.ts';
-import { readAttachments } from '../input/attachments.ts';
+import type { Attached } from '../input/attachments.ts';
 import { type Building, type BuiltRequest, schemaCheck } from './built-request.ts';
 import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
@@ -23,7 +23,7 @@ export async function buildTextRequest(
   const { contents, toolConfig } = await readContentFiles(flags, { context, blanks });
   const read = { ...files, contents, toolConfig };
   const check = await schemaCheck(read.schema, building);
-  const inline = await readAttachments(flags.attach ?? [], building);
+  const inline = flags.attach === undefined ? [] : await readAttached(flags.attach, building);
   const optional = read.body !== undefined || read.contents !== undefined;
   const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value, blanks };
   const prompt = await readPrompt(words, flags, context, rules);
@@ -32,6 +32,11 @@ export async function buildTextRequest(
   if (!flags.stream) return built;
   requireOneCandidate(built.post.body);
   return { ...built, post: streamedContentPost(built.model, built.post.body) };
+}
+
+async function readAttached(words: readonly string[], building: Building): Promise<Attached[]> {
+  const { readAttachments } = await import('../input/attachments.ts');
+  return readAttachments(words, building);
 }
 
 /** Throws GatewayError usage: the text of several would be mixed. */

@@ -4,12 +4,11 @@ import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
-import { sendRaw } from './raw.ts';
 import { openMeter } from './costs.ts';
 import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { isPrintedAtEnd } from '../output/selection.ts';
-import { showRequest, type StdoutFlags } from '../output/show-request.ts';
+import type { StdoutFlags } from '../flags/stdout-owner.ts';
 
 interface ConnectOptions {
   flags: ConnectionFlags & StdoutFlags;
@@ -38,7 +37,11 @@ export async function checkAndConnect(
 ): Promise<Connected | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);
-  if (await showRequest(post, target, { flags, context, settings })) return undefined;
+  if (flags.curl || flags.dryRun) {
+    const { showRequest } = await import('../output/show-request.ts');
+    await showRequest(post, target, { flags, context, settings });
+    return undefined;
+  }
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
     requireStdout(context);
   const images = await planImages(plan, context);
@@ -46,6 +49,7 @@ export async function checkAndConnect(
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };
+  const { sendRaw } = await import('./raw.ts');
   await sendRaw(connection, post, context);
   return undefined;
 }

@@ -9,7 +9,6 @@ import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { closest } from '../../settings/closest.ts';
-import { keptModels } from '../../settings/kept-models.ts';
 import { readKey } from '../../settings/key.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
@@ -175,6 +174,7 @@ async function withNearestModel(
   if (error.details.status !== 404 && error.details.reason !== 'model') return error;
   const model = post.body?.['model'] ?? decodeURIComponent(/\/models\/([^/:]+):/.exec(post.path)?.[1] ?? '');
   if (typeof model !== 'string' || model === '') return error;
+  const { keptModels } = await import('../../settings/kept-models.ts');
   const kept = await keptModels(settings, context.io.now());
   const nearest = kept.includes(model) ? undefined : closest(model, kept);
   if (nearest === undefined) return error;

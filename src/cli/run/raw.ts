@@ -1,32 +1,10 @@
 import { tmpdir } from 'node:os';
 import type { Post } from '../../client/target.ts';
-import { usageError } from '../../errors.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/github.ts';
 import type { Context } from '../context.ts';
 import type { Connection } from './connection.ts';
-
-/** Flags that mean nothing where the reply is only handed on. */
-interface RawFlags {
-  raw?: boolean | undefined;
-  count?: number | undefined;
-  output?: string | undefined;
-  sidecar?: boolean | undefined;
-  preview?: boolean | undefined;
-  strict?: boolean | undefined;
-}
-
-/** Throws GatewayError usage for what `--raw` would silently leave undone. */
-export function checkRaw(flags: RawFlags): void {
-  if (!flags.raw) return;
-  if ((flags.count ?? 1) > 1)
-    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
-  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
-  if (idle === undefined) return;
-  const flag = idle === 'output' ? '-o' : `--${idle}`;
-  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
-}
 
 /**
  * `--raw`: the reply body of any status as it came, and no file written. The exit code still tells the status. Where GitHub's

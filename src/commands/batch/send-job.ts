@@ -24,7 +24,6 @@ import { resultDocument, unbilled } from '../../cli/output/document.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepReply } from '../../cli/run/keep-reply.ts';
-import { checkSchema } from '../../cli/input/schema.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 
@@ -177,7 +176,7 @@ async function answerJob(asking: Asking): Promise<void> {
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
-  if (built.check) context.report.answer = checkSchema(built.check, answer.result.text);
+  if (built.check) context.report.answer = built.check(answer.result.text);
   if (output?.misfit) throw output.misfit;
 }
 

@@ -19,8 +19,7 @@ import { closest } from '../../settings/closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/values.ts';
-import { isPromptYaml } from '../../cli/input/prompt-yaml.ts';
-import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { isPromptYaml, withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { readObjectFlag } from '../../cli/input/input-files.ts';
 
 /** A job file, open: it can be run through as often as needed, and holds no job in memory. */

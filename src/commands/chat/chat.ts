@@ -5,7 +5,7 @@ import type { Body } from '../../upload.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { AllChatFlags } from './flags.ts';
-import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import { resumeSession } from './session.ts';
 import { openTools } from './tools.ts';
@@ -18,13 +18,11 @@ import { setExamples } from '../../cli/help/help.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { endLine } from '../../cli/output/print-stream.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
-import { checkRaw } from '../../cli/run/raw.ts';
 import { picturesTo, select } from '../../cli/output/select.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
-import { checkSchema } from '../../cli/input/schema.ts';
 import { readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
-import { checkStdoutOwner } from '../../cli/output/show-request.ts';
+import { checkRaw, checkStdoutOwner } from '../../cli/flags/stdout-owner.ts';
 
 /** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {
@@ -77,7 +75,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context)));
   await checkAnswer(turned.answer, wanted, context);
   await warnOfNoImage(plan, context);
-  if (check) context.report.answer = checkSchema(check, turned.answer.result.text);
+  if (check) context.report.answer = check(turned.answer.result.text);
   await print(turned.answer.result.text);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
 }

@@ -13,7 +13,6 @@ import { askTurn, storableTurn } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
-import { checkSchema } from '../../cli/input/schema.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
@@ -116,7 +115,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   };
   const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
-  if (check) checkSchema(check, turned.answer.result.text);
+  if (check) check(turned.answer.result.text);
   const at = new Date(context.io.now()).toISOString();
   const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at, redaction: context.ui });
   if (!turn) return;

@@ -11,14 +11,13 @@ import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
-import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
 import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
 import { select } from '../../cli/output/select.ts';
-import { checkRaw } from '../../cli/run/raw.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
-import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
+import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
 export type ImageFlags = ConnectionFlags &

@@ -13,15 +13,13 @@ import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
-import { checkRaw } from '../../cli/run/raw.ts';
 import { picturesTo, select } from '../../cli/output/select.ts';
 import { isPrintedAtEnd } from '../../cli/output/selection.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
-import { checkSchema } from '../../cli/input/schema.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
-import { checkStdoutOwner, type StdoutFlags } from '../../cli/output/show-request.ts';
-import { withPromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
+import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildTextRequest, type TextRequestFlags } from '../../cli/request/text-request.ts';
 
 type Flags = ConnectionFlags &
@@ -89,7 +87,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   }
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
-  if (check) context.report.answer = checkSchema(check, answer.result.text);
+  if (check) context.report.answer = check(answer.result.text);
   await print(answer.result.text);
 }
 

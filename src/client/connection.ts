@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { failureOf, type FailedReply } from '../formats/failure.ts';
+import type { FailedReply } from '../formats/failure.ts';
 import { type Gate, sendWithRetries } from '../transport/attempts.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { RetryPolicy } from '../transport/retry.ts';
@@ -34,6 +34,7 @@ export interface Answered {
 /** Opens connections; the HTTP client is loaded now, not at start-up. Throws GatewayError usage for a proxy that is none, and for a store that cannot be read. */
 export async function openConnections(options: TransportOptions): Promise<Transport> {
   const { openTransport } = await import('../transport/transport.ts');
+  if (options.systemCa) (await import('../transport/trust.ts')).requireSystemStore();
   return openTransport(options);
 }
 
@@ -65,7 +66,8 @@ export async function sendPost(
       exchange,
       signal: deadline.signal,
       policy: options.policy,
-      classify: (failed) => {
+      classify: async (failed) => {
+        const { failureOf } = await import('../formats/failure.ts');
         options.onFailedBody?.(failed.bytes);
         const { sentKey, streamsContent } = options;
         const format = options.use === 'messages' ? 'messages' : 'content';

@@ -7,7 +7,8 @@ import { readEvents, type ServerEvent } from '../transport/sse.ts';
 import type { Base64Diversion, HttpReply } from '../transport/types.ts';
 import { createContentDeltas } from './content-deltas.ts';
 import { readWhilePatient } from './patience.ts';
-import { isCut, parseReply } from './read-json.ts';
+import { parseReply } from './parse-reply.ts';
+import { isCut } from './read-json.ts';
 
 /** What came of a reply, if anything did, and the error that ended it early. */
 export interface Decoded {

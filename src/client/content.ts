@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import { contentPath } from '../formats/content/request.ts';
 import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
-import { joinCalls, type JoinedCall } from '../formats/content/streamed-call.ts';
+import type { JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
 import type { StreamDelta } from '../formats/messages/types.ts';
 import { quote } from '../formats/quote.ts';
@@ -15,7 +15,7 @@ import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import type { Decoded } from './content-stream.ts';
 import { peek } from './peek.ts';
-import { isBare, isCut, parseReply, readDiverted } from './read-json.ts';
+import { isBare, isCut, readDiverted, readPlain } from './read-json.ts';
 import type { Result, ResultImage } from './result.ts';
 import { endedWell } from './verdict.ts';
 
@@ -91,7 +91,7 @@ async function* readBody(reply: HttpReply, reading: ContentReading): AsyncGenera
   const most = candidates + moreCandidates;
   const found = decoded.candidates.length;
   decoded.candidates.splice(most);
-  const calls = decoded.candidates.flatMap(({ parts }) => joinCalls(parts));
+  const calls = await callsOf(decoded);
   const { result, late } = await contentResult(decoded, { store: pictures, model, calls, watch });
   if (!isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
   if (found > most) result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
@@ -112,9 +112,16 @@ async function* decodeBody(
     const { readPieces } = await import('./content-stream.ts');
     return { ...(yield* readPieces({ ...reply, body: chunks }, pictures)), isStreamed: true };
   }
-  const { value, cut } = parseReply(await readDiverted(chunks, pictures), reply, 'content');
+  const body = await readDiverted(chunks, pictures);
+  const { value, cut } = readPlain(body) ?? (await import('./parse-reply.ts')).parseReply(body, reply, 'content');
   if (Array.isArray(value) && !cut) return (await import('./content-stream.ts')).readPieceList(value);
   return { decoded: isBare(value) && cut ? undefined : decodeContentReply(value), cut };
+}
+
+async function callsOf({ candidates }: ContentReply): Promise<JoinedCall[]> {
+  if (!candidates.some(({ parts }) => parts.some(({ kind }) => kind === 'call' || kind === 'call-piece'))) return [];
+  const { joinCalls } = await import('../formats/content/streamed-call.ts');
+  return candidates.flatMap(({ parts }) => joinCalls(parts));
 }
 
 /** A reply that ended well may lack arguments of a call that it streamed. */

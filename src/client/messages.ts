@@ -17,7 +17,8 @@ import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { readWhilePatient } from './patience.ts';
 import { peek } from './peek.ts';
-import { isBare, parseReply, readDiverted } from './read-json.ts';
+import { parseReply } from './parse-reply.ts';
+import { isBare, readDiverted } from './read-json.ts';
 import { createTextCleaner, type TextCleaner } from './text-cleaner.ts';
 
 /** Where the pictures of a reply go, and the model that was asked for. */

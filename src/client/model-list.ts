@@ -4,7 +4,8 @@ import { createMemoryStore } from '../images/store.ts';
 import type { JsonValue } from '../json.ts';
 import type { Answered } from './connection.ts';
 import { located } from './located.ts';
-import { parseReply, readDiverted } from './read-json.ts';
+import { parseReply } from './parse-reply.ts';
+import { readDiverted } from './read-json.ts';
 import type { PostOrGet } from './target.ts';
 
 /** No service has so many. */

@@ -1,12 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
-import { countValues, valueCost } from '../formats/count-values.ts';
-import { closeCutJson } from '../formats/cut-json.ts';
-import { failureOf } from '../formats/failure.ts';
-import { findErrorInReply } from '../formats/error-body.ts';
+import { field } from '../formats/fields.ts';
 import { isObject } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
-import type { Base64Diversion, HttpReply } from '../transport/types.ts';
+import type { Base64Diversion } from '../transport/types.ts';
 
 /** What a body held, and the error that ended it early. */
 export interface ReadBody {
@@ -18,7 +15,10 @@ export interface ReadBody {
 }
 
 /** Largest part of a body that is no picture, in bytes. */
-const mostBytes = 256 * 1024 * 1024;
+export const mostBytes = 256 * 1024 * 1024;
+
+/** Characters of a reply that cannot hold too many values. */
+const mostPlain = 1024 * 1024;
 
 /** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
 export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadBody> {
@@ -44,56 +44,21 @@ export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Bas
   return { text: new TextDecoder().decode(whole), cut, damage };
 }
 
-/** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
-const mostValues = mostBytes / valueCost;
-
 /** Whether the connection ended before the reply did. */
 export function isCut(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.class === 'incomplete';
 }
 
-/** Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so. Throws bad-reply. */
-export function parseReply(
-  body: ReadBody,
-  reply: HttpReply,
-  format: 'content' | 'messages',
-): { value: unknown; cut: GatewayError | undefined } {
-  const text = body.text.trim();
-  if (text === '') {
-    if (body.cut) return { value: undefined, cut: body.cut };
-    throw new GatewayError('bad-reply', 'the reply is empty', { status: reply.status, sent: 'yes', retryable: false });
-  }
-  if (text.length > mostValues && countValues(text) > mostValues)
-    throw new GatewayError('bad-reply', `the reply holds more than ${mostValues} values`, { sent: 'yes' });
+/** A reply of the content format with nothing odd about it; undefined for all others. */
+export function readPlain({ text, cut, damage }: ReadBody): { value: unknown; cut: undefined } | undefined {
+  if (cut !== undefined || damage !== undefined || text.length > mostPlain) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    throwErrorInside(value, { text, reply, format });
-    return { value, cut: body.damage };
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    return parseCut(text, body.cut, { reply, format });
+    const isPlain = isObject(value) && field(value, 'candidates') !== undefined && !isObject(value['error']);
+    return isPlain ? { value, cut: undefined } : undefined;
+  } catch {
+    return undefined;
   }
-}
-
-function throwErrorInside(
-  value: unknown,
-  { text, reply, format }: { text: string; reply: HttpReply; format: 'content' | 'messages' },
-): void {
-  if (findErrorInReply(value)) throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
-}
-
-function parseCut(
-  text: string,
-  cut: GatewayError | undefined,
-  { reply, format }: { reply: HttpReply; format: 'content' | 'messages' },
-) {
-  const closed = closeCutJson(text);
-  if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });
-  const value: unknown = closed && JSON.parse(closed.json);
-  if (cut) return { value, cut };
-  if (closed?.isWrong) return { value, cut: failureOf({ ...reply, body: text, format }) };
-  const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
-  return { value, cut: early };
 }
 
 /** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */

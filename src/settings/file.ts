@@ -1,14 +1,11 @@
 import { constants } from 'node:fs';
-import { lstat, open, readlink } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
 import system from 'node:process';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
-import { readReason, writeReason } from '../files/file-reason.ts';
-import { makeFolder } from '../files/make-folder.ts';
-import { syncFolder, writeAnew } from '../files/temp-file.ts';
+import { readReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
-import type { Config, LoadedConfig } from './config-types.ts';
+import type { LoadedConfig } from './config-types.ts';
 import type { Distrust } from './types.ts';
 
 const maxBytes = 1024 * 1024;
@@ -38,39 +35,6 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
   } finally {
     await file.close();
   }
-}
-
-/**
- * Writes the config file whole or not at all: a temporary file beside it, flushed, then renamed over it. Mode 0600, a new
- * folder 0700; a symbolic link stays one and its target is written. Throws usage naming the path.
- */
-export async function writeConfig(path: string, config: Config): Promise<void> {
-  try {
-    const target = await followLinks(path);
-    await makeFolder(dirname(target), 0o700);
-    await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
-    await syncFolder(dirname(target));
-  } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw usageError(
-      `${path}: cannot be written: ${writeReason(error)}`,
-      'name another file: GATEWAY_CONFIG=<file>',
-      error,
-    );
-  }
-}
-
-/** The file that a path ends at, also where a link's target is not there yet. */
-async function followLinks(path: string): Promise<string> {
-  let at = path;
-  for (let hops = 0; hops < 40; hops++) {
-    const kind = await lstat(at).catch(() => undefined);
-    if (kind === undefined || kind.isFile()) return at;
-    if (!kind.isSymbolicLink())
-      throw usageError(`${path}: is not a regular file`, 'name another file: GATEWAY_CONFIG=<file>');
-    at = resolve(dirname(at), await readlink(at));
-  }
-  throw usageError(`${path}: the links lead in a circle`);
 }
 
 /** Windows reports made-up modes (0666), so only platforms that have owners are judged. */

@@ -37,7 +37,7 @@ export interface SendOptions {
    * Reads an error reply. `retryAfterMs` in its details is taken for the body's RetryInfo;
    * `retryable: false` means that repeating is no use: money or the day's quota is spent.
    */
-  classify: (failed: FailedReply) => GatewayError;
+  classify: (failed: FailedReply) => GatewayError | Promise<GatewayError>;
   onSent?: (() => void) | undefined;
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   gate?: Gate | undefined;
@@ -105,7 +105,8 @@ async function readFailure(
   const bytes = await readSome(body, { maxBytes: errorBodyBytes, maxMs: errorBodyMs });
   if (!isTimeout(signal)) signal.throwIfAborted();
   const { method = 'POST', url } = request;
-  const error = classify({ status, headers, body: bytes.toString(), bytes }).with({
+  const classified = await classify({ status, headers, body: bytes.toString(), bytes });
+  const error = classified.with({
     status,
     sent: 'yes',
     request: `${method} ${url.origin}${url.pathname}`,

@@ -8,9 +8,9 @@ import { checkUploads } from './body.ts';
 import { type ConnectionPool, createConnectionPool } from './connection-pool.ts';
 import { startExchange } from './exchange.ts';
 import { parseProxy, proxyFor } from './proxy.ts';
-import { isPrivateHost, lookupPublic, privateAddress } from './public-address.ts';
-import { hasMoreAuthorities, openTrust, requireSystemStore, type Trust } from './trust.ts';
-import { openTunnel } from './tunnel.ts';
+import type * as publicAddress from './public-address.ts';
+import type { Trust } from './trust.ts';
+import type { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { endWhilePaused } from './undici-5360.ts';
@@ -21,12 +21,11 @@ const defaultIdleTimeoutMs = 120_000;
 
 /**
  * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by a setting or the environment.
- * Nothing is connected before the first exchange. Throws GatewayError usage for a proxy that is none, and for a certificate
- * store that cannot be read; other settings that do not work are thrown by the exchange.
+ * Nothing is connected before the first exchange. Throws GatewayError usage for a proxy that is none; other settings that do
+ * not work are thrown by the exchange.
  */
 export function openTransport(options: TransportOptions): Transport {
   if (options.proxy !== undefined) parseProxy(options.proxy);
-  if (options.systemCa === true) requireSystemStore();
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
   const closing = new AbortController();
@@ -34,8 +33,11 @@ export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<ConnectionPool> | undefined;
 
   async function open(): Promise<ConnectionPool> {
-    const trust = await openTrust(options);
-    return createConnectionPool(createConnect({ options, trust, connectTimeoutMs, signal: closing.signal }));
+    const { ca, clientCert, clientKey, systemCa, publicOnly } = options;
+    const isTrustChanged = systemCa || [ca, clientCert, clientKey].some((pem) => pem !== undefined);
+    const trust = isTrustChanged ? await (await import('./trust.ts')).openTrust(options) : undefined;
+    const judge = publicOnly ? await import('./public-address.ts') : undefined;
+    return createConnectionPool(createConnect({ options, trust, judge, connectTimeoutMs, signal: closing.signal }));
   }
 
   return {
@@ -44,10 +46,10 @@ export function openTransport(options: TransportOptions): Transport {
       await checkUploads(request.body);
       opened ??= open();
       const hooks = { signal, onSent, acceptsAnyHead, idleTimeoutMs };
-      return await startExchange(await opened, request, hooks).catch((error: unknown) => {
-        throw error instanceof GatewayError && error.details.reason === 'untrusted' && hasMoreAuthorities(options)
-          ? error.with({ value: 'system' })
-          : error;
+      return await startExchange(await opened, request, hooks).catch(async (error: unknown) => {
+        if (!(error instanceof GatewayError) || error.details.reason !== 'untrusted') throw error;
+        const { hasMoreAuthorities } = await import('./trust.ts');
+        throw hasMoreAuthorities(options) ? error.with({ value: 'system' }) : error;
       });
     },
     async close() {
@@ -62,14 +64,15 @@ export function openTransport(options: TransportOptions): Transport {
 interface ConnectOptions {
   options: TransportOptions;
   trust: Trust | undefined;
+  /** Tells the addresses of the internet from others, where those alone are connected to. */
+  judge: typeof publicAddress | undefined;
   connectTimeoutMs: number;
   /** Ends every connection, also those that are still being made. */
   signal: AbortSignal;
 }
 
 /** Opens sockets, through a proxy where one is named. */
-function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
-  const { publicOnly } = options;
+function createConnect({ options, trust, judge, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
   const connectSocket = createConnector({
     timeout: connectTimeoutMs,
     // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
@@ -77,7 +80,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
     autoSelectFamilyAttemptTimeout: 2000,
     signal,
     ...(trust === undefined ? {} : { secureContext: trust.secureContext }),
-    ...(publicOnly && { lookup: lookupPublic }),
+    ...(judge && { lookup: judge.lookupPublic }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
   const direct: buildConnector.connector = (target, callback) => {
     const socket = connectSocket(target, (...[error, connected]) => {
@@ -88,13 +91,15 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
   };
   const timedOut = (cause: Error): Error =>
     new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
-  const tunnel = callbackify(openTunnel);
+  const tunnel = callbackify(async (to: Parameters<typeof openTunnel>[0]) =>
+    (await import('./tunnel.ts')).openTunnel(to),
+  );
 
   return (target, callback) => {
     const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), options);
     // Nobody looks an address up, and a proxy looks names up where we do not see it.
-    const isJudged = publicOnly && (proxy !== undefined || isIP(target.hostname) !== 0);
-    if (isJudged && isPrivateHost(target.hostname)) return callback(privateAddress(target.hostname), null);
+    const isJudged = proxy !== undefined || isIP(target.hostname) !== 0;
+    if (isJudged && judge?.isPrivateHost(target.hostname)) return callback(judge.privateAddress(target.hostname), null);
     if (proxy === undefined) return direct(target, callback);
     const { authorities } = trust ?? {};
     tunnel({ proxy, target, authorities, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {

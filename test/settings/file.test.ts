@@ -12,7 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readConfig, writeConfig } from '../../src/settings/file.ts';
+import { writeConfig } from '../../src/commands/config/file.ts';
+import { readConfig } from '../../src/settings/file.ts';
 import type { Config } from '../../src/settings/config-types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';

@@ -42,6 +42,11 @@ export function isUrl(path: string): boolean {
   return /^(https?|ftp|s3|gs):\/\//i.test(path);
 }
 
+/** A URL in messages: its query may hold a secret. */
+export function shownUrl({ origin, pathname }: URL): string {
+  return origin + pathname;
+}
+
 /** The error for a URL where a file is needed. */
 export function urlForFile(flag: string, url: string): GatewayError {
   const hint = /^(https?|ftp):/i.test(url) ? `fetch it first: curl -fsSLO ${shellWord(url)}` : 'fetch it first';

@@ -5,7 +5,7 @@ import type { FetchedInput } from '../../transport/types.ts';
 import type { Upload } from '../../upload.ts';
 import { quote } from '../flags/values.ts';
 import type { Context } from '../context.ts';
-import { isUrl, urlForFile } from './input-files.ts';
+import { isUrl, shownUrl, urlForFile } from './input-files.ts';
 
 /** Fetches what a URL names, which messages call `label`; undefined where it is not fetched now, but later. Throws GatewayError. */
 export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
@@ -43,11 +43,6 @@ export async function openUrlInput(
   const spooled = await spool(fetched.body, { label, capMebibytes: mostMebibytes });
   context.atEnd(spooled.cleanup);
   return { ...input, path: spooled.path, declaredType: fetched.mimeType };
-}
-
-/** A URL in messages: its query may hold a secret. */
-export function shownUrl({ origin, pathname }: URL): string {
-  return origin + pathname;
 }
 
 function parseInputUrl(flag: string, typed: string): URL {

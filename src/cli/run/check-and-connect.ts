@@ -4,7 +4,6 @@ import { usageError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
-import { openMeter } from './costs.ts';
 import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { isPrintedAtEnd } from '../output/selection.ts';
@@ -45,7 +44,10 @@ export async function checkAndConnect(
   if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
     requireStdout(context);
   const images = await planImages(plan, context);
-  context.report.meter = await openMeter(settings, context.ui);
+  if (Object.keys(settings.prices).length > 0) {
+    const { openMeter } = await import('./costs.ts');
+    context.report.meter = await openMeter(settings, context.ui);
+  }
   const connection = await openConnection(settings, flags, context, { deadline });
   context.atEnd(() => connection.close());
   if (!flags.raw) return { images, connection };

@@ -2,7 +2,6 @@ import type { Answer } from '../../client/content.ts';
 import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { Context } from '../context.ts';
-import { hintOf } from '../output/flag-hints.ts';
 import { isPrintedAtEnd } from '../output/selection.ts';
 import { tellCost, tellUsage } from '../output/tell.ts';
 
@@ -17,7 +16,10 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
   for (const warning of result.warnings) await context.ui.warn(warning);
   const { error, doubt } = verdictOf(answer, wanted);
   if (error) throw error;
-  if (doubt) await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
+  if (doubt) {
+    const { hintOf } = await import('../output/flag-hints.ts');
+    await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
+  }
   await noteToolCalls(result, context);
 }
 

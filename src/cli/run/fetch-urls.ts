@@ -6,7 +6,8 @@ import type { Progress } from '../../terminal/progress.ts';
 import type { Context } from '../context.ts';
 import { replayedFolder } from '../flags/recording.ts';
 import { sizeOf } from '../input/prompt.ts';
-import { type FetchUrl, shownUrl } from '../input/url-input.ts';
+import { shownUrl } from '../input/input-files.ts';
+import type { FetchUrl } from '../input/url-input.ts';
 import { transportOptions } from './transports.ts';
 import type { ConnectionFlags } from './settings.ts';
 

@@ -2,7 +2,6 @@ import { openConnections } from '../../client/connection.ts';
 import type { Exchanges } from '../../client/sender.ts';
 import { usageError } from '../../errors.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
-import { requireCertificate } from '../../transport/trust.ts';
 import type { Transport, TransportOptions } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import type { RecordingFlags } from '../flags/recording.ts';
@@ -64,7 +63,10 @@ export async function transportOptions(
     path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   const { cacert } = flags;
   const ca = await read('--cacert', cacert);
-  if (cacert !== undefined && ca !== undefined) requireCertificate(ca, `--cacert ${quote(cacert)} contains`);
+  if (cacert !== undefined && ca !== undefined) {
+    const { requireCertificate } = await import('../../transport/trust.ts');
+    requireCertificate(ca, `--cacert ${quote(cacert)} contains`);
+  }
   return {
     env: io.env,
     proxy,

@@ -1,6 +1,11 @@
-import { usageError } from '../../errors.ts';
+import { lstat, readlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { GatewayError, usageError } from '../../errors.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { makeFolder } from '../../files/make-folder.ts';
+import { syncFolder, writeAnew } from '../../files/temp-file.ts';
 import { configPath } from '../../settings/folders.ts';
-import { readConfig, writeConfig } from '../../settings/file.ts';
+import { readConfig } from '../../settings/file.ts';
 import { requireProfileName } from '../../settings/profile-name.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { nameFor } from '../../settings/profile.ts';
@@ -64,6 +69,39 @@ export async function saveConfig({ loaded }: Opened, config: Config): Promise<vo
     throw usageError(`apiKeyCommand of profile ${kept[0]} would be run from now on, and ${distrust.reason}`, hint);
   }
   await writeConfig(loaded.path, config);
+}
+
+/**
+ * Writes the config file whole or not at all: a temporary file beside it, flushed, then renamed over it. Mode 0600, a new
+ * folder 0700; a symbolic link stays one and its target is written. Throws usage naming the path.
+ */
+export async function writeConfig(path: string, config: Config): Promise<void> {
+  try {
+    const target = await followLinks(path);
+    await makeFolder(dirname(target), 0o700);
+    await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+    await syncFolder(dirname(target));
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    throw usageError(
+      `${path}: cannot be written: ${writeReason(error)}`,
+      'name another file: GATEWAY_CONFIG=<file>',
+      error,
+    );
+  }
+}
+
+/** The file that a path ends at, also where a link's target is not there yet. */
+async function followLinks(path: string): Promise<string> {
+  let at = path;
+  for (let hops = 0; hops < 40; hops++) {
+    const kind = await lstat(at).catch(() => undefined);
+    if (kind === undefined || kind.isFile()) return at;
+    if (!kind.isSymbolicLink())
+      throw usageError(`${path}: is not a regular file`, 'name another file: GATEWAY_CONFIG=<file>');
+    at = resolve(dirname(at), await readlink(at));
+  }
+  throw usageError(`${path}: the links lead in a circle`);
 }
 
 /** The JSON document of every `config` command. */

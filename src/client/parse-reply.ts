@@ -1,0 +1,54 @@
+import { GatewayError } from '../errors.ts';
+import { countValues, valueCost } from '../formats/count-values.ts';
+import { closeCutJson } from '../formats/cut-json.ts';
+import { failureOf } from '../formats/failure.ts';
+import { findErrorInReply } from '../formats/error-body.ts';
+import type { HttpReply } from '../transport/types.ts';
+import { mostBytes, type ReadBody } from './read-json.ts';
+
+/** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
+const mostValues = mostBytes / valueCost;
+
+/** Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so. Throws bad-reply. */
+export function parseReply(
+  body: ReadBody,
+  reply: HttpReply,
+  format: 'content' | 'messages',
+): { value: unknown; cut: GatewayError | undefined } {
+  const text = body.text.trim();
+  if (text === '') {
+    if (body.cut) return { value: undefined, cut: body.cut };
+    throw new GatewayError('bad-reply', 'the reply is empty', { status: reply.status, sent: 'yes', retryable: false });
+  }
+  if (text.length > mostValues && countValues(text) > mostValues)
+    throw new GatewayError('bad-reply', `the reply holds more than ${mostValues} values`, { sent: 'yes' });
+  try {
+    const value: unknown = JSON.parse(text);
+    throwErrorInside(value, { text, reply, format });
+    return { value, cut: body.damage };
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    return parseCut(text, body.cut, { reply, format });
+  }
+}
+
+function throwErrorInside(
+  value: unknown,
+  { text, reply, format }: { text: string; reply: HttpReply; format: 'content' | 'messages' },
+): void {
+  if (findErrorInReply(value)) throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
+}
+
+function parseCut(
+  text: string,
+  cut: GatewayError | undefined,
+  { reply, format }: { reply: HttpReply; format: 'content' | 'messages' },
+) {
+  const closed = closeCutJson(text);
+  if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });
+  const value: unknown = closed && JSON.parse(closed.json);
+  if (cut) return { value, cut };
+  if (closed?.isWrong) return { value, cut: failureOf({ ...reply, body: text, format }) };
+  const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });
+  return { value, cut: early };
+}

@@ -10,21 +10,20 @@ import { writeTypes } from './types.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 
-// A file runs all of its modules when it is loaded: these wait for a config file, for columns to measure (10 ms of
-// string-width) and for prices.
-const late = {
-  checker: /[\\/](settings[\\/](definition|parse)\.ts|commands[\\/]config[\\/]keys\.ts|node_modules[\\/]valibot[\\/])/,
-  columns: /[\\/]src[\\/]terminal[\\/](column-width|markdown|live-lines)\b/,
-  cost: /[\\/](src[\\/]cost[\\/](cost|meter|budget|spending)\.ts|node_modules[\\/]big\.js[\\/])/,
-};
-const rare = /[\\/]src[\\/](commands|batch|chat|recordings|recovery)[\\/]/;
-const isCore = (id) => /[\\/]src[\\/]/.test(id) && ![rare, ...Object.values(late)].some((other) => other.test(id));
-// Each file that is loaded costs a fifth of a millisecond: what several commands share becomes one file a group.
+const own = (paths) => new RegExp(`[\\\\/]src[\\\\/](?:${paths.replaceAll('/', '[\\\\/]')})\\.ts$`);
+// A file runs all of its modules when it is loaded, and each file costs a fifth of a millisecond: what several commands
+// share becomes one file a group, with what it imports. First what the library and each text need, then what one of them
+// needs; some wait for a config file, for columns to measure (10 ms of string-width), or for prices.
 const groups = [
-  { name: 'core', test: isCore, minShareCount: 3, priority: 2 },
-  ...Object.entries(late).map(([name, test]) => ({ name, test, priority: 1 })),
-  { name: 'rare', test: rare, minShareCount: 3 },
-];
+  { name: 'client', test: own('client/(?:content|connection|sender)|images/aspect|files/file-reason|shell-word') },
+  { name: 'library', test: own('client/.*') },
+  { name: 'text', test: own('cli/run|commands/text/text') },
+  { name: 'transport', test: own('transport/transport') },
+  { name: 'checker', test: own('settings/parse|commands/config/keys') },
+  { name: 'columns', test: own('terminal/(?:column-width|markdown|live-lines)') },
+  { name: 'cost', test: own('cost/(?:cost|meter|budget|spending)') },
+  { name: 'shared', test: own('.*'), minShareCount: 3 },
+].map((group, at, all) => ({ ...group, priority: all.length - at }));
 
 const { output } = await build({
   cwd: root,
@@ -34,6 +33,8 @@ const { output } = await build({
     'thumbnail-worker': 'src/commands/batch/thumbnail-worker.ts',
   },
   platform: 'node',
+  // Groups decide what stands in one file.
+  checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded.
   treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts|.*-worker\.ts)/.test(id) },
   output: {

@@ -26,14 +26,14 @@ const special = new Set([
 ]);
 
 interface Loaded {
-  /** Names of special chunks. */
+  /** Names of chunks. */
   names: string[];
   /** How many files of the bundle. */
   files: number;
 }
 
-/** Which files of dist a run loads. */
-async function loadedBy(words: string, server: ScriptedServer): Promise<Loaded> {
+/** Which files of dist a run loads; `program` is what Node runs. */
+async function loadedBy(words: string, server: ScriptedServer, program = '$BIN'): Promise<Loaded> {
   const hook = join(scratchFolder(), 'hook.cjs');
   writeFileSync(
     hook,
@@ -45,12 +45,12 @@ async function loadedBy(words: string, server: ScriptedServer): Promise<Loaded> 
     GATEWAY_MODEL: 'm',
     GATEWAY_IMAGE_MODEL: 'm',
   };
-  const ran = await shell(`node -r ${hook} $BIN ${words}`, { env });
+  const ran = await shell(`node -r ${hook} ${program} ${words}`, { env });
   expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
   const paths = readFileSync(join(hook, '../loaded'), 'utf8').split('\n');
   const files = paths.filter((path) => path.startsWith(join(root, 'dist')));
   const names = files.flatMap((path) => /\/([\w-]+)-[\w-]{8}\.js$/.exec(path)?.[1] ?? []);
-  return { names: names.filter((name) => special.has(name)), files: files.length };
+  return { names, files: files.length };
 }
 
 /** What is loaded is paid for at every start. */
@@ -63,8 +63,18 @@ test.each([
   server.reply({ body });
   const { names, files } = await loadedBy(words, server);
   await server.close();
-  expect(names).toEqual([]);
+  expect(names.filter((name) => special.has(name))).toEqual([]);
   expect(files).toBeLessThanOrEqual(most);
+});
+
+test('a plain text loads nothing that other commands share, and the library nothing of the commands', async () => {
+  const server = await startScriptedServer();
+  server.reply({ body: textReply('ok') });
+  const text = await loadedBy('text hi', server);
+  const library = await loadedBy('', server, `-e 'require("${root}/dist/index.js")'`);
+  await server.close();
+  expect(text.names.toSorted()).toEqual(['client', 'env-paths', 'program', 'rolldown-runtime', 'text', 'transport']);
+  expect(library.names.toSorted()).toEqual(['client', 'library', 'rolldown-runtime']);
 });
 
 test.each(['--version', '--help'])('%s loads the entry of the bundle alone', async (words) => {

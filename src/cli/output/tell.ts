@@ -3,6 +3,7 @@ import { redactHeaders } from '../../settings/redact.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
+import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../time-text.ts';
 import type { Context } from '../context.ts';
 
@@ -55,7 +56,6 @@ function whatFailed({ message, details }: GatewayError): string {
 /** What the requests cost, for `--verbose`, where prices are set. */
 export async function tellCost({ report: { meter }, ui }: Context): Promise<void> {
   if (!ui.isVerbose || meter === undefined) return;
-  const { describeCosts } = await import('../../cost/price.ts');
   const known = describeCosts(meter.costs);
   // A cache answered: nothing was paid.
   if (known === '' && meter.unknown === 0) return;

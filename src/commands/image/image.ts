@@ -1,4 +1,3 @@
-import { createGate, sleepByTimer } from '../../batch/throttle.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
@@ -69,7 +68,8 @@ export async function runImage(
   const { candidates, concurrency } = flags;
   const { lost } = context.report;
   const asking = { connection, post, model, images, count, concurrency, candidates, lost, onAnswer };
-  const { outcomes, thrown } = await sendAll({ ...asking, gate: openGate(flags, context) }).finally(progress.stop);
+  const gate = count > 1 ? await openGate(count, flags, context) : undefined;
+  const { outcomes, thrown } = await sendAll({ ...asking, gate }).finally(progress.stop);
   context.report.result = resultOf(outcomes);
   countCosts(outcomes, context);
   if (thrown) throw thrown.value;
@@ -83,8 +83,13 @@ export async function runImage(
 }
 
 /** After a 429 all requests wait, unless the gateway asks for more time than `--retry-max-time` gives. */
-function openGate({ count = 1, retryMaxTime = defaultRetryPolicy.maxWaitMs }: ImageFlags, { io }: Context): Gate {
-  const { enter, close } = createGate({ elapsed: io.elapsed, sleep: sleepByTimer, jobs: count });
+async function openGate(
+  jobs: number,
+  { retryMaxTime = defaultRetryPolicy.maxWaitMs }: ImageFlags,
+  { io }: Context,
+): Promise<Gate> {
+  const { createGate, sleepByTimer } = await import('../../batch/throttle.ts');
+  const { enter, close } = createGate({ elapsed: io.elapsed, sleep: sleepByTimer, jobs });
   return { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) };
 }
 

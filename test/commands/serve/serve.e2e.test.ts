@@ -37,7 +37,7 @@ describe('the faults on demand', () => {
     const { stdout } = await run(['serve', '--help']);
     const text = stdout.replaceAll(/\s+/g, ' ');
     expect(text).toContain('is not JSON (exit 9 of chat) fault-');
-    expect(text).toContain('no Base64 (exit 9 of image gen, image edit) fault-');
+    expect(text).toContain('not Base64 (exit 9 of image gen, image edit) fault-');
     expect(text).toContain('(exit 11 of image gen with --candidates 2) fault-');
     expect(text).toContain('always 400 (exit 4) fault-');
   });

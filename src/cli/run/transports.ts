@@ -59,20 +59,25 @@ export async function transportOptions(
   if ((flags.clientCert === undefined) !== (flags.clientKey === undefined)) {
     throw usageError('--client-cert and --client-key go together', 'give both PEM files');
   }
-  const read = async (flag: string, path: string | undefined) =>
-    path === undefined ? undefined : new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
-  const { cacert } = flags;
-  const ca = await read('--cacert', cacert);
-  if (cacert !== undefined && ca !== undefined) {
-    const { requireCertificate } = await import('../../transport/trust.ts');
-    requireCertificate(ca, `--cacert ${quote(cacert)} contains`);
-  }
+  const { cacert, clientCert, clientKey } = flags;
   return {
     env: io.env,
     proxy,
     systemCa: systemCa.value && !offline.value,
-    ca,
-    clientCert: await read('--client-cert', flags.clientCert),
-    clientKey: await read('--client-key', flags.clientKey),
+    ca: cacert === undefined ? undefined : await readCertificate('--cacert', cacert, io.cwd),
+    clientCert: clientCert === undefined ? undefined : await readCertificate('--client-cert', clientCert, io.cwd),
+    clientKey: clientKey === undefined ? undefined : await readText('--client-key', clientKey, io.cwd),
   };
+}
+
+/** Throws GatewayError usage for a file without a certificate. */
+async function readCertificate(flag: string, path: string, cwd: string): Promise<string> {
+  const { requireCertificate } = await import('../../transport/trust.ts');
+  const pem = await readText(flag, path, cwd);
+  requireCertificate(pem, `${flag} ${quote(path)} contains`);
+  return pem;
+}
+
+async function readText(flag: string, path: string, cwd: string): Promise<string> {
+  return new TextDecoder().decode(await readUserFile(flag, path, cwd));
 }

@@ -78,12 +78,15 @@ test.skipIf('getCACertificates' in tls)(
   },
 );
 
-test('a --cacert without a PEM certificate is named', async ({ server, cli }) => {
+test.for([
+  ['--cacert', []],
+  ['--client-cert', ['--client-key', 'der.crt']],
+] as const)('a %s without a PEM certificate is named', async ([flag, more], { server, cli }) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'der.crt'), 'nope');
-  const ran = await cli(['text', 'hi', '--cacert', 'der.crt'], { cwd });
+  const ran = await cli(['text', 'hi', flag, 'der.crt', ...more], { cwd });
   expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain("--cacert 'der.crt' contains no valid PEM certificate\n  give certificates as PEM");
+  expect(ran.stderr).toContain(`${flag} 'der.crt' contains no valid PEM certificate\n  give certificates as PEM`);
   expect(server.requests).toEqual([]);
 });
 

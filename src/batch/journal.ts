@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { bootMark } from '../files/lock/processes.ts';
+import type { Range } from '../files/quarantine.ts';
 import type { Spending } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
@@ -84,10 +85,10 @@ export async function readJournal(folder: string): Promise<JournalState> {
 }
 
 /** The records of the jobs in a folder's journal, in their order; what is no such record is passed over. */
-export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord, void> {
-  for await (const { text, whole } of readFileLines(join(folder, batchFiles.journal))) {
+export async function* readJobRecords(folder: string): AsyncGenerator<Range & { record: JobRecord }, void> {
+  for await (const { text, whole, offset, bytes } of readFileLines(join(folder, batchFiles.journal))) {
     const record = whole ? parseRecord(text) : undefined;
-    if (record && record.type !== 'run') yield record;
+    if (record && record.type !== 'run') yield { record, offset, bytes };
   }
 }
 

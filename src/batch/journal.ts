@@ -98,7 +98,7 @@ export async function countCost(
   state: Pick<JournalState, 'spending'>,
 ): Promise<void> {
   const { cost } = end;
-  if (cost !== undefined) state.spending = (await import('../cost/spending.ts')).addSpending(state.spending, cost);
+  if (cost !== undefined) state.spending = (await import('../cost/cost.ts')).addSpending(state.spending, cost);
   else if (hasEnded(type) && mayHaveCost(end))
     state.spending = { ...state.spending, unknown: state.spending.unknown + 1 };
 }

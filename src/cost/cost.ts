@@ -3,7 +3,7 @@ import type { Usage } from '../formats/content/types.ts';
 import type { Price } from '../settings/config-types.ts';
 import { type Body, isUpload } from '../upload.ts';
 import { currencyOf, formatOf, priceOf, type Pricing } from './price.ts';
-import type { Bound, Cost, MeteredAnswer } from './types.ts';
+import type { Bound, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** What of a request is billed: tokens, each in one class, and images. */
 interface Billed {
@@ -141,4 +141,42 @@ export function addCost(costs: readonly Cost[], { amount, currency }: Cost): Cos
   const before = costs.find((cost) => cost.currency === currency);
   if (before === undefined) return [...costs, { amount, currency }];
   return costs.map((cost) => (cost === before ? { amount: addAmounts(cost.amount, amount), currency } : cost));
+}
+
+/** What was spent, with one more request whose cost is known. */
+export function addSpending({ costs, unknown, dearest }: Spending, cost: Cost): Spending {
+  return { costs: addCost(costs, cost), unknown, dearest: greatest([dearest, cost.amount]) };
+}
+
+/** What several spent together. */
+export function joinSpendings(spendings: readonly Spending[]): Spending {
+  return {
+    costs: spendings.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),
+    unknown: spendings.reduce((sum, { unknown }) => sum + unknown, 0),
+    dearest: greatest(spendings.map(({ dearest }) => dearest)),
+  };
+}
+
+/** A meter by the prices of the settings. */
+export function createMeter(pricing: Pricing): Meter {
+  let costs: readonly Cost[] = [];
+  let unknown = 0;
+  return {
+    count(answer) {
+      const cost = costOfAnswer(answer, pricing);
+      if (cost === undefined) unknown++;
+      else costs = addCost(costs, cost);
+      return cost;
+    },
+    lose: () => void unknown++,
+    get costs() {
+      return costs;
+    },
+    get unknown() {
+      return unknown;
+    },
+    get total() {
+      return unknown === 0 && costs.length === 1 ? costs[0] : undefined;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { parseObject } from '../json.ts';
 import { bootMark } from '../files/lock/processes.ts';
 import type { Range } from '../files/quarantine.ts';
 import type { Spending } from '../cost/types.ts';
@@ -177,13 +177,7 @@ const jobTypes = new Set(['ready', 'sent', 'unsent', 'done', 'failed', 'unknown'
 
 /** One line of a journal; undefined when it is none. */
 export function parseRecord(text: string): JournalRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
+  const value = parseObject(text);
   const { type, schema, id, request } = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
   const known = typeof type === 'string' && jobTypes.has(type);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { isObject, parseObject } from '../json.ts';
 import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, moment } from '../files/lock/lease.ts';
 import { createFile, readText, takeOver } from '../files/lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../files/lock/processes.ts';
@@ -95,12 +95,9 @@ async function read(path: string): Promise<Found | undefined> {
 }
 
 function parse(text: string): Held {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value) && isObject(value['mark'])) return value as unknown as Held;
-  } catch {
-    // Its writer was killed between two system calls, or is between them now: its age decides.
-  }
+  const value = parseObject(text);
+  if (isObject(value['mark'])) return value as unknown as Held;
+  // Its writer was killed between two system calls, or is between them now: its age decides.
   return { mark: { host: '', pid: 0 }, nonce: text };
 }
 

@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { link, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile, syncFolder, writeAnew } from './temp-file.ts';
+import { copyRange } from './quarantine.ts';
+import { createTempFile, type Nonce, randomNonce, removeFile, syncFolder, writeAnew } from './temp-file.ts';
 
 /** What `link` says on file systems that have none, across disks and under odd mounts. */
 const linkless = new Set([
@@ -66,7 +67,7 @@ async function copyNew(temp: string, final: string, bytes: number): Promise<void
 async function fillFrom(temp: string, to: Awaited<ReturnType<typeof open>>, bytes: number): Promise<void> {
   const from = await open(temp, constants.O_RDONLY);
   try {
-    await copyBytes(from, to, bytes);
+    await copyRange(from, to, { offset: 0, bytes });
   } finally {
     await from.close();
   }

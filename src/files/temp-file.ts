@@ -68,23 +68,13 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle?.close().catch(() => {});
 }
 
-/** Writes all bytes at a position: one write may take fewer without saying so. */
-export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+/** Writes all bytes at a position, else behind the last ones: one write may take fewer without saying so. */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
+    const to = position === undefined ? null : position + done;
+    const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, to);
     if (bytesWritten === 0) throw new Error('nothing could be written');
     done += bytesWritten;
-  }
-}
-
-/** Copies so many bytes from the start of one open file to another. */
-export async function copyBytes(from: FileHandle, to: FileHandle, bytes: number): Promise<void> {
-  const block = Buffer.allocUnsafe(Math.max(1, Math.min(bytes, 256 * 1024)));
-  for (let at = 0; at < bytes;) {
-    const { bytesRead } = await from.read(block, 0, Math.min(block.length, bytes - at), at);
-    if (bytesRead === 0) throw new Error('the temporary file is shorter than it was');
-    await writeFully(to, block.subarray(0, bytesRead), at);
-    at += bytesRead;
   }
 }
 

@@ -3,7 +3,7 @@ import { link, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
 import { copyRange } from './quarantine.ts';
-import { createTempFile, type Nonce, randomNonce, removeFile, syncFolder, writeAnew } from './temp-file.ts';
+import { type Nonce, randomNonce, removeFile, statNewFile, syncFolder, writeAnew } from './temp-file.ts';
 
 /** What `link` says on file systems that have none, across disks and under odd mounts. */
 const linkless = new Set([
@@ -98,11 +98,5 @@ async function refuseSpecial(path: string): Promise<void> {
 
 /** The mode that a new file gets in a folder: 0666 without the umask, or what the folder's own rules say. */
 export async function newFileMode(folder: string, nonce: Nonce = randomNonce): Promise<number> {
-  const probe = await createTempFile(folder, { nonce, mode: 0o666 });
-  try {
-    return (await probe.handle.stat()).mode & 0o777;
-  } finally {
-    await probe.handle.close();
-    await removeFile(probe.path);
-  }
+  return (await statNewFile(folder, { nonce, mode: 0o666 })).mode & 0o777;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
@@ -25,6 +26,17 @@ export async function createTempFile(
 ): Promise<TempFile> {
   const path = join(folder, partName(nonce()));
   return { path, handle: await open(path, 'wx+', mode) };
+}
+
+/** What the file system of a folder says of a new file there, which is gone again then. Throws what the system says. */
+export async function statNewFile(folder: string, options?: { nonce?: Nonce; mode?: number }): Promise<Stats> {
+  const { path, handle } = await createTempFile(folder, options);
+  try {
+    return await handle.stat();
+  } finally {
+    await handle.close();
+    await removeFile(path);
+  }
 }
 
 /** Writes a temporary file whole and forces it to the disk; returns its path. Throws what the system or `fill` says, and leaves nothing then. */

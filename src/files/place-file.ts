@@ -3,7 +3,7 @@ import { link, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
 import { copyRange } from './quarantine.ts';
-import { type Nonce, randomNonce, removeFile, statNewFile, syncFolder, writeAnew } from './temp-file.ts';
+import { type Nonce, randomNonce, removeFile, statNewFile, syncFolder, writeAnew, writeNew } from './temp-file.ts';
 
 /** What `link` says on file systems that have none, across disks and under odd mounts. */
 const linkless = new Set([
@@ -44,24 +44,11 @@ async function linkNew(temp: string, final: string, { bytes, linkFile = link }: 
     await linkFile(temp, final);
   } catch (error) {
     if (!linkless.has(codeOf(error) ?? '')) throw error;
-    await copyNew(temp, final, bytes);
+    // To a name that was free; a copy that fails is removed again, for it is ours.
+    await writeNew(final, (to) => fillFrom(temp, to, bytes));
   }
   // The file stands; its other name is removed again at the end of the run.
   await removeFile(temp).catch(() => {});
-}
-
-/** Copies to a name that was free; a copy that fails is removed again, for it is ours. */
-async function copyNew(temp: string, final: string, bytes: number): Promise<void> {
-  const to = await open(final, 'wx', 0o666);
-  try {
-    await fillFrom(temp, to, bytes);
-    await to.datasync();
-  } catch (error) {
-    await to.close();
-    await removeFile(final);
-    throw error;
-  }
-  await to.close();
 }
 
 async function fillFrom(temp: string, to: Awaited<ReturnType<typeof open>>, bytes: number): Promise<void> {

@@ -43,14 +43,20 @@ export async function statNewFile(folder: string, options?: { nonce?: Nonce; mod
 export async function writeTempFile(
   folder: string,
   fill: (handle: FileHandle) => Promise<void>,
-  options: { nonce?: Nonce; mode?: number } = {},
+  { nonce = randomNonce, mode = 0o600 }: { nonce?: Nonce; mode?: number } = {},
 ): Promise<string> {
-  const { path, handle } = await createTempFile(folder, options);
+  const path = join(folder, partName(nonce()));
+  await writeNew(path, fill, mode);
+  return path;
+}
+
+/** Writes a file that was not there, and forces it to the disk. Throws what the system or `fill` says, and leaves nothing then. */
+export async function writeNew(path: string, fill: (handle: FileHandle) => Promise<void>, mode = 0o666): Promise<void> {
+  const handle = await open(path, 'wx+', mode);
   try {
     await fill(handle);
     await handle.datasync();
     await handle.close();
-    return path;
   } catch (error) {
     await handle.close().catch(() => {});
     await removeFile(path);

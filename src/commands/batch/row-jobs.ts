@@ -8,7 +8,7 @@ import { type Blanks, fillLeaves, hasBlank, plainName, valueText } from '../../c
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { isPromptYaml, parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
 import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
-import { type DataFile, type DataFlags, idOf, openData } from './data-rows.ts';
+import { type DataFile, type DataFlags, idOf, openData, rethrow } from './data-rows.ts';
 import { atLine, type Defaults, type JobRules, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
 
@@ -71,10 +71,6 @@ export async function openRowJobs(
 
 function startsWithPlace(error: unknown, name: string): boolean {
   return error instanceof GatewayError && error.message.startsWith(`${name}:`);
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 async function readTemplate(path: string, context: Context): Promise<Template> {

@@ -51,7 +51,16 @@ export async function sendJobs(
   const costs = await openCosts(batch);
   const progress = trackProgress(batch, gate, costs?.addSpending);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep: sleepByTimer });
-  const performing = { batch, connections, gate, pace, createMeter: costs?.createMeter, ...performingOf(context) };
+  const performing = {
+    batch,
+    connections,
+    gate,
+    pace,
+    createMeter: costs?.createMeter,
+    startDeadline: createDeadlines(),
+    flight: trackActiveCalls(context.signal),
+    turn: createYield(() => io.elapsed()),
+  };
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
@@ -134,14 +143,6 @@ async function tellDraining({ flight, batch: { context } }: Performing, graceMs:
   if (flight.flying === 0) return;
   const what = countOf(flight.flying, 'request');
   await context.ui.note(`waiting for ${what}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
-}
-
-function performingOf({ signal, io }: Context): Pick<Performing, 'startDeadline' | 'flight' | 'turn'> {
-  return {
-    startDeadline: createDeadlines(),
-    flight: trackActiveCalls(signal),
-    turn: createYield(() => io.elapsed()),
-  };
 }
 
 /** What the journal says of this run. */

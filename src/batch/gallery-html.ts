@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Usage } from '../formats/content/types.ts';
 import { countOf } from './summary.ts';
 import type { Counts, JobState } from './types.ts';
@@ -83,8 +83,8 @@ function policyOf(pictures: GalleryFacts['pictures']): string {
     "default-src 'none'",
     // Browsers differ in whether the page of a file is of the same origin as the files beside it.
     `img-src ${pictures === 'embedded' ? 'data:' : "'self' file:"}`,
-    `style-src 'sha256-${sha256(style)}'`,
-    `script-src 'sha256-${sha256(script)}'`,
+    `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+    `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
     "form-action 'none'",
     "base-uri 'none'",
   ].join('; ');
@@ -163,18 +163,9 @@ function linkTo(path: string): string {
 
 /** Text in HTML, between tags or in a quoted attribute. What a browser cannot show is made visible. */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"'`]|(?![\t\n\r])\p{Cc}/gu, (char) => `&#${hiddenOr(char)};`);
-}
-
-function hiddenOr(char: string): number {
-  const code = char.codePointAt(0) ?? 0;
-  return /\p{Cc}/u.test(char) ? 0xfffd : code;
+  return text.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`).replace(/(?![\t\n\r])\p{Cc}/gu, '&#65533;');
 }
 
 function cut(text: string): string {
   return text.length > mostText ? `${text.slice(0, mostText)}…` : text;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('base64');
 }

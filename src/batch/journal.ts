@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { parseObject } from '../json.ts';
 import { bootMark } from '../files/lock/processes.ts';
+import type { Range } from '../files/quarantine.ts';
 import type { Spending } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
@@ -84,10 +85,10 @@ export async function readJournal(folder: string): Promise<JournalState> {
 }
 
 /** The records of the jobs in a folder's journal, in their order; what is no such record is passed over. */
-export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord, void> {
-  for await (const { text, whole } of readFileLines(join(folder, batchFiles.journal))) {
+export async function* readJobRecords(folder: string): AsyncGenerator<Range & { record: JobRecord }, void> {
+  for await (const { text, whole, offset, bytes } of readFileLines(join(folder, batchFiles.journal))) {
     const record = whole ? parseRecord(text) : undefined;
-    if (record && record.type !== 'run') yield record;
+    if (record && record.type !== 'run') yield { record, offset, bytes };
   }
 }
 
@@ -97,7 +98,7 @@ export async function countCost(
   state: Pick<JournalState, 'spending'>,
 ): Promise<void> {
   const { cost } = end;
-  if (cost !== undefined) state.spending = (await import('../cost/spending.ts')).addSpending(state.spending, cost);
+  if (cost !== undefined) state.spending = (await import('../cost/cost.ts')).addSpending(state.spending, cost);
   else if (hasEnded(type) && mayHaveCost(end))
     state.spending = { ...state.spending, unknown: state.spending.unknown + 1 };
 }
@@ -176,13 +177,7 @@ const jobTypes = new Set(['ready', 'sent', 'unsent', 'done', 'failed', 'unknown'
 
 /** One line of a journal; undefined when it is none. */
 export function parseRecord(text: string): JournalRecord | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(value)) return undefined;
+  const value = parseObject(text);
   const { type, schema, id, request } = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
   const known = typeof type === 'string' && jobTypes.has(type);

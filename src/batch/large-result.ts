@@ -1,6 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { randomNonce, removeFile } from '../files/temp-file.ts';
+import { randomNonce, writeNew } from '../files/temp-file.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { cannotWrite } from '../files/synced-file.ts';
@@ -47,26 +47,13 @@ async function moveLong(folder: string, record: ResultRecord, mostLength: number
   const wholeResult = `${batchFiles.large}/${randomNonce()}.json`;
   try {
     await makeFolder(join(folder, batchFiles.large));
-    await writeNew(join(folder, wholeResult), record);
+    await writeNew(join(folder, wholeResult), (file) => writeJson(file, record));
   } catch (error) {
     throw cannotWrite(join(folder, wholeResult), error);
   }
   const short = Object.entries(record).filter(([, value]) => (lineOf({ value })?.length ?? Infinity) <= mostLength);
   const warnings = [...warningsOf(record), `the result is too long for a line: all of it is in ${wholeResult}`];
   return JSON.stringify({ ...Object.fromEntries(short), wholeResult, warnings });
-}
-
-async function writeNew(path: string, record: ResultRecord): Promise<void> {
-  const file = await open(path, 'wx', 0o666);
-  try {
-    await writeJson(file, record);
-    await file.datasync();
-    await file.close();
-  } catch (error) {
-    await file.close();
-    await removeFile(path);
-    throw error;
-  }
 }
 
 function warningsOf({ warnings }: ResultRecord): readonly unknown[] {

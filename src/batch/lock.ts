@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { isObject, parseObject } from '../json.ts';
 import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, moment } from '../files/lock/lease.ts';
 import { createFile, readText, takeOver } from '../files/lock/takeover.ts';
 import { isRunning, ownMark, type ProcessMark } from '../files/lock/processes.ts';
@@ -24,12 +24,8 @@ export interface Lock {
 /** Only machines and containers that cannot see each other's processes look at the time. */
 const usualTimes: LeaseTimes = { beatMs: 10_000, leaseMs: 60_000 };
 
-interface Held {
+interface Found {
   mark: ProcessMark;
-  nonce: string;
-}
-
-interface Found extends Held {
   /** The file as it was read. */
   text: string;
 }
@@ -37,8 +33,7 @@ interface Found extends Held {
 /** Takes the lock of a folder, by O_EXCL; a dead process's lock is taken over. Throws GatewayError batch-locked. */
 export async function takeLock(folder: string, times = usualTimes): Promise<Lock> {
   const path = join(folder, batchFiles.lock);
-  const own: Held = { mark: ownMark(), nonce: randomBytes(8).toString('hex') };
-  const text = `${JSON.stringify(own)}\n`;
+  const text = `${JSON.stringify({ mark: ownMark(), nonce: randomBytes(8).toString('hex') })}\n`;
   for (let tries = 0; tries < 5; tries++) {
     const lease = { path, text, since: moment(), isDead: hasGone, ...times };
     if (await written(path, createFile(path, text))) return hold(lease, undefined);
@@ -91,21 +86,17 @@ function written<Value>(path: string, action: Promise<Value>): Promise<Value> {
 /** Undefined where it is gone again. A lock that is not written yet, or is none, is somebody's whom nobody knows. */
 async function read(path: string): Promise<Found | undefined> {
   const text = await written(path, readText(path));
-  return text === undefined ? undefined : { ...parse(text), text };
+  return text === undefined ? undefined : { mark: markIn(text), text };
 }
 
-function parse(text: string): Held {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value) && isObject(value['mark'])) return value as unknown as Held;
-  } catch {
-    // Its writer was killed between two system calls, or is between them now: its age decides.
-  }
-  return { mark: { host: '', pid: 0 }, nonce: text };
+function markIn(text: string): ProcessMark {
+  const { mark } = parseObject(text);
+  // Its writer was killed between two system calls, or is between them now: its age decides.
+  return isObject(mark) ? (mark as unknown as ProcessMark) : { host: '', pid: 0 };
 }
 
 /** In ms; 0 or less: it is dead. Infinity: its process is seen to run. */
-async function timeLeft(path: string, { mark }: Held, leaseMs: number): Promise<number> {
+async function timeLeft(path: string, { mark }: Found, leaseMs: number): Promise<number> {
   const running = isRunning(mark);
   if (running !== undefined) return running ? Number.POSITIVE_INFINITY : 0;
   // One that has gone meanwhile is looked for again.
@@ -113,7 +104,7 @@ async function timeLeft(path: string, { mark }: Held, leaseMs: number): Promise<
 }
 
 function hasGone(text: string): boolean {
-  return isRunning(parse(text).mark) === false;
+  return isRunning(markIn(text)) === false;
 }
 
 function nameOf(mark: ProcessMark | undefined): string {
@@ -131,7 +122,7 @@ function lockedError(path: string, mark: ProcessMark | undefined, leftMs: number
 }
 
 /** What went out before is paid for. */
-function lostError(by: Held | undefined): GatewayError {
+function lostError(by: Found | undefined): GatewayError {
   const message = by === undefined ? 'the lock of this folder was removed' : `${nameOf(by.mark)} took this folder over`;
   return new GatewayError('batch-locked', `${message} while this run was stopped`, {
     hint: 'wait for it; then run the same command again',

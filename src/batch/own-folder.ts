@@ -42,7 +42,15 @@ async function headOfJournal(folder: string): Promise<string | undefined> {
   const path = join(folder, batchFiles.journal);
   const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return '';
-  return stats.isFile() ? beginningOf(path) : undefined;
+  if (!stats.isFile()) return undefined;
+  const handle = await openIfThere(path);
+  if (handle === undefined) return '';
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** How the record of a run begins. */
@@ -79,16 +87,5 @@ export async function clearParts(folder: string): Promise<void> {
   for (const place of [folder, join(folder, batchFiles.images)]) {
     const names = await readdir(place).catch(() => []);
     for (const name of names) if (isPartName(name)) await rm(join(place, name), { recursive: true, force: true });
-  }
-}
-
-async function beginningOf(path: string): Promise<string> {
-  const handle = await openIfThere(path);
-  if (handle === undefined) return '';
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await handle.close();
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Certainty, ErrorClass } from '../errors.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, parseObject } from '../json.ts';
 import type { Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
@@ -106,13 +106,7 @@ export async function* readResultLines(folder: string): AsyncGenerator<ResultPla
 
 /** Undefined for what is no line of ours. */
 export function parseResult(text: string): ResultLine | undefined {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(document)) return undefined;
+  const document = parseObject(text);
   const { id, request } = document;
   return typeof id === 'string' && typeof request === 'string' ? { id, request, document } : undefined;
 }

@@ -4,20 +4,12 @@ import type { Usage } from '../formats/content/types.ts';
 import type { Budget, Reservation } from '../cost/types.ts';
 import type { BatchGate } from './throttle.ts';
 import { mayHaveCost } from './journal.ts';
-import type { Recorder } from './recorder.ts';
-import { openJobQueue, type ReadyJob, type JobQueue, type QueuedJob } from './job-queue.ts';
-import type { Job, Performed, Step } from './types.ts';
+import { openJobQueue, type JobQueue, type JobQueueOptions, type QueuedJob } from './job-queue.ts';
+import type { Job, Performed } from './types.ts';
 import { addUsage, totalTokens } from './usage.ts';
 
-export interface RunnerOptions {
-  /** The jobs that are due, in the order of their file. */
-  jobs: AsyncIterator<Job, void>;
-  /** Builds the request. */
-  prepare(job: Job): Promise<ReadyJob>;
-  recorder: Recorder;
+export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
   concurrency: number;
-  /** Monotonic clock in ms. */
-  elapsed: () => number;
   gate: BatchGate;
   /** Waits for the turn that `--rate` gives. */
   pace(signal: AbortSignal): Promise<void>;
@@ -36,7 +28,6 @@ export interface RunnerOptions {
   onEnded(job: Job, performed: Performed): void;
   /** Told of every job that went out and whose end could not be kept; `error` is what it threw. */
   onLost(job: Job, error: unknown): void;
-  step?: Step | undefined;
 }
 
 /** Why a run took no further jobs. */

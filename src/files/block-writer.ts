@@ -1,14 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { giveBlock, takeBlock } from './block-pool.ts';
-import {
-  copyBytes,
-  createTempFile,
-  type Nonce,
-  notWritten,
-  removeFile,
-  type TempFile,
-  writeFully,
-} from './temp-file.ts';
+import { copyRange } from './quarantine.ts';
+import { createTempFile, type Nonce, notWritten, removeFile, type TempFile, writeFully } from './temp-file.ts';
 
 /** Where temporary files stand. */
 export interface TempFolders {
@@ -132,7 +125,7 @@ export class BlockWriter {
     const old = this.#file;
     try {
       this.#file = await createTempFile(fallback, this.#folders);
-      if (old) await copyBytes(old.handle, this.#file.handle, bytes);
+      if (old) await copyRange(old.handle, this.#file.handle, { offset: 0, bytes });
     } catch (second) {
       throw notWritten(fallback, second, lost);
     } finally {

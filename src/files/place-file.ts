@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { link, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { copyBytes, createTempFile, type Nonce, randomNonce, removeFile, syncFolder, writeAnew } from './temp-file.ts';
+import { copyRange } from './quarantine.ts';
+import { type Nonce, randomNonce, removeFile, statNewFile, syncFolder, writeAnew, writeNew } from './temp-file.ts';
 
 /** What `link` says on file systems that have none, across disks and under odd mounts. */
 const linkless = new Set([
@@ -43,30 +44,17 @@ async function linkNew(temp: string, final: string, { bytes, linkFile = link }: 
     await linkFile(temp, final);
   } catch (error) {
     if (!linkless.has(codeOf(error) ?? '')) throw error;
-    await copyNew(temp, final, bytes);
+    // To a name that was free; a copy that fails is removed again, for it is ours.
+    await writeNew(final, (to) => fillFrom(temp, to, bytes));
   }
   // The file stands; its other name is removed again at the end of the run.
   await removeFile(temp).catch(() => {});
 }
 
-/** Copies to a name that was free; a copy that fails is removed again, for it is ours. */
-async function copyNew(temp: string, final: string, bytes: number): Promise<void> {
-  const to = await open(final, 'wx', 0o666);
-  try {
-    await fillFrom(temp, to, bytes);
-    await to.datasync();
-  } catch (error) {
-    await to.close();
-    await removeFile(final);
-    throw error;
-  }
-  await to.close();
-}
-
 async function fillFrom(temp: string, to: Awaited<ReturnType<typeof open>>, bytes: number): Promise<void> {
   const from = await open(temp, constants.O_RDONLY);
   try {
-    await copyBytes(from, to, bytes);
+    await copyRange(from, to, { offset: 0, bytes });
   } finally {
     await from.close();
   }
@@ -97,11 +85,5 @@ async function refuseSpecial(path: string): Promise<void> {
 
 /** The mode that a new file gets in a folder: 0666 without the umask, or what the folder's own rules say. */
 export async function newFileMode(folder: string, nonce: Nonce = randomNonce): Promise<number> {
-  const probe = await createTempFile(folder, { nonce, mode: 0o666 });
-  try {
-    return (await probe.handle.stat()).mode & 0o777;
-  } finally {
-    await probe.handle.close();
-    await removeFile(probe.path);
-  }
+  return (await statNewFile(folder, { nonce, mode: 0o666 })).mode & 0o777;
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { writeFully } from './temp-file.ts';
 
 /** A stretch of a file, in bytes. */
 export interface Range {
@@ -8,7 +9,7 @@ export interface Range {
 }
 
 /** So many bytes are copied at once. */
-const copyBytes = 1024 * 1024;
+const blockBytes = 1024 * 1024;
 const lineFeed = 10;
 
 /** The name of the file beside `results.jsonl` that keeps its lines which nobody can read: `results.aside.jsonl`. */
@@ -40,12 +41,12 @@ export async function quarantine(path: string, from: FileHandle, ranges: readonl
 
 /** Appends a stretch of one file to another; resolves with its last byte. */
 export async function copyRange(from: FileHandle, to: FileHandle, { offset, bytes }: Range): Promise<number> {
-  const block = Buffer.allocUnsafe(Math.min(bytes, copyBytes));
+  const block = Buffer.allocUnsafe(Math.min(bytes, blockBytes));
   let last = lineFeed;
   for (let at = 0; at < bytes;) {
     const { bytesRead } = await from.read(block, 0, Math.min(block.length, bytes - at), offset + at);
     if (bytesRead === 0) throw new Error('the file is shorter than it was');
-    await to.appendFile(block.subarray(0, bytesRead));
+    await writeFully(to, block.subarray(0, bytesRead));
     last = block[bytesRead - 1] as number;
     at += bytesRead;
   }

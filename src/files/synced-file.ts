@@ -95,9 +95,8 @@ export class SyncedFile {
   }
 
   #planSync(withinMs: number): { done: Promise<void>; begin: () => void } {
-    const resolvers: (() => void)[] = [];
-    const begun = new Promise<void>((resolve) => void resolvers.push(resolve));
-    const begin = (): void => resolvers.forEach((resolve) => resolve());
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
     const timer = setTimeout(begin, withinMs);
     return { begin, done: begun.then(() => this.#syncNext(timer)) };
   }

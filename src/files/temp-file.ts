@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
@@ -27,18 +28,35 @@ export async function createTempFile(
   return { path, handle: await open(path, 'wx+', mode) };
 }
 
+/** What the file system of a folder says of a new file there, which is gone again then. Throws what the system says. */
+export async function statNewFile(folder: string, options?: { nonce?: Nonce; mode?: number }): Promise<Stats> {
+  const { path, handle } = await createTempFile(folder, options);
+  try {
+    return await handle.stat();
+  } finally {
+    await handle.close();
+    await removeFile(path);
+  }
+}
+
 /** Writes a temporary file whole and forces it to the disk; returns its path. Throws what the system or `fill` says, and leaves nothing then. */
 export async function writeTempFile(
   folder: string,
   fill: (handle: FileHandle) => Promise<void>,
-  options: { nonce?: Nonce; mode?: number } = {},
+  { nonce = randomNonce, mode = 0o600 }: { nonce?: Nonce; mode?: number } = {},
 ): Promise<string> {
-  const { path, handle } = await createTempFile(folder, options);
+  const path = join(folder, partName(nonce()));
+  await writeNew(path, fill, mode);
+  return path;
+}
+
+/** Writes a file that was not there, and forces it to the disk. Throws what the system or `fill` says, and leaves nothing then. */
+export async function writeNew(path: string, fill: (handle: FileHandle) => Promise<void>, mode = 0o666): Promise<void> {
+  const handle = await open(path, 'wx+', mode);
   try {
     await fill(handle);
     await handle.datasync();
     await handle.close();
-    return path;
   } catch (error) {
     await handle.close().catch(() => {});
     await removeFile(path);
@@ -68,23 +86,13 @@ export async function syncFolder(folder: string): Promise<void> {
   await handle?.close().catch(() => {});
 }
 
-/** Writes all bytes at a position: one write may take fewer without saying so. */
-export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+/** Writes all bytes at a position, else behind the last ones: one write may take fewer without saying so. */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
+    const to = position === undefined ? null : position + done;
+    const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, to);
     if (bytesWritten === 0) throw new Error('nothing could be written');
     done += bytesWritten;
-  }
-}
-
-/** Copies so many bytes from the start of one open file to another. */
-export async function copyBytes(from: FileHandle, to: FileHandle, bytes: number): Promise<void> {
-  const block = Buffer.allocUnsafe(Math.max(1, Math.min(bytes, 256 * 1024)));
-  for (let at = 0; at < bytes;) {
-    const { bytesRead } = await from.read(block, 0, Math.min(block.length, bytes - at), at);
-    if (bytesRead === 0) throw new Error('the temporary file is shorter than it was');
-    await writeFully(to, block.subarray(0, bytesRead), at);
-    at += bytesRead;
   }
 }
 

@@ -5,7 +5,7 @@ import { codeOf, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
 import { describeDifferences, type Difference, differences, distance } from './difference.ts';
 import { readRecordingName, shownHash } from './file-name.ts';
-import { parseHead, readFirstLine, type RecordedRequest } from './format.ts';
+import { parseHead, readFirstLine, type RecordedRequest, type RecordingHead } from './format.ts';
 import { type RequestKey, requestText, sha256 } from './request-key.ts';
 
 /** The recordings of a folder. */
@@ -24,12 +24,9 @@ interface ListedFile {
   shownHash: string | undefined;
 }
 
-interface ReadFile extends ListedFile {
-  at: number | undefined;
-  hash: string;
+interface ReadFile extends ListedFile, RecordingHead {
   /** Of the request as it stands in the file now. */
   changedHash: string;
-  request: RecordedRequest;
 }
 
 /** The recordings of a folder to which more are added. */
@@ -43,9 +40,9 @@ export interface GrowingIndex {
 export async function openGrowingIndex(folder: string): Promise<GrowingIndex> {
   const found = new Map<string, string[]>();
   const put = (hash: string, path: string): void => {
-    const paths = found.get(shownHash(hash));
-    if (paths === undefined) found.set(shownHash(hash), [path]);
-    else paths.push(path);
+    const paths = found.get(shownHash(hash)) ?? [];
+    paths.push(path);
+    found.set(shownHash(hash), paths);
   };
   const files = await listFiles(folder);
   for (const file of files) if (file.shownHash !== undefined) put(file.shownHash, file.path);
@@ -82,9 +79,7 @@ export async function openIndex(folder: string): Promise<RecordingIndex> {
 }
 
 /** Where each recording of a folder is, its request, and when it went out. Throws GatewayError usage like `openIndex`. */
-export async function listHeads(
-  folder: string,
-): Promise<{ path: string; request: RecordedRequest; at: number | undefined }[]> {
+export async function listHeads(folder: string): Promise<Pick<ReadFile, 'path' | 'request' | 'at'>[]> {
   return readHeads(await listSome(folder));
 }
 

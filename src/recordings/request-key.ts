@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { codeOf, usageError } from '../errors.ts';
@@ -65,36 +65,28 @@ async function readBody(body: RequestBody): Promise<JsonValue> {
 
 /** What is not JSON that can be shown: nobody needs to read it to replay it. */
 function foreignBody({ segments, bytes }: RequestBody): string {
-  const hash = createHash('sha256');
-  for (const segment of segments) if (!isUpload(segment)) hash.update(segment);
-  return digestText(bytes, hash.digest('hex'));
+  const sum = createHash('sha256');
+  for (const segment of segments) if (!isUpload(segment)) sum.update(segment);
+  return digestText(bytes, sum.digest('hex'));
 }
 
 async function uploadText({ source, bytes }: Upload): Promise<string> {
-  if (base64Length(bytes) <= shortBase64) {
-    const content =
-      typeof source === 'string' ? await readFile(source).catch((error) => refuse(source, error)) : source;
-    return Buffer.from(content).toString('base64');
+  const isShort = base64Length(bytes) <= shortBase64;
+  if (typeof source !== 'string')
+    return isShort ? Buffer.from(source).toString('base64') : digestText(bytes, sha256(source));
+  try {
+    if (isShort) return await readFile(source, 'base64');
+    const sum = createHash('sha256');
+    for await (const block of createReadStream(source)) sum.update(block as Buffer);
+    return digestText(bytes, sum.digest('hex'));
+  } catch (error) {
+    throw usageError(`cannot read ${source} (${codeOf(error) ?? 'unknown error'})`, undefined, error);
   }
-  const hash = createHash('sha256');
-  if (typeof source !== 'string') hash.update(source);
-  else {
-    try {
-      for await (const block of createReadStream(source)) hash.update(block as Buffer);
-    } catch (error) {
-      refuse(source, error);
-    }
-  }
-  return digestText(bytes, hash.digest('hex'));
-}
-
-function refuse(path: string, error: unknown): never {
-  throw usageError(`cannot read ${path} (${codeOf(error) ?? 'unknown error'})`, undefined, error);
 }
 
 function labelOf(path: string, body: JsonValue): string {
   const [, model, action] = /\/models\/([^/?]+):([A-Za-z]+)/.exec(path) ?? [];
-  const named = typeof body === 'object' && body !== null && !Array.isArray(body) ? body['model'] : undefined;
+  const named = isObject(body) ? body['model'] : undefined;
   const place = path.startsWith('/v1/messages') ? 'messages' : (path.split('?')[0] ?? '');
   const words = action === undefined ? [place, typeof named === 'string' ? named : ''] : [action, model ?? ''];
   const plain = words
@@ -126,7 +118,7 @@ function digestText(bytes: number, sha256: string): string {
 
 /** SHA-256 in hex. */
 export function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex');
+  return hash('sha256', content);
 }
 
 /** The same value with each long Base64 string as its size and SHA-256. */

@@ -12,8 +12,8 @@ const mostBytes = 300 * 1024 * 1024;
  * the store throw (bad-reply where a picture is damaged).
  */
 export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<KeptReply> {
-  const value = parseObject(await readText(chunks, store));
-  if (value?.['schema'] !== recoverySchema) throw notOurs('it is not a recovery file');
+  const value = parse(await readText(chunks, store));
+  if (!isObject(value) || value['schema'] !== recoverySchema) throw notOurs('it is not a recovery file');
   const document: unknown = parse(textOf(value['document']));
   const images: KeptImage[] = [];
   for (const image of Array.isArray(value['images']) ? value['images'] : []) {
@@ -50,11 +50,6 @@ async function imageOf(image: JsonObject, store: BlobStore): Promise<KeptImage> 
     candidate: typeof candidate === 'number' ? candidate : 0,
     blob,
   };
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  const value = parse(text);
-  return isObject(value) ? value : undefined;
 }
 
 function parse(text: string): unknown {

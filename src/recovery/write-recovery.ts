@@ -34,12 +34,7 @@ export async function writeRecovery(
 }
 
 async function fill(handle: FileHandle, { images, body, document, ...head }: KeptReply): Promise<void> {
-  let at = 0;
-  const write = async (text: string) => {
-    const bytes = Buffer.from(text);
-    await writeFully(handle, bytes, at);
-    at += bytes.byteLength;
-  };
+  const write = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
   const known = JSON.stringify({
     schema: recoverySchema,
     ...head,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRate } from '../../src/cli/flags/batch.ts';
-import { createGate, createPacer, paceRetries } from '../../src/batch/throttle.ts';
+import { type BatchGate, createGate, createPacer, paceRetries } from '../../src/batch/throttle.ts';
 import { progressText } from '../../src/commands/batch/progress.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../src/batch/summary.ts';
 import { keyOf } from '../../src/batch/digest.ts';
@@ -124,16 +124,18 @@ describe('--rate', () => {
     expect(at.slept).toEqual([200]);
   });
 
-  test('the first attempt of a job has had its turn, and each further one waits for another', async () => {
-    const at = clock();
-    const pace = createPacer(200, at);
-    const gate = { ...createGate({ ...at, jobs: 5 }) };
-    for (let job = 0; job < 2; job++) {
-      await pace(signal);
-      const own = paceRetries(gate, pace, { check: () => undefined });
-      for (let attempt = 0; attempt < 3; attempt++) await own.enter(signal);
-    }
-    expect(at.slept).toEqual([200, 200, 200, 200, 200]);
+  test('a retry waits for its turn, then for the pause that another job was told of meanwhile, and each attempt looks at the lock last', async () => {
+    const log: string[] = [];
+    const inner: Pick<BatchGate, 'enter' | 'close' | 'allowRetry'> = {
+      enter: async () => void log.push('gate'),
+      close: () => undefined,
+      allowRetry: () => true,
+    };
+    const lock = { check: () => void log.push('lock') };
+    const gate = paceRetries(inner, async () => void log.push('turn'), lock);
+    await gate.enter(signal);
+    await gate.enter(signal);
+    expect(log).toEqual(['gate', 'lock', 'turn', 'gate', 'lock']);
   });
 
   test('without a rate nobody waits', async () => {

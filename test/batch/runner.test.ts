@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { done, failed, start } from './with-runner.ts';
+import { done, failed, silentRecorder, start } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -116,14 +116,10 @@ test('a journal that cannot be written stops before the next request', async () 
     options: {
       concurrency: 1,
       recorder: {
-        ready: async () => undefined,
-        unsent: async () => undefined,
+        ...silentRecorder,
         async sent() {
           if (++sent === 3) throw full;
         },
-        ended: async () => undefined,
-        hurry: () => undefined,
-        close: async () => undefined,
       },
     },
   });
@@ -136,16 +132,7 @@ test('an end that cannot be written down ends the run too', async () => {
   const { log, ended } = await start({
     jobs: 100,
     perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
-    options: {
-      recorder: {
-        ready: async () => undefined,
-        sent: async () => undefined,
-        unsent: async () => undefined,
-        ended: () => Promise.reject(full),
-        hurry: () => undefined,
-        close: async () => undefined,
-      },
-    },
+    options: { recorder: { ...silentRecorder, ended: () => Promise.reject(full) } },
   });
   await expect(ended).rejects.toBe(full);
   expect(count(log, 'perform')).toBeLessThan(10);
@@ -171,16 +158,7 @@ test('a job that could not be written down as sent is dropped', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
   const { log, ended } = await start({
     jobs: 1,
-    options: {
-      recorder: {
-        ready: async () => undefined,
-        sent: () => Promise.reject(full),
-        unsent: async () => undefined,
-        ended: async () => undefined,
-        hurry: () => undefined,
-        close: async () => undefined,
-      },
-    },
+    options: { recorder: { ...silentRecorder, sent: () => Promise.reject(full) } },
   });
   await expect(ended).rejects.toBe(full);
   expect(log).toEqual(['drop 1']);

@@ -1,5 +1,6 @@
 import { keyOf } from '../../src/batch/digest.ts';
 import { runJobs, type RunnerOptions } from '../../src/batch/runner.ts';
+import type { Recorder } from '../../src/batch/recorder.ts';
 import type { ReadyJob } from '../../src/batch/job-queue.ts';
 import type { Job, Performed } from '../../src/batch/types.ts';
 
@@ -17,6 +18,16 @@ export function jobOf(line: number): Job {
   const id = String(line);
   return { id, key: keyOf(id), line, command: 'text', name: undefined, values: {} };
 }
+
+/** Writes nothing down. */
+export const silentRecorder: Recorder = {
+  ready: async () => undefined,
+  sent: async () => undefined,
+  unsent: async () => undefined,
+  ended: async () => undefined,
+  hurry: () => undefined,
+  close: async () => undefined,
+};
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
 export async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
@@ -37,12 +48,11 @@ export async function start({ jobs = 10, perform = async () => done, options = {
       drop: async () => void log.push(`drop ${id}`),
     }),
     recorder: {
+      ...silentRecorder,
       ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
       sent: async ({ job }) => void log.push(`sent ${job.id}`),
       unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
       ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
-      hurry: () => undefined,
-      close: async () => undefined,
     },
     concurrency: 2,
     // No group follows soon.

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SyncedFile } from '../../src/files/synced-file.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
@@ -53,4 +53,72 @@ test('none of them is appended where one of them cannot be', async () => {
   const results = await Promise.allSettled([file.appendSoon('a'), file.appendSoon('b')]);
   const refused = { status: 'rejected', reason: expect.objectContaining({ class: 'not-written' }) };
   expect(results).toEqual([refused, refused]);
+});
+
+describe('a file of lines that only grows', () => {
+  test('is created, and goes on where it ended', async () => {
+    const path = join(scratchFolder(), 'f');
+    for (const line of ['one', 'two']) {
+      const file = await SyncedFile.open(path);
+      file.append(line);
+      await file.sync();
+      await file.close();
+    }
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
+  });
+
+  test.each([
+    ['a torn line', 'one\ntw', 'one\n'],
+    ['nothing but a torn line', 'on', ''],
+    ['a torn line of 200 KiB', `one\n${'x'.repeat(200 * 1024)}`, 'one\n'],
+  ])('cuts off %s', async (_, before, after) => {
+    const path = join(scratchFolder(), 'f');
+    writeFileSync(path, before);
+    await (await SyncedFile.open(path)).close();
+    expect(readFileSync(path, 'utf8')).toBe(after);
+  });
+
+  test('many that wait share a sync, and each sees its line on the disk', async () => {
+    const path = join(scratchFolder(), 'f');
+    const file = await SyncedFile.open(path);
+    const waits = Array.from({ length: 200 }, async (_, i) => {
+      file.append(`line ${i}`);
+      await file.sync(i % 3 === 0 ? 5 : 0);
+      expect(readFileSync(path, 'utf8')).toContain(`line ${i}\n`);
+    });
+    await Promise.all(waits);
+    await file.close();
+    expect(readFileSync(path, 'utf8').trimEnd().split('\n')).toHaveLength(200);
+  });
+
+  test.skipIf(!existsSync('/dev/full'))('tells that the disk is full as code 12', async () => {
+    const file = await SyncedFile.open('/dev/full');
+    expect(() => file.append('x')).toThrow('the disk is full');
+    await file.close();
+  });
+
+  test('what is cut off is kept in the file beside it', async () => {
+    const path = join(scratchFolder(), 'f.jsonl');
+    for (const [whole, torn] of [
+      ['', 'on'],
+      ['one\n', 'tw'],
+    ]) {
+      writeFileSync(path, `${whole}${torn}`);
+      await (await SyncedFile.open(path)).close();
+    }
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+    expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8')).toBe('on\ntw\n');
+  });
+
+  test.skipIf(process.platform === 'win32')('follows no symbolic link', async () => {
+    const [path, victim] = [join(scratchFolder(), 'f'), join(scratchFolder(), 'victim')];
+    writeFileSync(victim, 'no line');
+    symlinkSync(victim, path);
+    await expect(SyncedFile.open(path)).rejects.toMatchObject({ class: 'not-written' });
+    expect(readFileSync(victim, 'utf8')).toBe('no line');
+  });
+
+  test('a folder in its place is code 12', async () => {
+    await expect(SyncedFile.open(scratchFolder())).rejects.toMatchObject({ class: 'not-written' });
+  });
 });

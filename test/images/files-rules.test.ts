@@ -21,7 +21,8 @@ import { checkOutput } from '../../src/images/output-check.ts';
 import { placeFile } from '../../src/files/place-file.ts';
 import { publish } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
-import { copyBytes, notWritten, removeFile, writeFully } from '../../src/files/temp-file.ts';
+import { copyRange } from '../../src/files/quarantine.ts';
+import { notWritten, removeFile, writeFully } from '../../src/files/temp-file.ts';
 import { writeRecovery } from '../../src/recovery/write-recovery.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -116,7 +117,7 @@ test('a write that takes nothing, and a copy of what is gone, are failures', asy
   writeFileSync(path, 'abc');
   const file = await open(path, 'r+');
   onTestFinished(() => file.close());
-  await expect(copyBytes(file, file, 4)).rejects.toThrow('shorter');
+  await expect(copyRange(file, file, { offset: 0, bytes: 4 })).rejects.toThrow('shorter');
 });
 
 test('only a file that is gone need not be removed', async () => {

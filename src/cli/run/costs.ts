@@ -15,7 +15,7 @@ export async function openMeter(settings: PricedModel, ui: Pick<Ui, 'warn'>): Pr
   if (Object.keys(settings.prices).length === 0) return undefined;
   const doubt = doubtOfPrice(settings);
   if (doubt !== undefined) await ui.warn(doubt);
-  const { createMeter } = await import('../../cost/meter.ts');
+  const { createMeter } = await import('../../cost/cost.ts');
   return createMeter(settings);
 }
 

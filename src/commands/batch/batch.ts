@@ -79,16 +79,7 @@ export async function runBatch(
   const { lostEnds, unread } = await readResults(outdir.path, state);
   await tellUnread({ unread, torn: state.torn }, context);
   const onChecked = (): void => checked.addJob();
-  const plan = await planBatch({
-    source,
-    builder,
-    state,
-    shard,
-    maxCost: flags.maxCost,
-    resume: flags,
-    context,
-    onChecked,
-  });
+  const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });
   checking.stop();
   const planned = { flags, context, source, builder, outdir: outdir.path, shard, state, lostEnds, plan, startedAt };
   if (flags.dryRun) return showPlan(planned);

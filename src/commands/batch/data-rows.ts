@@ -104,7 +104,8 @@ function formatOf(path: string, typed: string | undefined): DataFormat {
   );
 }
 
-function rethrow(error: unknown): never {
+/** What becomes of a fault that nobody collects. */
+export function rethrow(error: unknown): never {
   throw error;
 }
 

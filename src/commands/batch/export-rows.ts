@@ -1,12 +1,11 @@
-import { type FileHandle, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Key, keyOf } from '../../batch/digest.ts';
-import { type JournalState, parseRecord, unanswered } from '../../batch/journal.ts';
-import type { JobTable } from '../../batch/job-table.ts';
+import type { Key } from '../../batch/digest.ts';
+import { type JournalState, unanswered } from '../../batch/journal.ts';
 import { nameInside } from '../../batch/own-folder.ts';
-import { openIfThere, readFileLines } from '../../batch/read-lines.ts';
-import { parseResult, readResultLines, type ResultLine } from '../../batch/reconcile.ts';
+import type { ResultLine } from '../../batch/reconcile.ts';
 import { type Column, findColumns, type Row, rowOf, type RowState } from '../../batch/row.ts';
+import { findSentJobs, type SentJobs } from '../../batch/sent-jobs.ts';
 import { batchFiles, type JobState } from '../../batch/types.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 
@@ -29,144 +28,48 @@ export interface Rows {
   read(): AsyncGenerator<Row, void>;
 }
 
-/** Where the line of each slot stands: of its result, else of its journal record. In typed arrays, for there may be a million. */
-interface Places {
-  offsets: Float64Array;
-  bytes: Float64Array;
-  /** The line of the job in its file. */
-  order: Float64Array;
-  isResult: Uint8Array;
-}
-
 /** Looks through a folder's results and journal, and the jobs of its file. */
 export async function findRows(folder: string, state: JournalState, jobs: Jobs): Promise<Rows> {
-  const { capacity } = state.table;
-  const places: Places = {
-    offsets: new Float64Array(capacity).fill(-1),
-    bytes: new Float64Array(capacity),
-    order: new Float64Array(capacity),
-    isResult: new Uint8Array(capacity),
-  };
+  const { table } = state;
   const found = findColumns();
-  const unread = await findResults(folder, state.table, { places, see: found.see });
-  await findRecords(folder, state.table, places);
-  const slots = slotsInOrder(places);
+  const sent = await findSentJobs(folder, table, async (_, result) =>
+    found.see(rowOf(result.id, 'done', await wholeDocument(folder, result))),
+  );
   const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const slot of slots) counts[rowState(state.table.stateOf(slot))]++;
-  for await (const { key } of jobs()) if (!isPlaced(places, state.table.find(key))) counts.pending++;
-  return { columns: found.columns(), counts, unread, read: () => readRows(folder, state, { slots, places, jobs }) };
-}
-
-/** The last result of each job as it was sent last. Resolves with the number of lines that cannot be read. */
-async function findResults(
-  folder: string,
-  table: JobTable,
-  { places, see }: { places: Places; see: (row: Row) => void },
-): Promise<number> {
-  let unread = 0;
-  for await (const { result, whole, offset, bytes } of readResultLines(folder)) {
-    // While a batch runs, the last line may not be whole yet.
-    if (!result && whole) unread++;
-    const slot = result ? table.find(keyOf(result.id)) : -1;
-    if (!result || slot < 0 || table.requestOf(slot) !== result.request) continue;
-    places.offsets[slot] = offset;
-    places.bytes[slot] = bytes;
-    places.isResult[slot] = 1;
-    see(rowOf(result.id, 'done', await wholeDocument(folder, result)));
-  }
-  return unread;
-}
-
-/** Jobs that have no result are known by their records alone. */
-async function findRecords(
-  folder: string,
-  table: JobTable,
-  { offsets, bytes, order, isResult }: Places,
-): Promise<void> {
-  let sent = 0;
-  for await (const { text, whole, offset, bytes: length } of readFileLines(join(folder, batchFiles.journal))) {
-    const record = whole ? parseRecord(text) : undefined;
-    if (!record || record.type === 'run') continue;
-    const slot = table.find(keyOf(record.id));
-    if (slot < 0) continue;
-    order[slot] = record.line ?? (order[slot] || ++sent);
-    if (isResult[slot] === 1) continue;
-    offsets[slot] = offset;
-    bytes[slot] = length;
-  }
-}
-
-function slotsInOrder({ offsets, order }: Places): Uint32Array {
-  const slots = Uint32Array.from(offsets.keys()).filter((slot) => at(offsets, slot) >= 0);
-  return slots.sort((a, b) => at(order, a) - at(order, b) || at(offsets, a) - at(offsets, b));
-}
-
-function at(values: Float64Array, slot: number): number {
-  return values[slot] ?? 0;
+  for (const slot of sent.slots) counts[rowState(table.stateOf(slot))]++;
+  for await (const { key } of jobs()) if (!sent.has(table.find(key))) counts.pending++;
+  const read = () => readRows(folder, state, { sent, jobs });
+  return { columns: found.columns(), counts, unread: sent.unread, read };
 }
 
 /** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
 async function* readRows(
   folder: string,
   state: JournalState,
-  { slots, places, jobs }: { slots: Uint32Array; places: Places; jobs: Jobs },
+  { sent, jobs }: { sent: SentJobs; jobs: Jobs },
 ): AsyncGenerator<Row, void> {
   const { table } = state;
-  const reader = await openRowReader(folder, state, places);
+  const reader = await sent.open();
   const isRead = new Uint8Array(table.capacity);
+  const readRow = async (slot: number): Promise<Row> => {
+    const is = rowState(table.stateOf(slot));
+    const { id, result } = await reader.read(slot);
+    return result ? rowOf(id, is, await wholeDocument(folder, result)) : unansweredRow(id, is, state);
+  };
   try {
     for await (const { key, pending } of jobs()) {
       const slot = table.find(key);
-      const row = isPlaced(places, slot) ? await reader.read(slot) : undefined;
+      const row = sent.has(slot) ? await readRow(slot) : undefined;
       if (row) isRead[slot] = 1;
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
-    for (const slot of slots) if (isRead[slot] === 0) yield await reader.read(slot);
+    for (const slot of sent.slots) if (isRead[slot] === 0) yield await readRow(slot);
   } finally {
     await reader.close();
   }
 }
 
-function isPlaced({ offsets }: Places, slot: number): boolean {
-  return slot >= 0 && at(offsets, slot) >= 0;
-}
-
-interface RowReader {
-  read(slot: number): Promise<Row>;
-  close(): Promise<void>;
-}
-
-async function openRowReader(
-  folder: string,
-  state: JournalState,
-  { offsets, bytes, isResult }: Places,
-): Promise<RowReader> {
-  const journal = await openIfThere(join(folder, batchFiles.journal));
-  const results = await openIfThere(join(folder, batchFiles.results));
-  return {
-    async read(slot) {
-      const file = isResult[slot] === 1 ? results : journal;
-      const text = file ? await readAt(file, at(offsets, slot), at(bytes, slot)) : '';
-      const is = rowState(state.table.stateOf(slot));
-      const result = isResult[slot] === 1 ? parseResult(text) : undefined;
-      if (result) return rowOf(result.id, is, await wholeDocument(folder, result));
-      return unansweredRow(parseRecord(text), is, state);
-    },
-    async close() {
-      await journal?.close();
-      await results?.close();
-    },
-  };
-}
-
-async function readAt(file: FileHandle, offset: number, bytes: number): Promise<string> {
-  const line = Buffer.allocUnsafe(bytes);
-  const { bytesRead } = await file.read(line, 0, bytes, offset);
-  return line.toString('utf8', 0, bytesRead);
-}
-
-function unansweredRow(record: ReturnType<typeof parseRecord>, is: RowState, { failures }: JournalState): Row {
-  const id = record && 'id' in record ? record.id : '';
+function unansweredRow(id: string, is: RowState, { failures }: JournalState): Row {
   const error = failures.get(id) ?? (is === 'unknown' ? unanswered : undefined);
   return { id, state: is, images: [], error };
 }

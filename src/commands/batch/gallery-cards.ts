@@ -1,24 +1,11 @@
-import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Range } from '../../files/quarantine.ts';
-import { keyOf } from '../../batch/digest.ts';
 import type { Card, CardPicture } from '../../batch/gallery-html.ts';
-import { type JournalState, readJobRecords } from '../../batch/journal.ts';
+import type { JobTable } from '../../batch/job-table.ts';
+import type { JournalState } from '../../batch/journal.ts';
 import { nameInside } from '../../batch/own-folder.ts';
-import { openIfThere } from '../../batch/read-lines.ts';
-import { parseResult, readResultLines, type ResultLine } from '../../batch/reconcile.ts';
+import type { ResultLine } from '../../batch/reconcile.ts';
+import { findSentJobs, type SentJobs } from '../../batch/sent-jobs.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { isObject, type JsonValue } from '../../json.ts';
-
-/** A job that has a card: where its last result stands, or that there is none. */
-interface Entry {
-  id: string;
-  /** The line of the job in its file; in folders of earlier versions the place where it was sent. */
-  order: number;
-  result: Range | undefined;
-  pictures: number;
-  isUnknown: boolean;
-}
 
 /** The jobs of a folder that have a card, in the order of their file. */
 export interface Cards {
@@ -31,53 +18,27 @@ export interface Cards {
 }
 
 /** Finds the jobs that were sent, answered or not. */
-export async function findCards(folder: string, state: JournalState): Promise<Cards> {
-  const entries = new Map<number, Entry>();
-  const unread = await findResults(folder, state, entries);
-  let sent = 0;
-  for await (const { id, line } of readJobRecords(folder)) {
-    const slot = state.table.find(keyOf(id));
-    if (!entries.has(slot) && slot >= 0 && state.table.stateOf(slot) === 'sent')
-      entries.set(slot, { id, order: 0, result: undefined, pictures: 0, isUnknown: true });
-    const entry = entries.get(slot);
-    if (entry) entry.order = line ?? (entry.order || ++sent);
-  }
-  const inOrder = [...entries.values()].toSorted((a, b) => a.order - b.order);
-  const pictures = inOrder.reduce((sum, entry) => sum + entry.pictures, 0);
-  return { unread, pictures, read: () => readCards(folder, inOrder) };
+export async function findCards(folder: string, { table }: JournalState): Promise<Cards> {
+  const pictures = new Map<number, number>();
+  const sent = await findSentJobs(folder, table, (slot, result) => {
+    pictures.set(slot, picturesOf(result).length);
+  });
+  const slots = sent.slots.filter((slot) => pictures.has(slot) || table.stateOf(slot) === 'sent');
+  const sum = [...pictures.values()].reduce((all, count) => all + count, 0);
+  return { unread: sent.unread, pictures: sum, read: () => readCards(sent, slots, table) };
 }
 
-/** The last result of each job as it was sent last. Resolves with the number of lines that cannot be read. */
-async function findResults(folder: string, { table }: JournalState, entries: Map<number, Entry>): Promise<number> {
-  let unread = 0;
-  for await (const { result, whole, offset, bytes } of readResultLines(folder)) {
-    // While a batch runs, the last line may not be whole yet.
-    if (!result && whole) unread++;
-    const slot = result ? table.find(keyOf(result.id)) : -1;
-    if (!result || slot < 0 || table.requestOf(slot) !== result.request) continue;
-    const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
-    const pictures = picturesOf(result).length;
-    entries.set(slot, { id: result.id, order: 0, result: { offset, bytes }, pictures, isUnknown });
-  }
-  return unread;
-}
-
-async function* readCards(folder: string, entries: readonly Entry[]): AsyncGenerator<Card, void> {
-  const from = await openIfThere(join(folder, batchFiles.results));
+async function* readCards(sent: SentJobs, slots: Uint32Array, table: JobTable): AsyncGenerator<Card, void> {
+  const reader = await sent.open();
   try {
-    for (const { id, result, isUnknown } of entries) {
-      const read = result && from && (await readResult(from, result));
-      yield read ? cardOf(read, isUnknown) : unansweredCard(id);
+    for (const slot of slots) {
+      const { id, result } = await reader.read(slot);
+      const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
+      yield result ? cardOf(result, isUnknown) : unansweredCard(id);
     }
   } finally {
-    await from?.close();
+    await reader.close();
   }
-}
-
-async function readResult(from: FileHandle, { offset, bytes }: Range): Promise<ResultLine | undefined> {
-  const line = Buffer.allocUnsafe(bytes);
-  await from.read(line, 0, bytes, offset);
-  return parseResult(line.toString());
 }
 
 function unansweredCard(id: string): Card {

@@ -34,7 +34,9 @@ async function runGallery(outdir: string, { embed }: { embed?: true }, context: 
   context.atEnd(async () => progress.stop());
   const cards = await findCards(folder, state);
   await tellUnread(cards, context);
-  const drawing = embed ? await openThumbnails(cards) : { draw: linkPicture, close: async () => undefined };
+  const drawing = embed
+    ? (await import('./thumbnail-worker.ts')).openThumbnailPool(cards.pictures)
+    : { draw: linkPicture, close: async () => undefined };
   let made = 0;
   const draw: Draw = (file) =>
     drawing.draw(file).finally(() => progress.update(`${++made}/${countOf(cards.pictures, 'picture')}`));
@@ -80,12 +82,6 @@ type Draw = (file: PictureFile) => Promise<Partial<Thumbnail>>;
 async function linkPicture(file: PictureFile): Promise<Partial<Thumbnail>> {
   const hidden = await whyHidden(file);
   return hidden === undefined ? {} : { hidden };
-}
-
-async function openThumbnails({ pictures }: Cards): Promise<{ draw: Draw; close(): Promise<void> }> {
-  const { openThumbnailPool } = await import('./thumbnail-worker.ts');
-  const { make, close } = openThumbnailPool(pictures);
-  return { draw: make, close };
 }
 
 /** Cards in their order, while the pictures of the next ones are drawn. */

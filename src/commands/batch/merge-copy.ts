@@ -94,7 +94,7 @@ async function withFile(path: string, act: (from: FileHandle) => Promise<void>):
 
 /** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
 async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JobRecord, void> {
-  for await (const record of readJobRecords(folder)) {
+  for await (const { record } of readJobRecords(folder)) {
     if (record.type !== 'ready') yield record;
     else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
   }

@@ -68,7 +68,7 @@ async function readShard(name: string, context: Context): Promise<Omit<Shard, 'n
 }
 
 async function joinSpending(shards: readonly Shard[]): Promise<Spending> {
-  const { joinSpendings } = await import('../../cost/spending.ts');
+  const { joinSpendings } = await import('../../cost/cost.ts');
   return joinSpendings(shards.map(({ state }) => state.spending));
 }
 

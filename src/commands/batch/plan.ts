@@ -1,15 +1,14 @@
 import { addKey, type Key, keyToHex } from '../../batch/digest.ts';
-import type { JournalState } from '../../batch/journal.ts';
-import { changedError, decide, otherJobs, requireMatch, type ResumeFlags } from './resume.ts';
+import { changedError, decide, otherJobs, requireMatch } from './resume.ts';
 import { isInShard } from './shard.ts';
-import type { Job, Shard } from '../../batch/types.ts';
+import type { Job } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Batch } from './types.ts';
 import { doubtOfPrice, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
@@ -48,14 +47,7 @@ export function gatewayKey({ offline, profile }: Settings): string {
   return offline.value ? '' : (profile?.value ?? '');
 }
 
-export interface PlanOptions {
-  source: JobSource;
-  builder: RequestBuilder;
-  state: JournalState;
-  shard: Shard | undefined;
-  maxCost?: string | undefined;
-  resume: ResumeFlags;
-  context: Context;
+interface PlanOptions extends Pick<Batch, 'source' | 'builder' | 'state' | 'shard' | 'flags' | 'context'> {
   /** Called after each job of the file. */
   onChecked: () => void;
 }
@@ -89,18 +81,11 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
   const lineErrors = collectLineErrors(source);
   const known = state.table.size;
+  const counts = { jobs: 0, total: 0, due: 0, again: 0, removed: 0 };
+  const plan: BatchPlan = { ...counts, list: '', origin: '', hasPrices: false, gateways: new Map(), ready: new Map() };
   const planning: Planning = {
     ...options,
-    plan: {
-      jobs: 0,
-      total: 0,
-      due: 0,
-      again: 0,
-      removed: 0,
-      list: '',
-      origin: '',
-      hasPrices: false,
-    } as unknown as BatchPlan,
+    plan,
     sum: { high: 0, low: 0 },
     changed: [],
     changes: 0,
@@ -110,9 +95,6 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
     room: mostKept.characters,
     lineErrors,
   };
-  const { plan } = planning;
-  plan.gateways = new Map();
-  plan.ready = new Map();
   for await (const job of source.jobs(lineErrors.add)) {
     context.signal.throwIfAborted();
     await planJob(job, planning).catch(lineErrors.add);
@@ -134,12 +116,13 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   const { lineErrors, builder, plan } = planning;
   const slot = enter(job, planning);
   if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
-  const origin = originOf(await builder.settingsOf(job));
+  const settings = await builder.settingsOf(job);
+  const origin = originOf(settings);
   plan.origin ||= planning.state.run?.origin ?? origin;
   planning.origins.add(origin);
   if (!isInShard(job.key, planning.shard)) return;
   plan.jobs++;
-  await checkPrice(await builder.settingsOf(job), planning);
+  await checkPrice(settings, planning);
   const checked = await builder.check(job, plan.origin);
   const isDue = decideOn({ job, slot, checked }, planning);
   if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
@@ -148,10 +131,10 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
 
 /** Throws GatewayError usage where a job has no price, or one of another currency, and a budget is given. */
 async function checkPrice(settings: Settings, planning: Planning): Promise<void> {
-  const { plan, maxCost, state, currencies, doubts, context } = planning;
+  const { plan, flags, state, currencies, doubts, context } = planning;
   const { prices, model } = settings;
   plan.hasPrices ||= Object.keys(prices).length > 0;
-  if (maxCost === undefined) {
+  if (flags.maxCost === undefined) {
     const doubt = doubtOfPrice(settings);
     if (doubt === undefined || doubts.has(doubt)) return;
     doubts.add(doubt);
@@ -183,7 +166,7 @@ function decideOn(
   { job, slot, checked }: { job: Job; slot: number; checked: CheckedJob },
   planning: Planning,
 ): boolean {
-  const { plan, resume } = planning;
+  const { plan, flags } = planning;
   const { table } = planning.state;
   const { built, settings, request } = checked;
   const gateway = plan.gateways.get(gatewayKey(settings)) ?? { settings, forms: {}, post: built.post };
@@ -191,7 +174,7 @@ function decideOn(
   plan.gateways.set(gatewayKey(settings), gateway);
   const before = table.stateOf(slot);
   const same = table.requestOf(slot) === request;
-  const decision = decide({ state: before, same }, resume);
+  const decision = decide({ state: before, same }, flags);
   if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
   if (decision !== 'run') return false;
   plan.due++;

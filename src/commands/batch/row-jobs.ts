@@ -9,7 +9,7 @@ import { readTextFlag } from '../../cli/input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
 import { isPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
-import { type DataFile, type DataFlags, idOf, openData } from './data-rows.ts';
+import { type DataFile, type DataFlags, idOf, openData, rethrow } from './data-rows.ts';
 import { atLine, type Defaults, type JobRules, readJobObject } from './job-line.ts';
 import type { JobSource } from './source.ts';
 
@@ -72,10 +72,6 @@ export async function openRowJobs(
 
 function startsWithPlace(error: unknown, name: string): boolean {
   return error instanceof GatewayError && error.message.startsWith(`${name}:`);
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 async function readTemplate(path: string, context: Context): Promise<Template> {

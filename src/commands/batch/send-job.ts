@@ -16,7 +16,8 @@ import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import { gatewayKey } from './plan.ts';
-import { type ActiveCalls, attempt, type Call, endTurn, type Prepared, type Turn } from './turn.ts';
+import type { CheckedJob } from './request.ts';
+import { type ActiveCalls, attempt, type Call, endTurn, type Turn } from './turn.ts';
 import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { Context } from '../../cli/context.ts';
@@ -32,7 +33,7 @@ const longestWaitMs = 300_000;
 
 /** What all jobs of a run are performed with. */
 export interface Performing {
-  batch: Pick<Batch, 'context' | 'flags' | 'outdir' | 'lock'>;
+  batch: Batch;
   /** By `gatewayKey`. */
   connections: ReadonlyMap<string, Connection>;
   startDeadline: (ms: number) => Deadline;
@@ -51,7 +52,7 @@ export interface Performing {
  * throws (a full disk, a bug) ends the batch.
  */
 export async function sendJob(
-  { job, prepared, turn }: { job: Job; prepared: Prepared; turn: Turn },
+  { job, prepared, turn }: { job: Job; prepared: CheckedJob; turn: Turn },
   performing: Performing,
 ): Promise<Performed> {
   const batch = performing.batch.context;

@@ -7,12 +7,14 @@ import { beginTurn, endTurn, trackActiveCalls, type Turn } from './turn.ts';
 import { countOf } from '../../batch/summary.ts';
 import type { Job, RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
+import { priceOf } from '../../cost/price.ts';
+import type { Bound } from '../../cost/types.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
-import { type Costs, openCosts } from './costs.ts';
 import { dueJobs, prepareDue } from './selected-jobs.ts';
 import { trackProgress } from './progress.ts';
+import type { CheckedJob } from './request.ts';
 import type { Batch, BatchHooks } from './types.ts';
 import type { Context } from '../../cli/context.ts';
 import { openConnectionsTo, type Connection } from '../../cli/run/connection.ts';
@@ -49,7 +51,16 @@ export async function sendJobs(
   const costs = await openCosts(batch);
   const progress = trackProgress(batch, gate, costs?.addSpending);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep: sleepByTimer });
-  const performing = { batch, connections, gate, pace, createMeter: costs?.createMeter, ...performingOf(context) };
+  const performing = {
+    batch,
+    connections,
+    gate,
+    pace,
+    createMeter: costs?.createMeter,
+    startDeadline: createDeadlines(),
+    flight: trackActiveCalls(context.signal),
+    turn: createYield(() => io.elapsed()),
+  };
   context.signal.addEventListener('abort', () => void tellDraining(performing, graceMs), { once: true });
   return runJobs({
     jobs: dueJobs(batch),
@@ -71,10 +82,33 @@ export async function sendJobs(
   }).finally(() => progress.stop());
 }
 
+type Costs = Awaited<ReturnType<typeof openCosts>>;
+
+/** What a batch counts costs with: decimal arithmetic is loaded where some job has a price. */
+async function openCosts({ plan, flags: { maxCost: most }, state }: Batch) {
+  if (!plan.hasPrices) return undefined;
+  const [{ addSpending, boundOf, createMeter }, { createBudget }] = await Promise.all([
+    import('../../cost/cost.ts'),
+    import('../../cost/budget.ts'),
+  ]);
+  const { costs, dearest } = state.spending;
+  const budget = most === undefined ? undefined : createBudget({ most, spent: costs[0]?.amount ?? '0', dearest });
+  return {
+    createMeter,
+    addSpending,
+    /** What a job can cost; nobody looks where there is no budget. */
+    boundOf({ built, settings: { prices, use } }: CheckedJob): Bound | undefined {
+      const price = budget && priceOf(prices, built.model);
+      return price && boundOf(built.post.body, price, use);
+    },
+    budget,
+  };
+}
+
 async function prepareJob(
   job: Job,
   batch: Batch,
-  { performing, costs }: { performing: Performing; costs: Costs | undefined },
+  { performing, costs }: { performing: Performing; costs: Costs },
 ): Promise<ReadyJob> {
   const checked = await prepareDue(job, batch);
   let turn: Turn | undefined;
@@ -109,14 +143,6 @@ async function tellDraining({ flight, batch: { context } }: Performing, graceMs:
   if (flight.flying === 0) return;
   const what = countOf(flight.flying, 'request');
   await context.ui.note(`waiting for ${what}, ${graceMs / 1000} s at most; Ctrl-C again stops`);
-}
-
-function performingOf({ signal, io }: Context): Pick<Performing, 'startDeadline' | 'flight' | 'turn'> {
-  return {
-    startDeadline: createDeadlines(),
-    flight: trackActiveCalls(signal),
-    turn: createYield(() => io.elapsed()),
-  };
 }
 
 /** What the journal says of this run. */

@@ -9,6 +9,7 @@ import {
   readPromptLine,
   jobKeys,
 } from './job-line.ts';
+import { rethrow } from './data-rows.ts';
 import { notUtf8, openLines } from './open-lines.ts';
 import { openRowJobs, type RowFlags } from './row-jobs.ts';
 import { readLines } from '../../batch/read-lines.ts';
@@ -104,10 +105,6 @@ export async function refuseTypo([word, ...rest]: readonly string[], { io }: Con
   if ((await stat(resolve(io.cwd, word)).catch(() => undefined)) !== undefined) return;
   const example = ['gateway-cli batch', meant, ...rest].join(' ');
   throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 function promptForRows(prompt: string): Error {

@@ -4,7 +4,7 @@ import { makeThumbnail, type PictureFile, type Thumbnail } from './thumbnail.ts'
 
 /** Makes thumbnails on all cores. */
 export interface ThumbnailPool {
-  make(file: PictureFile): Promise<Thumbnail>;
+  draw(file: PictureFile): Promise<Thumbnail>;
   /** Ends the threads, whatever they are at. */
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ interface Thread {
 /** Threads for so many pictures. Sources that run without a build have none: not every Node loads TypeScript in a worker. */
 export function openThumbnailPool(pictures: number): ThumbnailPool {
   const count = __filename.endsWith('.ts') ? 0 : Math.min(availableParallelism(), pictures);
-  if (count === 0) return { make: makeThumbnail, close: async () => undefined };
+  if (count === 0) return { draw: makeThumbnail, close: async () => undefined };
   const threads = Array.from({ length: count }, (): Thread => ({ worker: new Worker(__filename) }));
   const idle = [...threads];
   const waiting: ((thread: Thread) => void)[] = [];
@@ -34,7 +34,7 @@ export function openThumbnailPool(pictures: number): ThumbnailPool {
     else idle.push(thread);
   };
   return {
-    async make(file) {
+    async draw(file) {
       const thread = idle.pop() ?? (await new Promise<Thread>((resolve) => waiting.push(resolve)));
       return ask(thread, file).finally(() => giveBack(thread));
     },

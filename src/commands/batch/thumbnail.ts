@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
+import type { CardPicture } from '../../batch/gallery-html.ts';
 import { codeOf } from '../../errors.ts';
 import { shrink } from '../../images/preview-blocks.ts';
 import { readReason } from '../../files/file-reason.ts';
@@ -14,12 +15,7 @@ const asTheyAre = new Set(['image/webp', 'image/gif', 'image/avif']);
 const shown = new Set([...asTheyAre, 'image/png', 'image/jpeg']);
 
 /** A picture that a page shall show. */
-export interface PictureFile {
-  path: string;
-  mimeType: string;
-  width?: number | undefined;
-  height?: number | undefined;
-}
+export type PictureFile = Pick<CardPicture, 'path' | 'mimeType' | 'width' | 'height'>;
 
 /** A small picture as a data URL, or why there is none. */
 export type Thumbnail = { thumbnail: string } | { hidden: string };

@@ -1,10 +1,7 @@
 import type { Deadline } from '../../client/deadline.ts';
 import type { BuiltRequest } from '../../cli/request/built-request.ts';
 import type { CheckedJob } from './request.ts';
-import type { Batch } from './types.ts';
-
-/** What a turn needs of a job. */
-export type Prepared = Pick<CheckedJob, 'built' | 'settings' | 'own' | 'fetchInputs'>;
+import type { Performing } from './send-job.ts';
 
 /** A job whose turn has come: its time runs. */
 export interface Turn {
@@ -16,14 +13,8 @@ export interface Turn {
   failure: unknown;
 }
 
-interface Timing {
-  batch: Pick<Batch, 'context'>;
-  flight: ActiveCalls;
-  startDeadline: (ms: number) => Deadline;
-}
-
 /** Starts the time of a job and fetches what its URLs name. */
-export async function beginTurn(prepared: Prepared, { batch, flight, startDeadline }: Timing): Promise<Turn> {
+export async function beginTurn(prepared: CheckedJob, { batch, flight, startDeadline }: Performing): Promise<Turn> {
   const started = batch.context.io.elapsed();
   const deadline = startDeadline(prepared.settings.timeoutMs.value);
   const call: Call = { attempts: 1, out: false, flying: false, deadline };
@@ -36,7 +27,7 @@ export async function beginTurn(prepared: Prepared, { batch, flight, startDeadli
 }
 
 /** The job has ended, or is not sent after all. */
-export function endTurn({ call }: Turn, { flight }: Pick<Timing, 'flight'>): void {
+export function endTurn({ call }: Turn, { flight }: Performing): void {
   flight.end(call);
   call.deadline.end();
 }

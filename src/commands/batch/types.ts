@@ -4,35 +4,29 @@ import type { JobRecord, Shard, Step } from '../../batch/types.ts';
 import type { LeaseTimes } from '../../files/lock/lease.ts';
 import type { BatchPlan } from './plan.ts';
 import type { RequestBuilder } from './request.ts';
-import type { JobSource } from './source.ts';
+import type { ResumeFlags } from './resume.ts';
+import type { JobSource, SourceFlags } from './source.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 
 /** Flags of `batch run`, as they were typed. */
-export type BatchFlags = ConnectionFlags & {
-  output?: string;
-  prompts?: string;
-  data?: string;
-  template?: string;
-  dataFormat?: string;
-  idColumn?: string;
-  defaults?: string;
-  concurrency?: number;
-  rate?: number;
-  shard?: string;
-  retryFailed?: true;
-  retryUnknown?: true;
-  acceptChanges?: true;
-  failFast?: true;
-  maxFailures?: number;
-  maxTokensTotal?: number;
-  maxCost?: string;
-  ordered?: true;
-  maxImages?: number;
-  strict?: true;
-  requireComplete?: true;
-  dryRun?: true;
-};
+export type BatchFlags = ConnectionFlags &
+  SourceFlags &
+  ResumeFlags & {
+    output?: string;
+    concurrency?: number;
+    rate?: number;
+    shard?: string;
+    failFast?: true;
+    maxFailures?: number;
+    maxTokensTotal?: number;
+    maxCost?: string;
+    ordered?: true;
+    maxImages?: number;
+    strict?: true;
+    requireComplete?: true;
+    dryRun?: true;
+  };
 
 /** Reachable from tests only. */
 export interface BatchHooks {

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { monotonic } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
-import { partName } from '../temp-file.ts';
+import { statNewFile } from '../temp-file.ts';
 import { acquireRight, returnRight } from './takeover.ts';
 
 /** How long a lock holds whose process nobody here can see. */
@@ -117,7 +116,10 @@ async function touch(path: string, text: string): Promise<boolean> {
 /** How long a lock still holds, in ms; negative: it has run out. Undefined where it is gone. By the file system's own clock alone. */
 export async function leaseLeft(path: string, leaseMs: number): Promise<number | undefined> {
   const renewedAt = await renewalOf(path);
-  return renewedAt === undefined ? undefined : leaseMs - ((await timeIn(dirname(path))) - renewedAt);
+  if (renewedAt === undefined) return undefined;
+  // What it takes for now: the clocks of two machines may differ.
+  const { mtimeMs } = await statNewFile(dirname(path));
+  return leaseMs - (mtimeMs - renewedAt);
 }
 
 /** Of a file that was opened a network file system tells no time from its memory. */
@@ -130,17 +132,5 @@ async function renewalOf(path: string): Promise<number | undefined> {
     return (await handle?.stat())?.mtimeMs;
   } finally {
     await handle?.close();
-  }
-}
-
-/** What the file system of a folder takes for now: the clocks of two machines may differ. */
-async function timeIn(folder: string): Promise<number> {
-  const path = join(folder, partName(randomBytes(12).toString('hex')));
-  const handle = await open(path, 'wx', 0o600);
-  try {
-    return (await handle.stat()).mtimeMs;
-  } finally {
-    await handle.close();
-    await unlink(path);
   }
 }

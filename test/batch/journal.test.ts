@@ -1,80 +1,9 @@
-import { appendFileSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { keyOf } from '../../src/batch/digest.ts';
 import { mostFailures, readJournal } from '../../src/batch/journal.ts';
-import { SyncedFile } from '../../src/files/synced-file.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-
-const folder = scratchFolder;
-
-describe('a file of lines that only grows', () => {
-  test('is created, and goes on where it ended', async () => {
-    const path = join(folder(), 'f');
-    for (const line of ['one', 'two']) {
-      const file = await SyncedFile.open(path);
-      file.append(line);
-      await file.sync();
-      await file.close();
-    }
-    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n');
-  });
-
-  test.each([
-    ['a torn line', 'one\ntw', 'one\n'],
-    ['nothing but a torn line', 'on', ''],
-    ['a torn line of 200 KiB', `one\n${'x'.repeat(200 * 1024)}`, 'one\n'],
-  ])('cuts off %s', async (_, before, after) => {
-    const path = join(folder(), 'f');
-    writeFileSync(path, before);
-    await (await SyncedFile.open(path)).close();
-    expect(readFileSync(path, 'utf8')).toBe(after);
-  });
-
-  test('many that wait share a sync, and each sees its line on the disk', async () => {
-    const path = join(folder(), 'f');
-    const file = await SyncedFile.open(path);
-    const waits = Array.from({ length: 200 }, async (_, i) => {
-      file.append(`line ${i}`);
-      await file.sync(i % 3 === 0 ? 5 : 0);
-      expect(readFileSync(path, 'utf8')).toContain(`line ${i}\n`);
-    });
-    await Promise.all(waits);
-    await file.close();
-    expect(readFileSync(path, 'utf8').trimEnd().split('\n')).toHaveLength(200);
-  });
-
-  test.skipIf(!existsSync('/dev/full'))('tells that the disk is full as code 12', async () => {
-    const file = await SyncedFile.open('/dev/full');
-    expect(() => file.append('x')).toThrow('the disk is full');
-    await file.close();
-  });
-
-  test('what is cut off is kept in the file beside it', async () => {
-    const path = join(folder(), 'f.jsonl');
-    for (const [whole, torn] of [
-      ['', 'on'],
-      ['one\n', 'tw'],
-    ]) {
-      writeFileSync(path, `${whole}${torn}`);
-      await (await SyncedFile.open(path)).close();
-    }
-    expect(readFileSync(path, 'utf8')).toBe('one\n');
-    expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8')).toBe('on\ntw\n');
-  });
-
-  test.skipIf(process.platform === 'win32')('follows no symbolic link', async () => {
-    const [path, victim] = [join(folder(), 'f'), join(folder(), 'victim')];
-    writeFileSync(victim, 'no line');
-    symlinkSync(victim, path);
-    await expect(SyncedFile.open(path)).rejects.toMatchObject({ class: 'not-written' });
-    expect(readFileSync(victim, 'utf8')).toBe('no line');
-  });
-
-  test('a folder in its place is code 12', async () => {
-    await expect(SyncedFile.open(folder())).rejects.toMatchObject({ class: 'not-written' });
-  });
-});
 
 describe('the journal', () => {
   const run = {
@@ -95,7 +24,7 @@ describe('the journal', () => {
     ...more,
   });
   const write = (records: readonly object[], tail = '') => {
-    const path = folder();
+    const path = scratchFolder();
     writeFileSync(join(path, 'journal.jsonl'), records.map((one) => `${JSON.stringify(one)}\n`).join('') + tail);
     return path;
   };
@@ -200,15 +129,8 @@ describe('the journal', () => {
   });
 
   test('no folder, no journal: everything is new', async () => {
-    const state = await readJournal(join(folder(), 'missing'));
+    const state = await readJournal(join(scratchFolder(), 'missing'));
     expect(state.run).toBeUndefined();
     expect(state.table.size).toBe(0);
-  });
-
-  test('opening does not change the modes or the size of what is whole', async () => {
-    const path = write([run]);
-    const before = statSync(join(path, 'journal.jsonl')).size;
-    await (await SyncedFile.open(join(path, 'journal.jsonl'))).close();
-    expect(statSync(join(path, 'journal.jsonl')).size).toBe(before);
   });
 });

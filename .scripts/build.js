@@ -20,7 +20,7 @@ const groups = [
   { name: 'transport', test: own('transport/transport') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:column-width|markdown|live-lines)') },
-  { name: 'cost', test: own('cost/(?:cost|meter|budget|spending)') },
+  { name: 'cost', test: own('cost/(?:cost|budget)') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
 ].map((group, at, all) => ({ ...group, priority: all.length - at }));

@@ -95,8 +95,9 @@ export class SyncedFile {
   }
 
   #planSync(withinMs: number): { done: Promise<void>; begin: () => void } {
-    let begin = (): void => undefined;
-    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const resolvers: (() => void)[] = [];
+    const begun = new Promise<void>((resolve) => void resolvers.push(resolve));
+    const begin = (): void => resolvers.forEach((resolve) => resolve());
     const timer = setTimeout(begin, withinMs);
     return { begin, done: begun.then(() => this.#syncNext(timer)) };
   }

@@ -54,7 +54,7 @@ function costOf(billed: Billed, price: Price): Cost | undefined {
     if (amount === undefined) return undefined;
     sum = sum.plus(perMillion(tokens, amount));
   }
-  if (image !== undefined) sum = sum.plus(decimal(image).times(billed.images));
+  if (image !== undefined) sum = sum.plus(new Big(image).times(billed.images));
   return { amount: sum.toFixed(), currency: currencyOf(price) };
 }
 
@@ -65,14 +65,9 @@ function outputTokens({ output, images, imageTokens }: Billed, price: Price): nu
   return price.output === undefined && images > 0 ? 0 : output;
 }
 
-/** The text of a JSON number is its shortest one; what binary fractions make of it is not looked at. */
-function decimal(amount: string | number): Big {
-  return new Big(String(amount));
-}
-
-/** Division would round. */
+/** A number counts as the text that JSON writes for it, not as its binary fraction. Division would round. */
 function perMillion(tokens: number, amount: string | number): Big {
-  return decimal(amount).times(tokens).times('0.000001');
+  return new Big(amount).times(tokens).times('0.000001');
 }
 
 /** What an answer cost; undefined where no price fits, or where its usage is not known to the end. */
@@ -92,7 +87,7 @@ export function boundOf(body: Body, price: Price, use: Pricing['use']): Bound {
   let hasFiles = false;
   const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((hasFiles = true), '') : value));
   const { maxTokens, candidates } = limitsOf(body, use);
-  let amount = formatOf(use) === 'content' ? decimal(image).times(candidates) : new Big(0);
+  let amount = formatOf(use) === 'content' ? new Big(image).times(candidates) : new Big(0);
   if (maxTokens !== undefined) {
     const [dearestIn, dearestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
     amount = amount
@@ -116,10 +111,7 @@ function countOf(value: unknown): number | undefined {
 
 /** The greatest of some amounts. */
 export function greatest(amounts: readonly (string | number)[]): string {
-  return amounts
-    .map(decimal)
-    .reduce((a, b) => (b.gt(a) ? b : a), new Big(0))
-    .toFixed();
+  return amounts.reduce((most, amount) => (most.lt(amount) ? new Big(amount) : most), new Big(0)).toFixed();
 }
 
 /** Whether amounts together are within a limit. */

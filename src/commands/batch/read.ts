@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { findLostEnds } from '../../batch/reconcile.ts';
 import { type JournalState, readJournal } from '../../batch/journal.ts';
 import type { JobRecord } from '../../batch/types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
+import { isFolder } from '../../files/make-folder.ts';
 import type { Context } from '../../cli/context.ts';
 
 /** The folder of a batch and what its journal says. Throws GatewayError usage where it is none. */
@@ -23,19 +23,12 @@ export async function readBatchFolder(
         error,
       );
     });
-    if (state.run === undefined) throw usageError(await whyNone(outdir, folder), hint);
+    if (state.run === undefined)
+      throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
     return { folder, state, lostEnds: await findLostEnds(folder, state) };
   } finally {
     progress.stop();
   }
-}
-
-async function whyNone(outdir: string, folder: string): Promise<string> {
-  const isThere = await stat(folder).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? `${outdir} holds no batch` : `there is no folder ${outdir}`;
 }
 
 const hint = 'name the folder that you gave to gateway-cli batch -o';

@@ -11,8 +11,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = `${root}dist`;
 
 const own = (paths) => new RegExp(`[\\\\/]src[\\\\/](?:${paths.replaceAll('/', '[\\\\/]')})\\.ts$`);
-// Each file costs 0.2 ms and runs whole: what several commands share is one file a group, with what it imports. Some wait for
-// a config file, for columns to measure (10 ms of string-width), or for prices.
+// Each file costs 0.2 ms and runs whole: what several share is one file a group, with what it imports. Some wait for a config
+// file, or for columns to measure (10 ms of string-width). The first group that fits takes a module.
 const groups = [
   { name: 'client', test: own('client/(?:content|connection|sender)|images/aspect|files/file-reason|shell-word') },
   { name: 'library', test: own('client/.*') },
@@ -20,10 +20,10 @@ const groups = [
   { name: 'transport', test: own('transport/transport') },
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:column-width|markdown|live-lines)') },
-  { name: 'cost', test: own('cost/(?:cost|budget)') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
+  { name: 'late', test: own('(?:cli/(?!output/code)|transport/).*') },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
-].map((group, at, all) => ({ ...group, priority: all.length - at }));
+];
 
 const { output } = await build({
   cwd: root,

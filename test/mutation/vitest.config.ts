@@ -27,8 +27,8 @@ export default defineConfig({
     sequence: { sequencer: LikelyFailureFirst },
     unstubEnvs: true,
     setupFiles: ['test/helpers/setup.ts'],
-    // A change that makes a test wait for ever costs as long; the slowest test takes two seconds.
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
+    // A change that makes a test wait for ever costs as long; the slowest test takes two seconds on a quiet machine.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 });

@@ -47,11 +47,23 @@ test('lines of the same moment are appended together', async () => {
   expect(text()).toBe('a\nb\nc\n');
 });
 
+test('a torn last line goes to the file beside it whole, however long it is', async () => {
+  const path = join(scratchFolder(), 'results.jsonl');
+  const torn = Array.from({ length: 200_000 }, (_, n) => n).join();
+  writeFileSync(path, `whole\n${torn}`);
+  const file = await SyncedFile.open(path);
+  onTestFinished(() => file.close());
+  expect(readFileSync(path, 'utf8')).toBe('whole\n');
+  expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8') === `${torn}\n`).toBe(true);
+});
+
 test('none of them is appended where one of them cannot be', async () => {
   const file = await SyncedFile.open('/dev/full');
   onTestFinished(() => file.close());
   const results = await Promise.allSettled([file.appendSoon('a'), file.appendSoon('b')]);
-  const refused = { status: 'rejected', reason: expect.objectContaining({ class: 'not-written' }) };
+  const message = 'cannot write /dev/full: the disk is full';
+  const reason = { class: 'not-written', message, details: expect.objectContaining({ sent: 'unknown' }) };
+  const refused = { status: 'rejected', reason: expect.objectContaining(reason) };
   expect(results).toEqual([refused, refused]);
 });
 

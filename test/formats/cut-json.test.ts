@@ -17,6 +17,7 @@ test.each([
   ['a text of a list is kept', '{"a":["b"', { a: ['b'] }],
   ['Base64 is kept only whole', '{"mimeType":"image/png","data":"QUJ', { mimeType: 'image/png' }],
   ['a picture in prose is kept only whole', '{"text":"see ![x](data:image/png;base64,QUJ', { text: 'see ' }],
+  ['white space of every kind is passed over', '{\t"a"\r\n: 1,\t"b":"c"', { a: 1, b: 'c' }],
   ['open brackets alone', '[{"a":[', [{ a: [] }]],
 ])('%s', (_, text, expected) => {
   const { json, isWrong } = closeCutJson(text) ?? { json: '', isWrong: true };

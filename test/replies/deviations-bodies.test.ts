@@ -154,6 +154,13 @@ deviation('a streamed content reply without a finish reason is cut (deviation 37
   stdout: 'Hel\n',
 });
 
+deviation('a streamed content reply without a candidate is cut', {
+  argv: text,
+  reply: 'data: {"usageMetadata":{"promptTokenCount":3}}\n\n',
+  code: 11,
+  stdout: '',
+});
+
 deviation('a stream for --no-stream is read as one (deviation 37)', {
   argv: chat,
   reply:

@@ -61,6 +61,14 @@ test.each<[string, JsonObject[], JoinedCall[]]>([
     [begin, part(text('$.a', 'x')), {}, begin, part(text('$.a', 'y')), {}],
     [whole('f', { a: 'x' }), whole('f', { a: 'y' })],
   ],
+  [
+    'another id begins another call, and the one before it is not whole',
+    [
+      { name: 'f', id: '1', ...part(text('$.a', 'x')) },
+      { name: 'f', id: '2', partialArgs: [text('$.a', 'y')] },
+    ],
+    [{ ...whole('f', { a: 'x' }, '1'), isWhole: false }, whole('f', { a: 'y' }, '2')],
+  ],
   ['a call without arguments', [begin, {}], [whole('f', {})]],
   ['snake case', [{ name: 'f', partial_args: [{ json_path: '$.a', string_value: 'x' }] }], [whole('f', { a: 'x' })]],
   ['an end without a call is nothing', [{}], []],

@@ -19,6 +19,13 @@ function filtered({ type, channels, width = 7, height = 10 }: Record<string, num
   return Buffer.concat([signature, chunk('IHDR', header), pixels, chunk('IEND', Buffer.alloc(0))]);
 }
 
+/** A picture by its header, its rows, and what stands between them. */
+function written(header: string, rows: number[], ...notes: Buffer[]): Buffer {
+  const pixels = chunk('IDAT', deflateSync(Buffer.from(rows)));
+  const head = chunk('IHDR', Buffer.from(header, 'hex'));
+  return Buffer.concat([signature, head, ...notes, pixels, chunk('IEND', Buffer.alloc(0))]);
+}
+
 test.each([
   ['gray', { type: 0, channels: 1 }],
   ['red, green and blue', { type: 2, channels: 3 }],
@@ -43,8 +50,27 @@ test('a filter that there is not, rows that are cut short, and more pixels than 
   const short = filtered({ type: 2, channels: 3 });
   short.writeUInt32BE(11, 20);
   expect(() => readPng(short)).toThrow('cut short');
-  const rows = deflateSync(Buffer.from([5, 1, 2, 3]));
-  const header = Buffer.from('00000001000000010802000000', 'hex');
-  const odd = [signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))];
-  expect(() => readPng(Buffer.concat(odd))).toThrow('filter');
+  expect(() => readPng(written('00000001000000010802000000', [5, 1, 2, 3]))).toThrow('filter');
+});
+
+const gray = (...samples: number[]): number[] => samples.flatMap((sample) => [sample, sample, sample, 255]);
+
+test.each([
+  [
+    'samples of two bits',
+    written('00000005000000010200000000', [0, 0b00_01_10_11, 0b01_00_00_00]),
+    gray(0, 85, 170, 255, 85),
+  ],
+  ['rows in passes', written('00000002000000020800000001', [0, 10, 0, 20, 0, 30, 40]), gray(10, 20, 30, 40)],
+  [
+    'a colour that is transparent',
+    written(
+      '00000003000000010802000000',
+      [0, 1, 2, 3, 1, 2, 4, 1, 3, 3],
+      chunk('tRNS', Buffer.from([0, 1, 0, 2, 0, 3])),
+    ),
+    [1, 2, 3, 0, 1, 2, 4, 255, 1, 3, 3, 255],
+  ],
+])('reads %s', (_, bytes, expected) => {
+  expect([...readPng(bytes).data]).toEqual(expected);
 });

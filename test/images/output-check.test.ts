@@ -92,6 +92,7 @@ test.skipIf(process.platform === 'win32')('refuses devices and FIFOs even with f
     await expect(check(cwd, { output, force: true })).rejects.toMatchObject({
       class: 'usage',
       message: expect.stringContaining('pipe'),
+      details: { reason: 'output-device' },
     });
   }
 });

@@ -12,7 +12,7 @@ const dist = `${root}dist`;
 
 const own = (paths) => new RegExp(`[\\\\/]src[\\\\/](?:${paths.replaceAll('/', '[\\\\/]')})\\.ts$`);
 // Each file costs 0.2 ms and runs whole: what several share is one file a group, with what it imports. Some wait for a config
-// file, or for columns to measure (10 ms of string-width). The first group that fits takes a module.
+// file, or for columns to measure (10 ms of string-width). The first group that fits takes a module, however it is imported.
 const groups = [
   { name: 'client', test: own('client/(?:content|connection|sender)|images/aspect|files/file-reason|shell-word') },
   { name: 'library', test: own('client/.*') },
@@ -21,6 +21,7 @@ const groups = [
   { name: 'checker', test: own('settings/parse|commands/config/keys') },
   { name: 'columns', test: own('terminal/(?:column-width|markdown|live-lines)') },
   { name: 'shared', test: own('(?!commands|batch|chat|recordings|recovery).*'), minShareCount: 3 },
+  { name: 'chat', test: own('commands/chat/chat') },
   { name: 'late', test: own('(?:cli/(?!output/code)|transport/).*') },
   { name: 'rare', test: own('.*'), minShareCount: 3 },
 ];
@@ -33,7 +34,6 @@ const { output } = await build({
     'thumbnail-worker': 'src/commands/batch/thumbnail-worker.ts',
   },
   platform: 'node',
-  // Groups decide what stands in one file.
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded.
   treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts|.*-worker\.ts)/.test(id) },

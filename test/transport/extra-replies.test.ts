@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { Worker } from 'node:worker_threads';
+import { expect, onTestFinished, test } from 'vitest';
 import { createPause } from '../helpers/scripted-server.ts';
 import { serveExtraReplies } from './extra-replies.ts';
 import { open, post, serve } from './post.ts';
@@ -33,6 +34,20 @@ test.each(cases)(
     expect(await wrongOnes(url, atOnce)).toEqual([]);
   },
 );
+
+test('a reply too many that came while this process was busy answers no other request', async () => {
+  const shared = new Int32Array(new SharedArrayBuffer(8));
+  const server = new Worker(new URL('late-server.js', import.meta.url), { workerData: shared });
+  onTestFinished(async () => void (await server.terminate()));
+  Atomics.wait(shared, 0, 0, 20_000);
+  const url = `http://127.0.0.1:${shared[1]}/`;
+  const transport = open();
+  expect(await post(url, { transport, body: { n: 1 } })).toMatchObject({ text: '{"n":1}' });
+  Atomics.store(shared, 0, 2);
+  Atomics.notify(shared, 0);
+  Atomics.wait(shared, 0, 2, 20_000);
+  expect(await post(url, { transport, body: { n: 2 } })).toMatchObject({ text: '{"n":2}' });
+});
 
 test('any byte behind a reply ends its connection, an empty line too, and then none is used twice', async () => {
   const server = await serve();

@@ -35,9 +35,12 @@ test.each(cases)(
   },
 );
 
-test('a reply too many that came while this process was busy answers no other request', async () => {
+test.each([
+  { what: 'sent one reply too many', hangsUp: false },
+  { what: 'hung up', hangsUp: true },
+])('a connection whose server $what while this process was busy is not used again', async ({ hangsUp }) => {
   const shared = new Int32Array(new SharedArrayBuffer(8));
-  const server = new Worker(new URL('late-server.js', import.meta.url), { workerData: shared });
+  const server = new Worker(new URL('late-server.js', import.meta.url), { workerData: { shared, hangsUp } });
   onTestFinished(async () => void (await server.terminate()));
   Atomics.wait(shared, 0, 0, 20_000);
   const url = `http://127.0.0.1:${shared[1]}/`;

@@ -1,8 +1,9 @@
-// A server in a thread of its own, which goes on while the tests' thread is busy. It echoes a body; when it is told to, once more:
-// 20 ms later, so that the connection counts as rested by then. The shared array: how far it is, and its port.
+// A server in a thread of its own, which goes on while the tests' thread is busy. It echoes a body; when it is told to, it sends
+// that once more or hangs up: 20 ms later, so that the connection counts as rested. `shared`: how far it is, and its port.
 import { createServer } from 'node:net';
-import { workerData as shared } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 
+const { shared, hangsUp } = workerData;
 const server = createServer((socket) => {
   socket.on('error', () => {});
   socket.on('data', (chunk) => {
@@ -10,8 +11,9 @@ const server = createServer((socket) => {
     const body = request.slice(request.indexOf('\r\n\r\n') + 4);
     const reply = `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
     socket.write(reply);
+    const finish = () => (hangsUp ? socket.end(() => tell(3)) : socket.write(reply, () => tell(3)));
     const { value: told } = Atomics.waitAsync(shared, 0, 1);
-    void Promise.resolve(told).then(() => setTimeout(() => socket.write(reply, () => tell(3)), 20));
+    void Promise.resolve(told).then(() => setTimeout(finish, 20));
   });
 });
 

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
-import { monotonic } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
 
 /** A connection for one exchange at a time. */
@@ -25,14 +24,18 @@ export interface ConnectionPool {
 interface Connection {
   client: Client;
   isIdle: boolean;
-  /** When its last reply ended. */
-  idleSince: number;
+}
+
+/** A connection whose reply ended. */
+interface Rest {
+  connection: Connection;
+  isOver: boolean;
 }
 
 interface OriginPool {
   all: Set<Connection>;
   /** In the order in which their replies ended. */
-  idle: Connection[];
+  idle: Rest[];
   /** Exchanges under way, and the most there were at once. */
   busy: number;
   maxBusy: number;
@@ -51,7 +54,7 @@ const restMs = 10;
  * - any byte that arrives in between closes it, an empty line too, and then no connection of that origin is used twice;
  * - for an exchange that was given up no other connection is made: undici would connect again for it.
  */
-export function createConnectionPool(connect: buildConnector.connector, elapsed = monotonic): ConnectionPool {
+export function createConnectionPool(connect: buildConnector.connector): ConnectionPool {
   const origins = new Map<string, OriginPool>();
   let isOpen = true;
   return {
@@ -61,8 +64,8 @@ export function createConnectionPool(connect: buildConnector.connector, elapsed 
       const pool = origins.get(origin) ?? { all: new Set(), idle: [], busy: 0, maxBusy: 0, isOutOfSync: false };
       origins.set(origin, pool);
       pool.maxBusy = Math.max(pool.maxBusy, ++pool.busy);
-      const connection = takeIdle(pool, elapsed()) ?? openConnection(origin, pool, connect);
-      return pooled(connection, pool, elapsed);
+      const connection = takeIdle(pool) ?? openConnection(origin, pool, connect);
+      return pooled(connection, pool);
     },
     async destroy() {
       isOpen = false;
@@ -76,11 +79,19 @@ export function createConnectionPool(connect: buildConnector.connector, elapsed 
  * Of those that rested long enough the one that was used last: those that nobody needs grow old and are closed. Where half as
  * many again as are needed at once are open, and four more where few are, the one that rested longest.
  */
-function takeIdle({ all, idle, maxBusy, isOutOfSync }: OriginPool, now: number): Connection | undefined {
+function takeIdle({ all, idle, maxBusy, isOutOfSync }: OriginPool): Connection | undefined {
   if (isOutOfSync) return undefined;
-  const rested = idle.findLastIndex(({ idleSince }) => now - idleSince >= restMs);
-  if (rested >= 0) return idle.splice(rested, 1)[0];
-  return all.size >= maxBusy + Math.max(4, Math.floor(maxBusy / 2)) ? idle.shift() : undefined;
+  const rested = idle.findLastIndex(({ isOver }) => isOver);
+  if (rested >= 0) return idle.splice(rested, 1)[0]?.connection;
+  return all.size >= maxBusy + Math.max(4, Math.floor(maxBusy / 2)) ? idle.shift()?.connection : undefined;
+}
+
+/** A clock would not do: while this process is busy, time goes by and nobody looks. The loop does between timer and immediate. */
+function startRest(connection: Connection): Rest {
+  const rest = { connection, isOver: false };
+  const end = (): void => void (rest.isOver = true);
+  setTimeout(() => setImmediate(end), restMs).unref();
+  return rest;
 }
 
 function openConnection(origin: string, pool: OriginPool, connect: buildConnector.connector): Connection {
@@ -91,7 +102,7 @@ function openConnection(origin: string, pool: OriginPool, connect: buildConnecto
         callback(...outcome);
       }),
   });
-  const connection: Connection = { client, isIdle: false, idleSince: 0 };
+  const connection: Connection = { client, isIdle: false };
   const watch = (socket: Socket): void => {
     connection.isIdle = false;
     // undici listens too, behind this.
@@ -105,7 +116,7 @@ function openConnection(origin: string, pool: OriginPool, connect: buildConnecto
   return connection;
 }
 
-function pooled(connection: Connection, pool: OriginPool, elapsed: () => number): PooledConnection {
+function pooled(connection: Connection, pool: OriginPool): PooledConnection {
   const { client } = connection;
   const discard = (): void => {
     pool.busy--;
@@ -122,9 +133,8 @@ function pooled(connection: Connection, pool: OriginPool, elapsed: () => number)
     release() {
       if (pool.isOutOfSync) return discard();
       pool.busy--;
-      pool.idle.push(connection);
       connection.isIdle = true;
-      connection.idleSince = elapsed();
+      pool.idle.push(startRest(connection));
     },
   };
 }

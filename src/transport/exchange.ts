@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { plainBody, streamBody } from './body.ts';
@@ -19,9 +18,6 @@ export async function startExchange(
   options: ExchangeOptions & { idleTimeoutMs: number },
 ): Promise<HttpReply> {
   const { url } = request;
-  // undici looks for a reply too many at the end of the loop's turn in which it is asked. What came while this process was busy
-  // is seen by the next turn alone.
-  await turn();
   options.signal.throwIfAborted();
   const connection = pool.acquire(url.origin);
   return new Promise((resolve, reject) => {

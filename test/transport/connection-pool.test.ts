@@ -1,25 +1,35 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createConnectionPool } from '../../src/transport/connection-pool.ts';
 import { reset } from '../helpers/scripted-server.ts';
 import { failureOf, open, post, serve } from './post.ts';
 
 const origin = 'http://127.0.0.1:1';
 
-function createPool(elapsed?: () => number) {
-  const pool = createConnectionPool(() => expect.unreachable(), elapsed);
+function createPool() {
+  const pool = createConnectionPool(() => expect.unreachable());
   onTestFinished(() => pool.destroy());
   return pool;
 }
 
-test('a connection is used again once it was quiet for ten milliseconds', () => {
-  let now = 0;
-  const pool = createPool(() => now);
+/** For tests that move the clock themselves; a turn of the loop is real. */
+function holdTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+}
+
+afterEach(() => void vi.useRealTimers());
+
+test('a connection is used again once it was quiet for ten milliseconds, and the loop looked at it behind them', async () => {
+  holdTimers();
+  const pool = createPool();
   const first = pool.acquire(origin);
   first.release();
-  now = 9;
+  vi.advanceTimersByTime(9);
+  await turn();
   expect(pool.acquire(origin).client).not.toBe(first.client);
-  now = 10;
+  vi.advanceTimersByTime(1);
+  expect(pool.acquire(origin).client).not.toBe(first.client);
+  await turn();
   expect(pool.acquire(origin).client).toBe(first.client);
 });
 
@@ -28,7 +38,7 @@ test.each([
   { atOnce: 8, spare: 4 },
   { atOnce: 12, spare: 6 },
 ])('of $atOnce at once $spare more may be open, then the one that rested longest is used', ({ atOnce, spare }) => {
-  const pool = createPool(() => 0);
+  const pool = createPool();
   const connections = Array.from({ length: atOnce }, () => pool.acquire(origin));
   const used = new Set(connections.map(({ client }) => client));
   for (let index = 0; index < spare; index++) {
@@ -42,21 +52,23 @@ test.each([
   expect(pool.acquire(origin).client).toBe(connections[0]?.client);
 });
 
-test('the connection that was used last is taken first: those that nobody needs grow old and are closed', () => {
-  let now = 0;
-  const pool = createPool(() => now);
+test('the connection that was used last is taken first: those that nobody needs grow old and are closed', async () => {
+  holdTimers();
+  const pool = createPool();
   const connections = [pool.acquire(origin), pool.acquire(origin), pool.acquire(origin)];
   for (const connection of connections) connection.release();
-  now = 10;
+  vi.advanceTimersByTime(10);
+  await turn();
   expect(pool.acquire(origin).client).toBe(connections[2]?.client);
 });
 
-test('each origin has connections of its own', () => {
-  let now = 0;
-  const pool = createPool(() => now);
+test('each origin has connections of its own', async () => {
+  holdTimers();
+  const pool = createPool();
   const first = pool.acquire(origin);
   first.release();
-  now = 10;
+  vi.advanceTimersByTime(10);
+  await turn();
   expect(pool.acquire('http://127.0.0.1:2').client).not.toBe(first.client);
 });
 

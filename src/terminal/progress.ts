@@ -96,9 +96,11 @@ function startSpinner(options: ProgressOptions): Progress {
       if (!stopped) spinner?.clear();
     },
     stop() {
+      if (stopped) return;
       stopped = true;
       callOff();
       plain?.stop();
+      // Once only: each time, ora moves the cursor to the first column.
       spinner?.stop();
     },
   };

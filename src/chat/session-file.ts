@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { codeOf, type GatewayError, usageError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
+import { copyRange, openToAppend } from '../files/quarantine.ts';
 import { notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import type { JsonValue } from '../json.ts';
@@ -12,7 +13,7 @@ import { lockSession } from './session-lock.ts';
 /** What a session file holds. */
 export interface StoredSession {
   messages: SessionMessage[];
-  /** Bytes of the file that these messages are; what stands behind them was cut by a crash. */
+  /** Bytes of the file that these messages take; the rest is half a turn that a crash left. */
   end: number;
   /** Size of the file. */
   size: number;
@@ -24,7 +25,7 @@ export interface StoredSession {
 export interface SessionFile {
   readonly path: string;
   readonly messages: readonly SessionMessage[];
-  /** Whether a turn that a crash cut stands at the end; the next append removes it. */
+  /** Whether a crash left half a turn at the end; the next write moves it to the file that `asideFile` names. */
   readonly torn: boolean;
   /** Adds a whole turn, on disk when it resolves. Throws GatewayError not-written; the file is as before then. */
   append(turn: readonly SessionMessage[]): Promise<void>;
@@ -34,7 +35,20 @@ export interface SessionFile {
   close(): Promise<void>;
 }
 
-/** Reads a session; one that is not there is empty. A turn that a crash cut is left out. Throws usage. */
+/** Where the half turn that a crash left in a session is kept. */
+export function asideFile(path: string): string {
+  return `${path}.aside`;
+}
+
+/** The warning about it. */
+export function cutTurn(path: string): string {
+  return `the last turn in ${path} was cut by a crash; it is left out`;
+}
+
+/**
+ * Reads a session; one that is not there is empty. Half a turn behind whole ones, which a crash left, is left out. Any other
+ * file is somebody else's. Throws usage.
+ */
 export async function readSession(path: string): Promise<StoredSession> {
   const bytes = await readFile(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return Buffer.alloc(0);
@@ -46,6 +60,7 @@ export async function readSession(path: string): Promise<StoredSession> {
   });
   const messages: SessionMessage[] = [];
   const ends: number[] = [];
+  let lines = 0;
   let torn = false;
   for (let start = 0, line = 1; start < bytes.length; line++) {
     const found = bytes.indexOf(0x0a, start);
@@ -55,23 +70,27 @@ export async function readSession(path: string): Promise<StoredSession> {
       .replace(/^\uFEFF/, '')
       .trim();
     const message = text === '' ? undefined : parseMessage(text);
+    if (text !== '') lines = line;
     if (message) {
       messages.push(message);
       ends.push(next);
-    } else if (text !== '' && next < bytes.length) throw badLine(path, line);
+    } else if (text !== '' && next < bytes.length) throw noSession(path, line);
     else if (text !== '') torn = true;
     start = next;
   }
   const kept = torn ? wholeTurns(messages) : answeredMessages(messages);
+  if (kept === 0 && lines > 0) throw noSession(path, torn ? lines : undefined);
   const isWhole = !torn && kept === messages.length;
   const end = isWhole ? bytes.length : (ends[kept - 1] ?? 0);
   return { messages: messages.slice(0, kept), end, size: bytes.length, open: end > 0 && bytes[end - 1] !== 0x0a };
 }
 
-function badLine(path: string, line: number): GatewayError {
+/** A file without one whole turn is not taken for a session, and so never written to. */
+function noSession(path: string, line: number | undefined): GatewayError {
+  const lack = line === undefined ? 'no answered turn' : `no message in line ${line}`;
   return usageError(
-    `the session ${JSON.stringify(path)} holds no message in line ${line}`,
-    'a line is {"role":"user","content":"…"}, or the same with "assistant"',
+    `the session ${JSON.stringify(path)} holds ${lack}`,
+    'name another file; a session has a line {"role":"user","content":"…"} for each message, and "assistant" for the answers',
   );
 }
 
@@ -97,7 +116,7 @@ export async function openSession(path: string): Promise<SessionFile> {
       },
       append: (turn) => keep(() => appendTurn(path, stored, turn)),
       replaceLast: (turn) =>
-        keep(() => rewrite(path, [...stored.messages.slice(0, lastTurnStart(stored.messages)), ...turn])),
+        keep(() => rewrite(path, stored, [...stored.messages.slice(0, lastTurnStart(stored.messages)), ...turn])),
       close: () => lock.release(),
     };
   } catch (error) {
@@ -115,12 +134,25 @@ async function appendTurn(
   try {
     const { size } = await handle.stat();
     if (size !== stored.size) throw new Error('it was changed by another program meanwhile');
+    await keepAside(path, stored, handle);
     const bytes = Buffer.from((stored.open ? '\n' : '') + linesOf(turn));
     await writeTail(handle, { bytes, at: stored.end });
     const end = stored.end + bytes.length;
     return { messages: [...stored.messages, ...turn], end, size: end, open: false };
   } finally {
     await handle.close();
+  }
+}
+
+/** Copies the half turn to a file of its own before it is overwritten. */
+async function keepAside(path: string, { end, size }: StoredSession, handle: FileHandle): Promise<void> {
+  if (end === size) return;
+  const aside = await openToAppend(asideFile(path), 0o600);
+  try {
+    await copyRange(handle, aside, { offset: end, bytes: size - end });
+    await aside.sync();
+  } finally {
+    await aside.close();
   }
 }
 
@@ -136,7 +168,11 @@ async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array;
   }
 }
 
-async function rewrite(path: string, messages: SessionMessage[]): Promise<StoredSession> {
+async function rewrite(path: string, stored: StoredSession, messages: SessionMessage[]): Promise<StoredSession> {
+  if (stored.end < stored.size) {
+    const handle = await open(path, 'r');
+    await keepAside(path, stored, handle).finally(() => handle.close());
+  }
   const bytes = Buffer.from(linesOf(messages));
   await writeAnew(path, (handle) => writeFully(handle, bytes, 0));
   return { messages, end: bytes.length, size: bytes.length, open: false };

@@ -18,10 +18,10 @@ export function quarantineFile(path: string): string {
 }
 
 /** Opens a file to append to it, creates it where it is missing, and follows no symbolic link. */
-export function openToAppend(path: string): Promise<FileHandle> {
+export function openToAppend(path: string, mode = 0o666): Promise<FileHandle> {
   // Windows has no such flag.
   const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
-  return open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, 0o666);
+  return open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, mode);
 }
 
 /** Appends stretches of a file to the one that keeps what cannot be read. Resolves when the disk has them. */

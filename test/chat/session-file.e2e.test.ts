@@ -35,7 +35,7 @@ test('appends whole turns to a file that only its owner may read', async () => {
 
 test('a file that was cut at any byte is read as its whole turns, and goes on behind them', async () => {
   const whole = lines(1, 2);
-  for (let cut = 0; cut <= whole.length; cut++) {
+  for (let cut = lines(1).length - 1; cut <= whole.length; cut++) {
     const path = place(whole.slice(0, cut));
     const { messages } = await readSession(path);
     // A last line without its line break may be whole all the same.
@@ -45,7 +45,36 @@ test('a file that was cut at any byte is read as its whole turns, and goes on be
     await session.append(turn(3));
     await session.close();
     expect(readFileSync(path, 'utf8')).toBe(lines(...[1, 2].slice(0, turns), 3));
+    const left = whole.slice(lines(1).length, cut);
+    const kept = existsSync(`${path}.aside`) ? readFileSync(`${path}.aside`, 'utf8') : '';
+    expect(kept).toBe(turns === 2 ? '' : left);
   }
+});
+
+test.each([
+  ['a messages array', '[{"role":"user","content":"q"}]'],
+  ['a job', '{"id":"a","prompt":"q"}\n'],
+  ['a config', '{\n  "profiles": {}\n}\n'],
+  ['a note without a line break', 'buy milk'],
+  ['a question without an answer', '{"role":"user","content":"q"}\n'],
+  ['a first turn that a crash cut', lines(1).slice(0, -20)],
+])('refuses %s as a session and leaves it alone', async (_name, content) => {
+  const path = place(content);
+  await expect(readSession(path)).rejects.toMatchObject({ class: 'usage' });
+  await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
+  expect(readFileSync(path, 'utf8')).toBe(content);
+  expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
+});
+
+test('half a turn is kept aside, also where the last turn is replaced', async () => {
+  const half = '{"role":"user","content":"q2"}\n{"role":"assistant","con';
+  const path = place(lines(1) + half);
+  const session = await openSession(path);
+  await session.replaceLast(turn(3));
+  await session.close();
+  expect(readFileSync(path, 'utf8')).toBe(lines(3));
+  expect(readFileSync(`${path}.aside`, 'utf8')).toBe(half);
+  expect(statSync(`${path}.aside`).mode & 0o777).toBe(0o600);
 });
 
 test('a torn last line takes the turn that it was of with it', async () => {

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { SessionMessage } from '../../chat/message.ts';
-import { openSession, readSession, type SessionFile } from '../../chat/session-file.ts';
+import { asideFile, cutTurn, openSession, readSession, type SessionFile } from '../../chat/session-file.ts';
 import {
   isSessionPath,
   listSessions,
@@ -54,7 +54,7 @@ export async function resumeSession(flags: SessionFlags, context: Context): Prom
 export async function lockedSession(path: string, context: Context): Promise<SessionFile> {
   const file = await openSession(path);
   context.atEnd(() => file.close());
-  if (file.torn) await context.ui.warn(`the last turn in ${path} was cut by a crash; it is left out`);
+  if (file.torn) await context.ui.warn(`${cutTurn(path)}; the next turn moves it to ${asideFile(path)}`);
   return file;
 }
 

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describeFile, exportMarkdown } from '../../chat/markdown.ts';
 import { blocksOf, type SessionMessage, wireMessage } from '../../chat/message.ts';
-import { readSession } from '../../chat/session-file.ts';
+import { cutTurn, readSession } from '../../chat/session-file.ts';
 import { checkSessionName, isSessionPath, listSessions, sessionsFolder } from '../../chat/session-path.ts';
 import { usageError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
@@ -60,7 +60,7 @@ async function load(typed: string, { io, ui }: Context): Promise<Loaded> {
     ? await existing(resolve(io.cwd, typed), typed)
     : findSession(checkSessionName(typed), await listSessions(await sessionsFolder())).path;
   const { messages, end, size } = await readSession(path);
-  if (end < size) await ui.warn(`the last turn in ${path} was cut by a crash; it is left out`);
+  if (end < size) await ui.warn(cutTurn(path));
   return { name: basename(path, '.jsonl'), path, messages };
 }
 

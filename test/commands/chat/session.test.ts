@@ -160,6 +160,8 @@ test('a turn that a crash cut is left out, and that is said', async ({ server, c
   server.reply(answer('b'));
   const ran = await cli(['chat', '--session', 't.jsonl', 'more'], { cwd });
   expect(ran).toMatchObject({ code: 0, stdout: 'b\n' });
-  expect(ran.stderr).toBe(`gateway-cli: warning: the last turn in ${path} was cut by a crash; it is left out\n`);
+  expect(ran.stderr).toBe(
+    `gateway-cli: warning: the last turn in ${path} was cut by a crash; it is left out; the next turn moves it to ${path}.aside\n`,
+  );
   expect(linesOf(path)).toHaveLength(4);
 });

@@ -21,8 +21,8 @@ export interface RunOptions {
   clock?: Pick<Io, 'elapsed' | 'after'>;
   /** Told of every write to stdout, as it happens. */
   onStdout?: (text: string) => void;
-  /** What a person answers; then stdin is a terminal. The questions are in `stderr`, as on a screen. */
-  answers?: readonly string[];
+  /** What a person answers, or what gives the answer when it is asked for; then stdin is a terminal. The questions are in `stderr`, as on a screen. */
+  answers?: readonly (string | (() => string))[];
   /** The line editor of a conversation; then stdin is a terminal. */
   openEditor?: Io['openEditor'];
 }
@@ -68,11 +68,12 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   return { code: exitCode, stdout: stdout.text(), stdoutBytes: stdout.bytes(), stderr: stderr.text(), cwd };
 }
 
-function dialog(answers: string[], screen: Output): Dialog {
+function dialog(answers: (string | (() => string))[], screen: Output): Dialog {
   return {
     async ask(question) {
       await screen.write(`${question}\n`);
-      const answer = answers.shift();
+      const next = answers.shift();
+      const answer = typeof next === 'function' ? next() : next;
       if (answer === undefined) throw usageError('the input ended before every question was answered');
       return answer;
     },

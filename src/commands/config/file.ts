@@ -1,7 +1,9 @@
 import { lstat, readlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
+import { type ProcessLock, takeProcessLock } from '../../files/lock/process-lock.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { syncFolder, writeAnew } from '../../files/temp-file.ts';
 import { configPath } from '../../settings/folders.ts';
@@ -11,6 +13,7 @@ import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { nameFor } from '../../settings/profile.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
+import { shellWord } from '../../shell-word.ts';
 import { checkAddress } from '../doctor/settings.ts';
 
 /** The config file and the profile that a `config` command is about. */
@@ -55,10 +58,53 @@ export function listed(words: readonly string[]): string {
 }
 
 /**
+ * Makes one change to the config file as it is now: other programs may have changed it since it was opened. Returns the config
+ * that was written; undefined where `change` leaves all as it is. Throws GatewayError usage.
+ */
+export async function changeConfig(
+  { loaded: { path } }: Opened,
+  change: (current: LoadedConfig) => Config | undefined,
+): Promise<Config | undefined> {
+  const lock = await lockConfig(path);
+  try {
+    const current = await readConfig(path);
+    const config = change(current);
+    if (config !== undefined) await saveConfig(current, config);
+    return config;
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Changes take milliseconds. */
+const longestWaitMs = 10_000;
+const pollMs = 20;
+
+async function lockConfig(path: string): Promise<ProcessLock> {
+  try {
+    const target = await followLinks(path);
+    await makeFolder(dirname(target), 0o700);
+    const file = `${target}.lock`;
+    for (let waitedMs = 0; ; waitedMs += pollMs) {
+      const lock = await takeProcessLock(file);
+      if ('release' in lock) return lock;
+      if (waitedMs >= longestWaitMs)
+        throw usageError(
+          `${path}: is being changed by ${lock.heldBy}`,
+          `try again, or if it no longer runs: rm ${shellWord(file)}`,
+        );
+      await sleep(pollMs);
+    }
+  } catch (error) {
+    throw notWritable(path, error);
+  }
+}
+
+/**
  * Writes the config file; a file that was open to others is theirs no more. Throws GatewayError usage where a command that
  * others may have put there would be run from then on.
  */
-export async function saveConfig({ loaded }: Opened, config: Config): Promise<void> {
+async function saveConfig(loaded: LoadedConfig, config: Config): Promise<void> {
   const { distrust } = loaded;
   const kept = Object.entries(config.profiles).find(([name, { apiKeyCommand }]) => {
     const before = loaded.config.profiles[name]?.apiKeyCommand;
@@ -82,13 +128,17 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
     await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
     await syncFolder(dirname(target));
   } catch (error) {
-    if (error instanceof GatewayError) throw error;
-    throw usageError(
-      `${path}: cannot be written: ${writeReason(error)}`,
-      'name another file: GATEWAY_CONFIG=<file>',
-      error,
-    );
+    throw notWritable(path, error);
   }
+}
+
+function notWritable(path: string, error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  return usageError(
+    `${path}: cannot be written: ${writeReason(error)}`,
+    'name another file: GATEWAY_CONFIG=<file>',
+    error,
+  );
 }
 
 /** The file that a path ends at, also where a link's target is not there yet. */

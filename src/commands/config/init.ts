@@ -9,7 +9,7 @@ import { nameFor, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { type Use, useNames } from '../../settings/types.ts';
-import { configDocument, describeMap, openConfig, saveConfig, warnOfAddress } from './file.ts';
+import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { withFlags } from '../../cli/output/flag-hints.ts';
@@ -46,14 +46,17 @@ export function configInitCommand(command: Command): Action {
     const service = await askService({ ...opened, names }, { dialog, context });
     const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
     const profile = profileFor(service, { ...opened, names, isNamed });
-    let loaded = opened.loaded;
-    if (service.name !== 'gateway') loaded = withAnswer(loaded, profile, { key: 'service', word: service.name });
+    const answers: Answer[] = service.name === 'gateway' ? [] : [{ key: 'service', word: service.name }];
     for (const question of questionsOf(service, context)) {
-      loaded = await askUntilRight(question, { dialog, loaded, profile, context });
+      const loaded = withAnswers(opened.loaded, profile, answers);
+      const answer = await askUntilRight(question, { dialog, loaded, profile, context });
+      if (answer !== undefined) answers.push(answer);
     }
-    const inUse = withNameFor(loaded.config.profile, profile, usesToTake(service, opened.loaded.config));
-    const config = { ...loaded.config, profile: inUse };
-    await saveConfig(opened, config);
+    const config = (await changeConfig(opened, (current) => {
+      const answered = withAnswers(current, profile, answers).config;
+      return { ...answered, profile: withNameFor(answered.profile, profile, usesToTake(service, current.config)) };
+    })) as Config;
+    const inUse = config.profile ?? profile;
     context.report.own = configDocument({ ...opened, profile: inUse }, { exists: true });
     await warnOfAddress(config, profile, context);
     await ui.note(`written: profile ${profile} in ${opened.loaded.path}`);
@@ -67,6 +70,12 @@ export function configInitCommand(command: Command): Action {
     if (isTested) await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
     await ui.note(`try it: ${nextCommand(models)}`);
   };
+}
+
+/** A key of the profile with its value. */
+interface Answer {
+  key: string;
+  word: string;
 }
 
 interface Asking {
@@ -197,20 +206,21 @@ async function tellModels(use: 'text' | 'chat', context: Context): Promise<void>
   }
 }
 
-async function askUntilRight(question: Question, asking: Asking): Promise<LoadedConfig> {
+/** What a person answered; undefined where the setting stays as it is. */
+async function askUntilRight(question: Question, asking: Asking): Promise<Answer | undefined> {
   const { dialog, loaded, profile, context } = asking;
   const { key, text, hidden = false, required = false } = question;
   const before = currentValue(loaded, profile, key);
   const shown = before === undefined ? '' : ` [${hidden ? 'set' : before}]`;
   for (;;) {
     const answer = (await dialog.ask(`${text}${shown}: `, { hidden })).trim();
-    if (answer === '' && (before !== undefined || !required)) return loaded;
+    if (answer === '' && (before !== undefined || !required)) return undefined;
     try {
       if (answer === '') throw usageError(`${key} is needed; Ctrl-C leaves everything as it was`);
       if (hidden) checkKey(answer, 'as you typed it');
-      const next = withAnswer(loaded, profile, { key, word: answer });
+      withAnswers(loaded, profile, [{ key, word: answer }]);
       if (hidden) await tellKey(answer, context);
-      return next;
+      return { key, word: answer };
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       await context.ui.note(error.message);
@@ -227,8 +237,9 @@ async function tellKey(key: string, { ui }: Context): Promise<void> {
     await ui.warn('that is short for a key: check that it is whole; config init asks again');
 }
 
-function withAnswer(loaded: LoadedConfig, profile: string, answer: { key: string; word: string }): LoadedConfig {
-  return { ...loaded, config: withValue(loaded, profile, answer) };
+/** Throws GatewayError usage for a value that its key does not take. */
+function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Answer[]): LoadedConfig {
+  return answers.reduce((next, answer) => ({ ...next, config: withValue(next, profile, answer) }), loaded);
 }
 
 function currentValue({ config }: LoadedConfig, profile: string, key: string): string | undefined {

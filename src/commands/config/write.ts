@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
-import type { Profile } from '../../settings/config-types.ts';
+import type { Config, LoadedConfig, Profile } from '../../settings/config-types.ts';
 import { namesIn, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import {
+  changeConfig,
   configDocument,
   describeMap,
   listed,
   type Opened,
   openConfig,
   openProfile,
-  saveConfig,
   warnOfAddress,
 } from './file.ts';
 import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
@@ -45,8 +45,8 @@ export function configSetCommand(command: Command): Action {
     const value = word === '-' ? await readValue(key, context) : word;
     if (value === '')
       throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
-    const config = withValue(opened.loaded, opened.profile, { key, word: value });
-    await saveConfig(opened, config);
+    const set = (current: LoadedConfig): Config => withValue(current, opened.profile, { key, word: value });
+    const config = (await changeConfig(opened, set)) as Config;
     await tell(`${key} is set in profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });
     if (key === 'baseUrl') await warnOfAddress(config, opened.profile, context);
     if (opened.loaded.config.profile === undefined && opened.profile !== 'default')
@@ -62,8 +62,7 @@ export function configUnsetCommand(command: Command): Action {
   return async (context, [key = '']) => {
     if (!keyGroups.includes(key)) requireKey(key);
     const opened = await openProfile(context);
-    const next = withoutKey(opened.loaded, opened.profile, key);
-    if (next) await saveConfig(opened, next);
+    const next = await changeConfig(opened, (current) => withoutKey(current, opened.profile, key));
     const done = next ? 'is gone from' : 'is not in';
     await tell(`${key} ${done} profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });
   };
@@ -81,19 +80,26 @@ export function configUseCommand(command: Command): Action {
   addFlags(command, 'Flags', { for: { flags: '--for <uses>', text, parse: parseUses, values: useNames } });
   return async (context, [name = ''], flags) => {
     const opened = await openConfig(context);
-    const { config, path } = opened.loaded;
-    const known = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
-    if (known === undefined) throw unknownProfile(name, opened);
+    const { path } = opened.loaded;
     const { for: uses } = flags as { for?: Use[] };
-    if (uses !== undefined) requireUses(name, known, uses);
-    const profile = uses === undefined ? name : withNameFor(config.profile, name, uses);
-    await saveConfig(opened, { ...config, profile });
+    const written = await changeConfig(opened, (current) => withProfileInUse(current, name, uses));
+    const profile = written?.profile ?? name;
     const shadow = context.io.env['GATEWAY_PROFILE'];
     if (shadow !== undefined && shadow !== '' && shadow !== name)
       await context.ui.warn(`GATEWAY_PROFILE=${shadow} wins over it; unset that`);
     const use = typeof profile === 'object' ? `in use: ${describeMap(profile)}` : `profile ${profile} is in use`;
     await tell(`${use} (${path})`, { ...opened, profile }, { context });
   };
+}
+
+/** Throws GatewayError usage for a profile that is not there, or that lacks one of the uses. */
+function withProfileInUse(current: LoadedConfig, name: string, uses: readonly Use[] | undefined): Config {
+  const { config } = current;
+  const known = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+  if (known === undefined) throw unknownProfile(name, current);
+  if (uses === undefined) return { ...config, profile: name };
+  requireUses(name, known, uses);
+  return { ...config, profile: withNameFor(config.profile, name, uses) };
 }
 
 /** Reads `--for`: uses with commas. Throws GatewayError usage. */
@@ -122,7 +128,7 @@ function requireUses(name: string, profile: Profile, uses: readonly Use[]): void
   );
 }
 
-function unknownProfile(name: string, { loaded }: Opened): Error {
+function unknownProfile(name: string, loaded: LoadedConfig): Error {
   const near = closest(name, Object.keys(loaded.config.profiles));
   const make = `make it: gateway-cli config init --profile ${/^[\w.-]{1,64}$/.test(name) ? name : '<name>'}`;
   const hint = near === undefined ? make : `did you mean: gateway-cli config use ${near}`;

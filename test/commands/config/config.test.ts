@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, type RunOptions } from '../../helpers/run.ts';
@@ -36,6 +36,16 @@ test('set makes file and profile, mode 0600, and unset and use follow', async ()
   expect(gone.stderr).toBe(`models.text is gone from profile default (${file})\n`);
   expect(config()).toEqual({ profile: 'work', profiles: { default: {}, work: { baseUrl: example } } });
   expect((await cli(['config', 'unset', 'timeout'])).stderr).toContain('is not in profile work');
+});
+
+test('keeps every one of twelve changes that are made at once', async () => {
+  const { cli, config, file } = place(work);
+  const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
+  const sets = names.map((name) => cli(['config', 'set', 'models.text', name, '--profile', name]));
+  expect((await Promise.all(sets)).map(({ code }) => code)).toEqual(names.map(() => 0));
+  const profiles = Object.fromEntries(names.map((name) => [name, { models: { text: name } }]));
+  expect(config()).toEqual({ ...work, profiles: { ...work.profiles, ...profiles } });
+  expect(existsSync(`${file}.lock`)).toBe(false);
 });
 
 test.each([

@@ -135,3 +135,16 @@ test('init tests the profile where it is asked to, and tells what came of it', a
   expect(server.requests[0]?.headers['x-vendor-a-api-key']).toBe(canaryKey);
   expect(ran.stderr).not.toContain(canaryKey);
 });
+
+test('init keeps what another program writes while a person answers', async () => {
+  const { cli, config, file } = place({ profiles: { old: { baseUrl: example } } });
+  const other = { baseUrl: 'https://other.example', apiKey: canaryKey };
+  const write = (): string => {
+    writeFileSync(file, JSON.stringify({ profiles: { old: { baseUrl: example, timeout: 5 }, other } }));
+    return 'https://new.example';
+  };
+  const answers = ['gateway', write, '', '', '', '', ''];
+  expect(await cli(['config', 'init', '--profile', 'new'], { answers })).toMatchObject({ code: 0 });
+  const profiles = { old: { baseUrl: example, timeout: 5 }, other, new: { baseUrl: 'https://new.example' } };
+  expect(config()).toEqual({ profile: 'new', profiles });
+});

@@ -17,6 +17,8 @@ export interface RootOptions {
   debug?: true;
   /** false by `--no-color` */
   color?: boolean;
+  /** false by `--no-stdin` */
+  stdin?: boolean;
   profile?: string;
 }
 

@@ -170,7 +170,8 @@ function rootOptions(command: Command): RootOptions {
   const found: RootOptions[] = [];
   for (let at: Command | null = command; at; at = at.parent) found.unshift(at.opts<RootOptions>());
   const merged = Object.assign({}, ...found) as RootOptions;
-  return { ...merged, color: found.every((options) => options.color !== false) };
+  const isLeft = (flag: 'color' | 'stdin'): boolean => found.every((options) => options[flag] !== false);
+  return { ...merged, color: isLeft('color'), stdin: isLeft('stdin') };
 }
 
 /** Whether help gets colour: none of it in a JSON document. */

@@ -19,8 +19,10 @@ export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; no
 export interface StdinTextOptions {
   /** Longest wait for the first byte, in ms; after it the producer has all the time it wants. */
   timeoutMs: number;
-  /** Called after 2 s of silence: the person who waits is told. */
+  /** Called after 2 s of silence, or where stdin is left: the person who waits is told. */
   onWait: () => void;
+  /** Where stdin may never say anything: the longest wait for its first byte, ms. It counts as empty then. */
+  leaveAfterMs?: number | undefined;
   /** Ends the wait; the promise rejects with its reason. */
   signal?: AbortSignal | undefined;
   maxBytes?: number;
@@ -55,9 +57,17 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
 }
 
 function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
-  const { timeoutMs, onWait, signal, after = afterOnClock } = options;
+  const { timeoutMs, leaveAfterMs, onWait, signal, after = afterOnClock } = options;
   return new Promise((resolve, reject) => {
-    const timers = [after(noteMs, onWait), after(timeoutMs, () => reject(tooLate(timeoutMs)))];
+    const leave = (): void => {
+      void source.return?.().catch(() => undefined);
+      onWait();
+      resolve({ done: true, value: undefined });
+    };
+    const timers =
+      leaveAfterMs === undefined
+        ? [after(noteMs, onWait), after(timeoutMs, () => reject(tooLate(timeoutMs)))]
+        : [after(leaveAfterMs, leave)];
     const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((callOff) => callOff()));
     settled.then(resolve, reject);
   });

@@ -54,6 +54,28 @@ async function* chunksOf(...parts: (string | number[])[]): AsyncGenerator<Uint8A
 
 const patient: StdinTextOptions = { timeoutMs: 60_000, onWait: () => undefined };
 
+describe('a stdin that may never say anything', () => {
+  test('counts as empty when its time is over, and is closed', async () => {
+    const { text, seen, timers } = arrange({ leaveAfterMs: 3000 });
+    expect([...timers.keys()]).toEqual([3000]);
+    timers.get(3000)?.();
+    expect(await text).toBe('');
+    expect(seen).toEqual({ waits: 1, closed: true });
+  });
+
+  test('is read to its end once its first byte came', async () => {
+    const { text, seen, timers, waiting, feed } = arrange({ leaveAfterMs: 3000 });
+    feed(Buffer.from('late '));
+    await expect.poll(() => waiting.length).toBe(1);
+    expect(timers.size).toBe(0);
+    feed(Buffer.from('words'));
+    await expect.poll(() => waiting.length).toBe(1);
+    feed(undefined);
+    expect(await text).toBe('late words');
+    expect(seen.waits).toBe(0);
+  });
+});
+
 describe('readStdinText', () => {
   test.each([
     ['nothing', [], ''],

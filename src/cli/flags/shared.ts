@@ -25,6 +25,7 @@ export const rootFlags = {
     text: 'print requests, replies, retries and usage on stderr; with --help: all flags',
   },
   debug: { flags: '--debug', text: 'print the stack trace of an error', rare: true },
+  stdin: { flags: '--no-stdin', text: 'do not read stdin; use it in while-read loops', rare: true },
   color: { flags: '--no-color', text: 'print plain text, as with NO_COLOR=1', rare: true },
   profile: { flags: '--profile <name>', text: 'use this set of settings from the config file', parse: notAFlag },
 } satisfies FlagTable;
@@ -206,7 +207,6 @@ export const outputFlags = {
     text: 'exit code 11 if a limit cut the answer, or it may be incomplete',
     rare: true,
   },
-  stdin: { flags: '--no-stdin', text: 'do not read stdin; use it in while-read loops', rare: true },
   stdinTimeout: {
     flags: '--stdin-timeout <time>',
     text: 'how long to wait for the first byte on stdin (default: 60s)',

@@ -93,6 +93,9 @@ export function refuseTwoPrompts(words: readonly string[], { prompt, promptFile 
     throw usageError(`the prompt is given twice: ${used.join(' and ')}`, `keep one of them: ${used[0]}`);
 }
 
+/** Node's `exec` gives a child a socket that stays open and silent. */
+const leaveSocketMs = 3000;
+
 async function readBeside(
   given: string | undefined,
   flags: PromptFlags,
@@ -101,13 +104,17 @@ async function readBeside(
 ): Promise<string | undefined> {
   const { io, stdin, ui } = context;
   if (stdin.claimedBy !== undefined) return undefined;
-  if (
-    !shouldReadStdin({ kind: io.stdin.kind, hasPrompt: given !== undefined || rules.optional, noStdin: rules.noStdin })
-  )
-    return undefined;
+  const hasPrompt = given !== undefined || rules.optional;
+  const { kind } = io.stdin;
+  if (!shouldReadStdin({ kind, hasPrompt, noStdin: rules.noStdin })) return undefined;
+  const isLeft = kind === 'socket' && hasPrompt && flags.stdinTimeout === undefined;
+  const silence = isLeft
+    ? 'nothing came on stdin, so it is not read (--no-stdin does not wait for it)'
+    : 'waiting for stdin (--no-stdin continues without it)';
   const text = await readStdinText(stdin.claim('the prompt', { quiet: true }), {
     timeoutMs: flags.stdinTimeout ?? 60_000,
-    onWait: () => void ui.note('waiting for stdin (--no-stdin continues without it)'),
+    leaveAfterMs: isLeft ? leaveSocketMs : undefined,
+    onWait: () => void ui.note(silence),
     signal: context.signal,
   });
   if (given !== undefined && text.trim() !== '' && io.stderr.isTTY)

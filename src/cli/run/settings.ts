@@ -20,7 +20,6 @@ export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<ty
 
 type SettingFlags = ConnectionFlags & {
   maxTokens?: number;
-  stdin?: boolean;
   preview?: boolean | undefined;
   markdown?: boolean;
   jobProfile?: string;
@@ -55,7 +54,7 @@ export async function readSettingsInput(
     flags: {
       ...flags,
       modelFrom: flags.places?.model,
-      noStdin: flags.stdin === false,
+      noStdin: root.stdin === false,
       noMarkdown: flags.markdown === false,
       replay: replayedFolder(flags) !== undefined,
       profile: root.profile,

@@ -29,7 +29,6 @@ type Flags = ConnectionFlags &
     force?: true;
     maxImages?: number;
     requireComplete?: true;
-    stdin?: boolean;
   };
 
 /** `text [prompt…]`: content format, text in, text out. */

@@ -239,7 +239,9 @@ async function tellKey(key: string, { ui }: Context): Promise<void> {
 
 /** Throws GatewayError usage for a value that its key does not take. */
 function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Answer[]): LoadedConfig {
-  return answers.reduce((next, answer) => ({ ...next, config: withValue(next, profile, answer) }), loaded);
+  let { config } = loaded;
+  for (const answer of answers) config = withValue({ ...loaded, config }, profile, answer);
+  return { ...loaded, config };
 }
 
 function currentValue({ config }: LoadedConfig, profile: string, key: string): string | undefined {

@@ -151,13 +151,13 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
     { line: 'chat hi --no-stream', replies: [overloaded] },
     {
       line: [
-        'chat "my name is Al" --session s.json',
-        'chat "who am I?" --session s.json --system terse',
-        'chat again --session s.json --no-stream',
+        'chat "my name is Al" --session ./s.json',
+        'chat "who am I?" --session ./s.json --system terse',
+        'chat again --session ./s.json --no-stream',
       ],
     },
     {
-      line: ['chat hi --session s.json --no-stream', 'chat next --session s.json'],
+      line: ['chat hi --session ./s.json --no-stream', 'chat next --session ./s.json'],
       replies: [
         wholeMessage({
           content: [
@@ -167,7 +167,7 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
         }),
       ],
     },
-    { line: ['chat look -i dot.png --session p.json --no-stream', 'chat "and now?" --session p.json --no-stream'] },
+    { line: ['chat look -i dot.png --session ./p.json --no-stream', 'chat "and now?" --session ./p.json --no-stream'] },
     { line: 'chat', typed: ['hello', 'and again', '/system terse', 'third'] },
     { line: 'chat --no-stream -m other --temperature 0', typed: ['hello', 'again'] },
   ],
@@ -198,13 +198,13 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
   ],
   batch: [
     {
-      line: 'batch jobs.jsonl -o out --concurrency 1',
-      files: { 'jobs.jsonl': jobs({ prompt: 'hi' }, { id: 'b', prompt: 'there', temperature: 0, model: 'other' }) },
+      line: 'batch two.jsonl -o out --concurrency 1',
+      files: { 'two.jsonl': jobs({ prompt: 'hi' }, { id: 'b', prompt: 'there', temperature: 0, model: 'other' }) },
     },
     {
-      line: 'batch jobs.jsonl -o out',
+      line: 'batch text.jsonl -o out',
       files: {
-        'jobs.jsonl': jobs({
+        'text.jsonl': jobs({
           command: 'text',
           prompt: 'to {{a}}',
           vars: { a: 'Rome' },
@@ -219,17 +219,17 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
       },
     },
     {
-      line: 'batch jobs.jsonl -o out',
-      files: { 'jobs.jsonl': jobs({ command: 'image gen', prompt: 'a cat', aspect: '1:1', size: '1K' }) },
+      line: 'batch gen.jsonl -o out',
+      files: { 'gen.jsonl': jobs({ command: 'image gen', prompt: 'a cat', aspect: '1:1', size: '1K' }) },
     },
     {
-      line: 'batch jobs.jsonl -o out',
-      files: { 'jobs.jsonl': jobs({ command: 'image edit', prompt: 'gray', image: ['dot.png'] }) },
+      line: 'batch edit.jsonl -o out',
+      files: { 'edit.jsonl': jobs({ command: 'image edit', prompt: 'gray', image: ['dot.png'] }) },
     },
     {
-      line: 'batch jobs.jsonl -o out',
+      line: 'batch chat.jsonl -o out',
       files: {
-        'jobs.jsonl': jobs({
+        'chat.jsonl': jobs({
           command: 'chat',
           prompt: 'hi',
           image: ['dot.png'],
@@ -247,8 +247,8 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
     { line: `batch --data rows.jsonl --template template.md --defaults '{"command":"chat"}' -o out --concurrency 1` },
     { line: 'batch --template slogan.prompt.yml -o out --concurrency 1' },
     {
-      line: 'batch jobs.jsonl -o out --auth bearer --header "X-Trace: 7"',
-      files: { 'jobs.jsonl': jobs({ prompt: 'hi' }) },
+      line: 'batch headers.jsonl -o out --auth bearer --header "X-Trace: 7"',
+      files: { 'headers.jsonl': jobs({ prompt: 'hi' }) },
     },
   ],
 };

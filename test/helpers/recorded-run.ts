@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { vi } from 'vitest';
 import { splitShellLine } from '../../src/shell-word.ts';
 import { version } from '../../src/version.ts';
 import { person } from '../commands/chat/person.ts';
@@ -57,10 +58,9 @@ export async function recordedRun({
     GATEWAY_API_KEY: canaryKey,
     GATEWAY_MODEL: 'm',
     GATEWAY_IMAGE_MODEL: 'draw',
-    XDG_CONFIG_HOME: join(cwd, 'home'),
-    XDG_STATE_HOME: join(cwd, 'home'),
-    XDG_CACHE_HOME: join(cwd, 'home'),
   };
+  // The program asks the process itself for the user's folders.
+  for (const name of ['XDG_CONFIG_HOME', 'XDG_STATE_HOME', 'XDG_CACHE_HOME']) vi.stubEnv(name, join(cwd, 'home'));
   const options: RunOptions = { cwd, ...(stdin !== undefined && { stdin }), ...typing(typed) };
   const set = Object.fromEntries(Object.entries(env).map(([name, value]) => [name, local(value)]));
   const lines = typeof line === 'string' ? [line] : line;
@@ -110,7 +110,7 @@ function answer({ path, method, body }: ReceivedRequest): ScriptedReply {
 }
 
 /** A reply of server-sent events. */
-export function stream(body: string): ScriptedReply {
+function stream(body: string): ScriptedReply {
   return { headers: { 'content-type': 'text/event-stream' }, body };
 }
 

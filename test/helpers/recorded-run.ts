@@ -16,6 +16,8 @@ export const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
 
 /** One command line, and what it needs. */
 export interface Row {
+  /** What is special about it, where the line does not tell. */
+  about?: string;
   /** Words as a shell reads them, without the program's name. A list is run in order, in one folder. */
   line: string | readonly string[];
   /** Replies to the first requests; after them the standard replies of `answer` follow. */
@@ -37,6 +39,7 @@ export interface RecordedRun {
 
 /** Runs a row against a server of its own. */
 export async function recordedRun({
+  about,
   line,
   replies = [],
   files = {},
@@ -84,7 +87,7 @@ export async function recordedRun({
   return {
     requests: plain(`${lines.map((each) => `$ ${each}\n`).join('')}${requests}\n`),
     output: plain(
-      `${printed.join('')}${written.map((name) => section(name, readFileSync(join(cwd, name)))).join('')}\n`,
+      `${about === undefined ? '' : `# ${about}\n`}${printed.join('')}${written.map((name) => section(name, contentOf(join(cwd, name)))).join('')}\n`,
     ),
   };
 }
@@ -93,7 +96,8 @@ function typing(typed: readonly string[] | undefined): RunOptions {
   return typed === undefined ? {} : person(typed).options;
 }
 
-function toReply(reply: ScriptedReply | string | object): ScriptedReply {
+/** A reply, or its body alone. */
+export function toReply(reply: ScriptedReply | string | object): ScriptedReply {
   const isReply =
     typeof reply === 'object' && ['status', 'body', 'chunks', 'raw', 'headers'].some((key) => key in reply);
   return isReply ? (reply as ScriptedReply) : { body: reply };
@@ -110,7 +114,7 @@ function answer({ path, method, body }: ReceivedRequest): ScriptedReply {
 }
 
 /** A reply of server-sent events. */
-function stream(body: string): ScriptedReply {
+export function stream(body: string): ScriptedReply {
   return { headers: { 'content-type': 'text/event-stream' }, body };
 }
 
@@ -164,6 +168,13 @@ function filesIn(folder: string): string[] {
     .sort();
 }
 
+/** The entries of a journal are sorted: which of two waits for the disk ends first is chance. */
+function contentOf(path: string): Buffer {
+  const bytes = readFileSync(path);
+  if (!path.endsWith('journal.jsonl')) return bytes;
+  return Buffer.from(bytes.toString().trimEnd().split('\n').toSorted().join('\n') + '\n');
+}
+
 /** Gives names to what differs from one run to the next. */
 function named(text: string, { cwd, port }: { cwd: string; port: number }): string {
   return text
@@ -171,6 +182,18 @@ function named(text: string, { cwd, port }: { cwd: string; port: number }): stri
     .replaceAll(`127.0.0.1:${port}`, 'HOST')
     .replaceAll(canaryKey, 'KEY')
     .replaceAll(`gateway-cli/${version}`, 'gateway-cli/VERSION')
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME')
+    .replaceAll(`gateway-cli ${version}`, 'gateway-cli VERSION')
+    .replaceAll(process.version, 'NODE')
+    .replaceAll(process.version.slice(1), 'NODE')
+    .replaceAll(`${process.platform} ${process.arch}`, 'PLATFORM')
+    .replaceAll(/"boot":"[^"]*",?/g, '')
+    .replaceAll(/"at":\d+/g, '"at":TIME')
+    .replaceAll(/gateway-cli-\d{8}T\d{6}-[\da-f]{8}/g, 'gateway-cli-TIME-RANDOM')
+    .replaceAll(/models\/[\da-f]{32}\.json/g, 'models/HASH.json')
+    .replaceAll(/\d{4}-\d\d-\d\d-\d{4}/g, 'DATE')
+    .replaceAll(/\btime="[\d.]+"/g, 'time="SECONDS"')
+    .replaceAll(/ \d+ \| {2}\| {2}\|$/gm, ' MS |  |  |')
+    .replaceAll(/\(\d+ ms\)/g, '(MS ms)')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?/g, 'TIME')
     .replaceAll(/("\w*Ms": ?)[\d.]+/g, '$1MS');
 }

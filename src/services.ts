@@ -25,6 +25,11 @@ export interface Service {
   keyVariables: readonly string[];
   /** Where a person makes a key. */
   keyPage: string | undefined;
+  /**
+   * A current model of each use, which hints and the README recommend: the vendor's own moving alias where there is one. It is
+   * never asked without being named.
+   */
+  models: Readonly<Partial<Record<Use, string>>>;
 }
 
 /** The names that the vendors' public services take in place of the placeholders of formats/README.md. */
@@ -41,6 +46,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     auth: 'auto',
     keyVariables: [],
     keyPage: undefined,
+    models: {},
   },
   gemini: {
     name: 'gemini',
@@ -51,6 +57,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     auth: 'api-key',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     keyPage: 'https://aistudio.google.com/apikey',
+    models: { text: 'gemini-flash-latest', image: 'gemini-3.1-flash-image', edit: 'gemini-3.1-flash-image' },
   },
   anthropic: {
     name: 'anthropic',
@@ -61,6 +68,7 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     auth: 'api-key',
     keyVariables: ['ANTHROPIC_API_KEY'],
     keyPage: 'https://console.anthropic.com/settings/keys',
+    models: { chat: 'claude-sonnet-5-5' },
   },
 };
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../src/cli/cli.ts';
 import { topics, topicSummaries } from '../src/cli/help/topics.ts';
 import { outcomes } from '../src/errors.ts';
+import { services } from '../src/services.ts';
 import { code, readme, tableRows, topicTexts, userTexts } from './helpers/readme.ts';
 import { run } from './helpers/run.ts';
 
@@ -71,6 +72,20 @@ test('every variable of the settings table is read by the program, and none is m
   const named = tableRows('Variable').map(([name = '']) => code(name));
   expect([...used].filter((name) => !userTexts.some((text) => text.includes(name)))).toEqual([]);
   expect(named.filter((name) => !used.has(name))).toEqual([]);
+});
+
+test('every model of a vendor that users read of is one that the table of services names', async () => {
+  const { readdirSync, readFileSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  const src = join(import.meta.dirname, '../src');
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:ts|md)$/.test(name));
+  const texts = [readme, ...files.map((name) => readFileSync(join(src, name), 'utf8'))];
+  const known = new Set(Object.values(services).flatMap(({ models }) => Object.values(models)));
+  const named = texts.flatMap(
+    (text) => text.match(/\b(?:claude|gemini|gemma|gpt|imagen)-[\w.-]*(?:\d|latest)[\w.-]*/g) ?? [],
+  );
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((name) => !known.has(name))).toEqual([]);
 });
 
 test('help names every command', async () => {

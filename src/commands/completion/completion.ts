@@ -2,6 +2,7 @@ import { Argument, type Command } from 'commander';
 import { complete, type Completion, type Sources } from './complete.ts';
 import { scripts, type Shell, shells } from './scripts.ts';
 import { usageError } from '../../errors.ts';
+import { services } from '../../services.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
 import { readConfig } from '../../settings/file.ts';
@@ -89,7 +90,7 @@ async function modelsFor(
   return [...new Set([...modelsOf(config?.config, words, io.env), ...listed])];
 }
 
-/** What `models` kept of the gateway that the line names. A TAB asks nobody: it sends no key, and it does not wait. */
+/** A model of the service that the line names, and what `models` kept of its list. A TAB asks nobody: it sends no key, and it does not wait. */
 async function listedModels(config: LoadedConfig, words: readonly string[], io: Context['io']): Promise<string[]> {
   const use = useNames.find((name) => words.includes(name)) ?? 'text';
   const flags = {
@@ -97,7 +98,9 @@ async function listedModels(config: LoadedConfig, words: readonly string[], io: 
     service: flagValue(words, '--service'),
     baseUrl: flagValue(words, '--base-url'),
   };
-  return keptModels(surveySettings({ flags, env: io.env, config, use }), io.now());
+  const settings = surveySettings({ flags, env: io.env, config, use });
+  const recommended = services[settings.service.value].models[use];
+  return [...(recommended === undefined ? [] : [recommended]), ...(await keptModels(settings, io.now()))];
 }
 
 function flagValue(words: readonly string[], flag: string): string | undefined {

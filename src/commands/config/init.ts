@@ -141,15 +141,19 @@ function usesToTake({ uses }: Service, { profile, profiles }: Config): Use[] {
 }
 
 function questionsOf(service: Service, { io }: Context): Question[] {
-  const { uses, keyPage, baseUrl } = service;
+  const { uses, keyPage, baseUrl, models: current } = service;
   const variable = variableOf(service, io.env);
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
-  const models = Object.entries(modelQuestions).filter(([use]) => uses.some((one) => one === use));
+  const asked = (['text', 'chat', 'image'] as const).filter((use) => uses.includes(use));
+  const models = asked.map((use) => {
+    const { key, text } = modelQuestions[use];
+    return { key, text: current[use] === undefined ? text : `${text} (such as ${current[use]})` };
+  });
   return [
     ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true } as const] : []),
     { key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true },
-    ...models.map(([, question]) => question),
+    ...models,
   ];
 }
 
@@ -172,7 +176,7 @@ function nextCommand(models: { text?: string; chat?: string }): string {
 
 /** How a model is found and set, and what to try then. A test without a model asks for the names. */
 async function tellNoModel(
-  { uses }: Service,
+  { uses, models }: Service,
   { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
 ): Promise<void> {
   const { ui, root } = context;
@@ -180,7 +184,7 @@ async function tellNoModel(
   if (isTested) await tellModels(use, context);
   const flag = isMap ? ` --profile ${root.profile}` : '';
   await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
-  await ui.note(`set one: gateway-cli config set models.${use} <model>${flag}`);
+  await ui.note(`set one: gateway-cli config set models.${use} ${models[use] ?? '<model>'}${flag}`);
   await ui.note(`then try it: gateway-cli ${use} 'Hello'`);
 }
 

@@ -33,7 +33,7 @@ export function configSetCommand(command: Command): Action {
     'gateway-cli config set models.image some-image-model --profile work',
     'pass show gateway | gateway-cli config set apiKey -',
     `gateway-cli config set apiKeyCommand '["pass", "show", "gateway"]'`,
-    'gateway-cli config set prices.gemini-2.5-flash.input 0.30',
+    `gateway-cli config set prices.${services.gemini.models.image}.image 0.067`,
   ]);
   setNotes(command, [`Keys: ${keysText}`]);
   return async (context, [key = '', word = '']) => {

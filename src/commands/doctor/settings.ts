@@ -121,11 +121,14 @@ export function checkModels({ of }: Surveyed, uses: readonly Use[], context: Pic
       fix,
     };
   }
-  const missing = known.filter(({ model }) => model === undefined).map(({ use }) => use);
+  const missing = known.find(({ model }) => model === undefined);
   const text = known.map(({ use, model }) => `${use} ${model?.value ?? 'none'}`).join(', ');
-  if (missing.length === 0) return { name: 'models', state: 'ok', text };
-  const fix = `gateway-cli config set models.${missing[0]} <model>${profileFlag(context)}`;
-  if (missing.length === known.length) return { name: 'models', state: 'failed', class: 'usage', text, fix };
+  if (missing === undefined) return { name: 'models', state: 'ok', text };
+  const { use } = missing;
+  const example = services[of[use].service.value].models[use] ?? '<model>';
+  const fix = `gateway-cli config set models.${use} ${example}${profileFlag(context)}`;
+  if (known.every(({ model }) => model === undefined))
+    return { name: 'models', state: 'failed', class: 'usage', text, fix };
   return { name: 'models', state: 'warning', text, fix };
 }
 

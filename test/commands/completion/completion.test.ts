@@ -38,6 +38,7 @@ test.each([
   ['the value behind =', ['text', '--auth=be'], ['--auth=bearer', ':none']],
   ['the value of a short flag', ['text', '-m', 'work-'], ['work-text', 'work-image', ':none']],
   ['the models of a named profile', ['text', '--profile', 'home', '-m', ''], ['h', ':none']],
+  ['a current model of a service', ['chat', '--service', 'anthropic', '-m', 'claude'], ['claude-sonnet-5-5', ':none']],
   ['the local models', ['text', '--offline', '-m', 'local-t'], ['local-text', ':none']],
   ['a profile', ['text', '--profile', ''], ['work', 'home', ':none']],
   ['a profile for use', ['config', 'use', 'w'], ['work', ':none']],

@@ -85,13 +85,14 @@ test('init leaves a profile of another service as it is', async () => {
 });
 
 test.each([
-  ['gemini', ['', '', ''], 'text'],
-  ['anthropic', ['', ''], 'chat'],
-])('init without a model ends with how one is found and set for %s', async (service, empty, use) => {
+  ['gemini', ['', '', ''], 'text', 'gemini-flash-latest'],
+  ['anthropic', ['', ''], 'chat', 'claude-sonnet-5-5'],
+])('init without a model ends with how one is found and set for %s', async (service, empty, use, model) => {
   const ran = await place().cli(['config', 'init'], { answers: [service, ...empty, 'n'] });
+  expect(ran.stderr).toContain(`(such as ${model})`);
   expect(ran.stderr).toMatch(
     new RegExp(
-      `: gateway-cli models\nset one: gateway-cli config set models.${use} <model>\nthen try it: gateway-cli ${use} 'Hello'\n$`,
+      `: gateway-cli models\nset one: gateway-cli config set models.${use} ${model}\nthen try it: gateway-cli ${use} 'Hello'\n$`,
     ),
   );
 });

@@ -55,6 +55,6 @@ test('a failure names its profile, and what mends it too', async () => {
   const ran = await cli();
   expect(ran.stdout).toMatch(/^ok {6}key {15}pics: there is one/m);
   expect(ran.stdout).toMatch(/^ok {6}setting {11}profile of chat = talk/m);
-  expect(ran.stdout).toContain('gateway-cli config set models.chat <model> --profile talk\n');
+  expect(ran.stdout).toContain('gateway-cli config set models.chat claude-sonnet-5-5 --profile talk\n');
   expect(ran.stderr).toContain('2 checks failed: key of talk; models of talk\n');
 });

@@ -79,13 +79,14 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     },
     async ended({ job: { id }, request }, performed, check) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
-      const { state, document, usage, cost, billed, error } = performed;
+      const { state, document, requestedModel, model, usage, cost, billed, error } = performed;
+      const end = { requestedModel, model, usage, cost, billed, error };
       results.append(await resultLine(folder, { id, request, ...document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
       await check?.();
-      await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), usage, cost, billed, error }));
+      await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), ...end }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);

@@ -42,6 +42,9 @@ export type Performed =
       state: 'done' | 'failed' | 'unknown';
       /** The document that --json prints of one command. */
       document: object;
+      /** Where another model answered than the requested one: both names. */
+      requestedModel?: string | undefined;
+      model?: string | undefined;
       usage?: Usage | undefined;
       /** Absent where it is not known. */
       cost?: Cost | undefined;
@@ -92,6 +95,8 @@ export interface JobRecord {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
+  requestedModel?: string | undefined;
+  model?: string | undefined;
   usage?: Usage | undefined;
   cost?: Cost | undefined;
   billed?: 'no' | undefined;

@@ -15,6 +15,7 @@ import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import type { Decoded } from './content-stream.ts';
 import { peek } from './peek.ts';
+import { doubtsOfModel } from './answering-model.ts';
 import { isBare, isCut, readDiverted, readPlain } from './read-json.ts';
 import type { Result, ResultImage } from './result.ts';
 import { endedWell } from './verdict.ts';
@@ -151,6 +152,7 @@ async function contentResult(
   const first = reply.candidates[0];
   const result = emptyResult(model);
   result.modelVersion = reply.modelVersion;
+  result.serviceTier = reply.serviceTier;
   result.responseId = reply.responseId;
   result.role = first?.role;
   result.promptFeedback = reply.promptFeedback;
@@ -164,6 +166,7 @@ async function contentResult(
   result.toolCalls = calls.map(({ id, name, input }) => ({ id, name, input }));
   result.images = withoutDrafts(result.images);
   result.text = result.candidates[0]?.text ?? '';
+  result.warnings.push(...doubtsOfModel(result));
   result.complete = endedWell(result);
   return { result, late };
 }

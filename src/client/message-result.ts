@@ -1,5 +1,6 @@
 import { replayableContent } from '../formats/messages/reply.ts';
 import type { Block, MessageReply } from '../formats/messages/types.ts';
+import { doubtsOfModel } from './answering-model.ts';
 import { emptyResult } from './content.ts';
 import type { PictureStore } from './picture-store.ts';
 import { picturesInText, pictureOf } from './pictures.ts';
@@ -13,6 +14,7 @@ export async function messageResult(
 ): Promise<Result> {
   const result = emptyResult(model);
   result.modelVersion = message.model;
+  result.serviceTier = message.serviceTier;
   result.responseId = message.id;
   result.role = message.role;
   result.stopReason = message.stopReason;
@@ -23,6 +25,7 @@ export async function messageResult(
   for (const block of message.blocks) await addBlock(result, block, { store, streamed: images !== undefined });
   result.images.push(...(images ?? []));
   result.candidates = [{ index: 0, text: result.text, finishReason: message.stopReason }];
+  result.warnings.push(...doubtsOfModel(result));
   result.complete = message.complete && endedWell(result);
   return result;
 }

@@ -36,8 +36,12 @@ export interface ToolCall {
 
 /** One reply of either format. Absent means the gateway did not say. */
 export interface Result {
+  /** As it was requested. */
   model: string;
+  /** As the reply names the model that answered. */
   modelVersion?: string | undefined;
+  /** The service tier that answered, in the gateway's own word; it decides the price. */
+  serviceTier?: string | undefined;
   responseId?: string | undefined;
   role?: string | undefined;
   /** Text of candidate 0 without thoughts, data URLs cut out. */

@@ -76,8 +76,9 @@ function resultOf(document: JsonObject): Result {
   const text = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
   const { candidates, toolCalls, usage, promptFeedback } = document;
   return {
-    ...emptyResult(text('model') ?? ''),
+    ...emptyResult(text('requestedModel') ?? text('model') ?? ''),
     modelVersion: text('modelVersion'),
+    serviceTier: text('serviceTier'),
     responseId: text('responseId'),
     role: text('role'),
     text: text('text') ?? '',

@@ -2,7 +2,7 @@ import { Big } from 'big.js';
 import type { Usage } from '../formats/content/types.ts';
 import type { Price } from '../settings/config-types.ts';
 import { type Body, isUpload } from '../upload.ts';
-import { currencyOf, formatOf, priceOf, type Pricing } from './price.ts';
+import { currencyOf, formatOf, pricedTiers, priceOfAnswer, type Pricing } from './price.ts';
 import type { Bound, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** What of a request is billed: tokens, each in one class, and images. */
@@ -72,13 +72,14 @@ function perMillion(tokens: number, amount: string | number): Big {
 
 /** What an answer cost; undefined where no price fits, or where its usage is not known to the end. */
 export function costOfAnswer({ result, error }: MeteredAnswer, { prices, use }: Pricing): Cost | undefined {
-  const { model, usage, images, stopReason } = result;
-  const price = priceOf(prices, model);
+  const { usage, images, stopReason } = result;
+  const found = priceOfAnswer(prices, result);
   // The counts of a stream grow until it says why it ends.
   const isCut = error !== undefined && stopReason === undefined;
-  if (price === undefined || usage === undefined || isCut) return undefined;
+  if ('lack' in found || usage === undefined || isCut) return undefined;
   const billed = billedOf(usage, formatOf(use), images.length);
-  return billed && costOf(billed, price);
+  const cost = billed && costOf(billed, found.price);
+  return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
 }
 
 /** The most that a request can cost, as far as its body tells: a token has at least one byte. */
@@ -94,8 +95,9 @@ export function boundOf(body: Body, price: Price, use: Pricing['use']): Bound {
       .plus(perMillion(Buffer.byteLength(text), dearestIn))
       .plus(perMillion(maxTokens * candidates, dearestOut));
   }
-  // Nobody knows how many tokens a picture or a document is before it is answered.
-  return { amount: amount.toFixed(), isMost: maxTokens !== undefined && !hasFiles };
+  // The tier that answers is not known before, nor how many tokens a picture or a document is.
+  const dearest = greatest([1, ...pricedTiers.map((tier) => price[tier] ?? 0)]);
+  return { amount: amount.times(dearest).toFixed(), isMost: maxTokens !== undefined && !hasFiles };
 }
 
 function limitsOf(body: Body, use: Pricing['use']): { maxTokens: number | undefined; candidates: number } {
@@ -156,6 +158,9 @@ export function createMeter(pricing: Pricing): Meter {
   return {
     count(answer) {
       const cost = costOfAnswer(answer, pricing);
+      const found = priceOfAnswer(pricing.prices, answer.result);
+      if ('lack' in found && found.lack !== undefined)
+        answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
       if (cost === undefined) unknown++;
       else costs = addCost(costs, cost);
       return cost;

@@ -1,5 +1,8 @@
 import type { Price } from '../settings/config-types.ts';
 import type { Sourced, Use } from '../settings/types.ts';
+import type { Result } from '../client/result.ts';
+import { quote } from '../formats/quote.ts';
+import { isMovingAlias, otherModel } from '../model-name.ts';
 import type { Cost } from './types.ts';
 
 /** The settings that say what a request costs. */
@@ -16,6 +19,36 @@ export function priceOf(prices: Pricing['prices'], model: string): Price | undef
   const [longest] = fitting.sort((a, b) => b.length - a.length);
   return longest === undefined ? undefined : prices[longest]?.value;
 }
+
+/** The names under which tiers answer that cost what the amounts of a price say. */
+const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
+
+/** The price by which an answer counts, or why there is none although the requested model has one. */
+type AnswerPrice = { price: Price; factor: string | number } | { lack: string | undefined };
+
+/**
+ * The price of the model and of the service tier that answered. A moving alias may have a price of its own, which counts where
+ * the model behind it has none.
+ */
+export function priceOfAnswer(
+  prices: Pricing['prices'],
+  { model, modelVersion, serviceTier = '' }: Pick<Result, 'model' | 'modelVersion' | 'serviceTier'>,
+): AnswerPrice {
+  const asked = priceOf(prices, model);
+  const other = otherModel(model, modelVersion);
+  const found = other === undefined ? asked : priceOf(prices, other);
+  const price = found ?? (isMovingAlias(model) ? asked : undefined);
+  if (price === undefined) return { lack: asked && `the model ${quote(other ?? model, 200)} has no price` };
+  const tier = serviceTier.toLowerCase().replace(/^service_tier_/, '');
+  if (plainTiers.has(tier)) return { price, factor: 1 };
+  const factor = pricedTiers.some((known) => known === tier) ? price[tier as PricedTier] : undefined;
+  const lack = `the price has no factor of the service tier ${quote(serviceTier, 60)}, which answered`;
+  return factor === undefined ? { lack } : { price, factor };
+}
+
+/** The keys of a price that name a service tier: a factor of its amounts. */
+export const pricedTiers = ['batch', 'flex', 'priority'] as const;
+type PricedTier = (typeof pricedTiers)[number];
 
 /** Whether `*` can stand for what a name has in its places: the first place that fits is as good as any. */
 function fits(name: string, pattern: string): boolean {

@@ -59,6 +59,10 @@ export interface Budget {
 
 /** An answer, and the error that goes with it where it was cut. */
 export interface MeteredAnswer {
-  result: Pick<Result, 'model' | 'usage' | 'stopReason'> & { images: readonly unknown[] };
+  result: Pick<Result, 'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'stopReason'> & {
+    images: readonly unknown[];
+    /** Told why the cost is unknown although the requested model has a price. */
+    warnings?: string[];
+  };
   error: unknown;
 }

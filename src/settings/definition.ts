@@ -145,6 +145,9 @@ const priceEntries = {
   cacheWrite: optional(amount, { description: 'Input that was written to a cache, for a million tokens (as input).' }),
   thinking: optional(amount, { description: 'Thinking, for a million tokens (as output).' }),
   image: optional(amount, { description: 'One image of the answer; its tokens are not counted as output then.' }),
+  batch: optional(amount, { description: 'The service tier batch, as a factor of the amounts.', examples: ['0.5'] }),
+  flex: optional(amount, { description: 'The service tier flex, as a factor of the amounts.', examples: ['0.5'] }),
+  priority: optional(amount, { description: 'The service tier priority, as a factor of the amounts.' }),
   currency: optional(currency, { description: 'The currency of the amounts (USD).', examples: ['USD', 'EUR'] }),
 };
 

@@ -75,6 +75,15 @@ test('what was billed although it failed counts, what was not does not, and the 
   expect(folder.lines('summary.json')).toMatchObject([{ costUnknown: 2 }]);
 });
 
+test('the journal and the row of a job name another model that answered', async ({ server, folder, batch }) => {
+  server.answer = () => ({ body: reply(1, 1, { modelVersion: 'big' }) });
+  folder.jobs(...manyJobs(1));
+  expect((await batch()).code).toBe(0);
+  const names = { requestedModel: 'm', model: 'big' };
+  expect(folder.lines('journal.jsonl').at(-1)).toMatchObject({ type: 'done', ...names });
+  expect(folder.lines('results.jsonl')).toMatchObject([{ ...names, warnings: ['another model answered: big, not m'] }]);
+});
+
 test('without prices nothing is said of costs', async ({ folder, batch }) => {
   folder.jobs(...manyJobs(1));
   expect((await batch()).stderr).toBe('1 done\n');

@@ -10,7 +10,7 @@ const call: SessionMessage = {
     { type: 'text', text: 'I look.' },
     { type: 'tool_use', id: 't1', name: 'get_weather', input: { city: 'Rome' } },
   ],
-  model: 'm-1',
+  model: 'm-001',
 };
 const result: SessionMessage = {
   role: 'user',
@@ -25,12 +25,12 @@ const talk: SessionMessage[] = [
       { type: 'thinking', thinking: 'hm' },
       { type: 'text', text: '# A dot' },
     ],
-    model: 'm-1',
+    model: 'm-001',
   },
   { role: 'user', content: 'rain?', system: 'terse' },
   call,
   result,
-  { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], model: 'm-1' },
+  { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], model: 'm-001' },
 ];
 
 test('a turn begins with a prompt and is whole when no call is open', () => {
@@ -49,7 +49,7 @@ test('Markdown keeps texts as they are and puts the rest between them', () => {
 
 what is it?
 
-## Answer (m-1)
+## Answer (m-001)
 
 # A dot
 
@@ -57,7 +57,7 @@ what is it?
 
 rain?
 
-## Answer (m-1)
+## Answer (m-001)
 
 I look.
 
@@ -77,7 +77,7 @@ Error:
 rain \`\`\`
 \`\`\`\`
 
-## Answer (m-1)
+## Answer (m-001)
 
 Yes.
 `);

@@ -124,7 +124,7 @@ export function wholeMessage(more: object = {}): object {
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
-    model: 'm-1',
+    model: 'm-001',
     content: [{ type: 'text', text: 'Hello' }],
     stop_reason: 'end_turn',
     usage: { input_tokens: 4, output_tokens: 2 },

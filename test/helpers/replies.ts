@@ -22,7 +22,7 @@ export function pieces(...list: readonly object[]): object {
 export function piece(text: string, more: object = {}): object {
   return {
     candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...more }],
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     responseId: 'r-1',
   };
 }

@@ -33,7 +33,7 @@ export function textReply(text: string, more: object = {}): object {
   return {
     candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP', index: 0 }],
     usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     responseId: 'r-1',
     ...more,
   };
@@ -47,7 +47,7 @@ export function imageReply(...images: readonly { mimeType: string; data: string;
   }));
   return {
     candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }],
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     responseId: 'r-1',
   };
 }
@@ -68,7 +68,7 @@ export function messageEvents(...texts: readonly string[]): object[] {
         id: 'msg_1',
         type: 'message',
         role: 'assistant',
-        model: 'm-1',
+        model: 'm-001',
         content: [],
         usage: { input_tokens: 4 },
       },

@@ -7,7 +7,7 @@ const chat = ['chat', 'hi', '--no-stream'];
 
 deviation('snake case is read at every level (deviation 6)', {
   argv: ['image', 'gen', 'a dot'],
-  reply: `{"candidates":[{"content":{"parts":[{"text":"Here"},{"inline_data":{"mime_type":"image/png","data":"${png}"}},{"function_call":{"name":"f","args":{"a_b":1}}}],"role":"model"},"finish_reason":"STOP","finish_message":"done","safety_ratings":[]}],"usage_metadata":{"prompt_token_count":3,"candidates_token_count":2,"total_token_count":5},"model_version":"m-1","response_id":"r-1"}`,
+  reply: `{"candidates":[{"content":{"parts":[{"text":"Here"},{"inline_data":{"mime_type":"image/png","data":"${png}"}},{"function_call":{"name":"f","args":{"a_b":1}}}],"role":"model"},"finish_reason":"STOP","finish_message":"done","safety_ratings":[]}],"usage_metadata":{"prompt_token_count":3,"candidates_token_count":2,"total_token_count":5},"model_version":"m-001","response_id":"r-1"}`,
   code: 0,
   document: {
     text: 'Here',
@@ -15,7 +15,7 @@ deviation('snake case is read at every level (deviation 6)', {
     images: [{ path: 'image-1.png', mimeType: 'image/png' }],
     toolCalls: [{ name: 'f', input: { a_b: 1 } }],
     usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     responseId: 'r-1',
   },
   files: { 'image-1.png': png },

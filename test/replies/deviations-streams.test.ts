@@ -3,7 +3,7 @@ import { deviation } from './deviation.ts';
 
 const chat = ['chat', 'hi'];
 const start =
-  'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m-1","content":[],"stop_reason":null,"usage":{"input_tokens":4,"output_tokens":1}}}\n\n';
+  'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m-001","content":[],"stop_reason":null,"usage":{"input_tokens":4,"output_tokens":1}}}\n\n';
 const block =
   'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n';
 const delta = (text: string) =>

@@ -1,5 +1,6 @@
 import type { GatewayError } from '../../errors.ts';
 import { outcomes } from '../../errors.ts';
+import { otherModel } from '../../model-name.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { Report } from '../context.ts';
 import { hintOf } from './flag-hints.ts';
@@ -26,7 +27,8 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     ok: error === undefined,
     complete: result?.complete === true && error?.class !== 'incomplete',
     exitCode: error?.exitCode ?? outcomes.ok.code,
-    model: result?.model,
+    requestedModel: result?.model,
+    model: result && (otherModel(result.model, result.modelVersion) ?? result.model),
     modelVersion: result?.modelVersion,
     responseId: result?.responseId,
     role: result?.role,
@@ -39,6 +41,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     stopReason: result?.stopReason,
     stopSequence: result?.stopSequence,
     promptFeedback: result?.promptFeedback,
+    serviceTier: result?.serviceTier,
     usage: result?.usage,
     cost: report.meter?.total,
     warnings: report.warnings.map((warning) => redaction.redact(warning)),

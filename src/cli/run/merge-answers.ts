@@ -46,7 +46,7 @@ function mergeResults(results: readonly Result[]): Result {
     candidates: results.flatMap((result) => result.candidates),
     images: results.flatMap((result) => result.images),
     toolCalls: results.flatMap((result) => result.toolCalls),
-    warnings: results.flatMap((result) => result.warnings),
+    warnings: [...new Set(results.flatMap((result) => result.warnings))],
     usage: sumUsage(results.flatMap((result) => result.usage ?? [])),
     complete: results.every((result) => result.complete),
   };

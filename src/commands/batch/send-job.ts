@@ -5,13 +5,15 @@ import { isObject } from '../../json.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
-import { batchFiles, type Job, type JobError, type Performed } from '../../batch/types.ts';
+import { batchFiles, type Job, type JobError, type JobRecord, type Performed } from '../../batch/types.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
+import type { Result } from '../../client/result.ts';
 import { readWholeMessage } from '../../client/messages.ts';
 import type { Pricing } from '../../cost/price.ts';
 import type { Meter } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { otherModel } from '../../model-name.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { HttpReply } from '../../transport/types.ts';
@@ -80,11 +82,12 @@ export async function sendJob(
     return {
       state: stateOf(error, call),
       document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
-        model: result?.model ?? model,
+        ...(result === undefined && { requestedModel: model, model }),
         name: job.name,
         ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
       }),
       // What a cache answers counts in no sum.
+      ...otherModelOf(result),
       ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
       error: error && errorOf(error, batch),
       keep: result && keep,
@@ -93,6 +96,12 @@ export async function sendJob(
     endTurn(turn, performing);
     await prepared.own.end();
   }
+}
+
+/** Both names, where another model answered than the requested one. */
+function otherModelOf(result: Result | undefined): Pick<JobRecord, 'requestedModel' | 'model'> {
+  const model = result && otherModel(result.model, result.modelVersion);
+  return model === undefined ? {} : { requestedModel: result?.model, model };
 }
 
 /** A paid reply that cannot or must not be written is kept like that of any command. */

@@ -130,7 +130,7 @@ function addUp(answers: readonly Answer[]): Result {
   return {
     ...last,
     usage: sumUsage(results.flatMap(({ usage }) => usage ?? [])),
-    warnings: results.flatMap(({ warnings }) => warnings),
+    warnings: [...new Set(results.flatMap(({ warnings }) => warnings))],
   };
 }
 

@@ -77,8 +77,14 @@ function decodePiece(json: JsonObject): ContentReply {
     blockReason: promptFeedback && textField(promptFeedback, 'blockReason'),
     usage: laterUsage(undefined, metadata && readContentUsage(metadata)),
     modelVersion: textField(json, 'modelVersion'),
+    ...serviceTierOf(metadata),
     responseId: textField(json, 'responseId'),
   };
+}
+
+function serviceTierOf(metadata: JsonObject | undefined): Pick<ContentReply, 'serviceTier'> {
+  const serviceTier = metadata && textField(metadata, 'serviceTier');
+  return serviceTier ? { serviceTier } : {};
 }
 
 function decodeCandidate(raw: JsonObject, position: number): Candidate {
@@ -101,6 +107,7 @@ export function joinContentReplies(reply: ContentReply, after: ContentReply): Co
   reply.blockReason = after.blockReason ?? reply.blockReason;
   reply.usage = laterUsage(reply.usage, after.usage);
   reply.modelVersion = after.modelVersion ?? reply.modelVersion;
+  reply.serviceTier = after.serviceTier ?? reply.serviceTier;
   reply.responseId = after.responseId ?? reply.responseId;
   return reply;
 }

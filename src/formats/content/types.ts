@@ -80,6 +80,7 @@ export interface ContentReply {
   blockReason: string | undefined;
   usage: Usage | undefined;
   modelVersion: string | undefined;
+  serviceTier?: string | undefined;
   responseId: string | undefined;
 }
 

@@ -16,6 +16,7 @@ import {
 import { closeBlock } from './block.ts';
 import type { TextRun } from './text-run.ts';
 import type { MessageReply, StreamDelta } from './types.ts';
+import { serviceTierOf } from './reply.ts';
 import { addCounts, usageOf, type MessageCounts } from './usage.ts';
 
 /** One server-sent event as the stream's parser gives it. */
@@ -46,6 +47,7 @@ interface State {
   stopSequence: string | undefined;
   stopDetails: JsonValue | undefined;
   counts: MessageCounts;
+  serviceTier?: string | undefined;
   /** What is kept: characters of text, thoughts and tool input, and whole events where nothing of them is told. */
   length: number;
   ended: boolean;
@@ -188,6 +190,7 @@ function finish(state: State): MessageReply {
     stopSequence: state.stopSequence,
     stopDetails: state.stopDetails,
     usage: usageOf(state.counts),
+    ...(state.serviceTier !== undefined && { serviceTier: state.serviceTier }),
     complete: isComplete(state),
   };
 }
@@ -199,6 +202,7 @@ function isComplete(state: State): boolean {
 function addUsage(state: State, holder: JsonObject): void {
   const usage = holder['usage'];
   if (isObject(usage)) state.counts = addCounts(state.counts, usage);
+  state.serviceTier = serviceTierOf(holder).serviceTier ?? state.serviceTier;
 }
 
 function stringOf(value: JsonValue | undefined): string | undefined {

@@ -24,6 +24,7 @@ export function decodeMessage(json: unknown): MessageReply {
     stopSequence: textField(message, 'stopSequence'),
     stopDetails: field(message, 'stopDetails'),
     usage: usageOf(addCounts({}, objectField(message, 'usage'))),
+    ...serviceTierOf(message),
     complete: stopReason !== undefined,
   };
 }
@@ -44,6 +45,13 @@ function isReplayable(block: Block): boolean {
   if (block.kind === 'call') return isObject(block.input) && block.id !== undefined;
   if (block.kind === 'other') return typeof block.raw['input'] !== 'string';
   return block.kind !== 'image';
+}
+
+/** The service tier that a message tells, in its usage or beside it. */
+export function serviceTierOf(message: JsonObject): Pick<MessageReply, 'serviceTier'> {
+  const usage = objectField(message, 'usage');
+  const serviceTier = (usage && textField(usage, 'serviceTier')) ?? textField(message, 'serviceTier');
+  return serviceTier ? { serviceTier } : {};
 }
 
 function unwrap(json: unknown): JsonObject | undefined {

@@ -55,6 +55,7 @@ export interface MessageReply {
   /** stop_details of a refusal, as it came. */
   stopDetails: JsonValue | undefined;
   usage: Usage | undefined;
+  serviceTier?: string | undefined;
   /** Whether the reply said itself that it is over: a stop reason or message_stop was seen. */
   complete: boolean;
 }

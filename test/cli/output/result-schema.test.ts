@@ -42,6 +42,7 @@ const blocked = {
   candidates: [],
   usageMetadata: {
     promptTokenCount: 3,
+    serviceTier: 'standard',
     candidatesTokenCount: 0,
     totalTokenCount: 3,
     thoughtsTokenCount: 1,

@@ -25,7 +25,7 @@ test('--no-stream sends no stream field and reads one JSON reply', async ({ serv
     body: {
       id: 'msg_1',
       role: 'assistant',
-      model: 'm-1',
+      model: 'm-001',
       content: [{ type: 'text', text: 'Hi' }],
       stop_reason: 'end_turn',
     },
@@ -43,7 +43,7 @@ test('the JSON document holds all fields of the message', async ({ server, cli }
     ok: true,
     complete: true,
     model: 'm',
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     responseId: 'msg_1',
     role: 'assistant',
     text: 'Hello',

@@ -116,7 +116,7 @@ test('/save keeps the conversation under a name, and goes on there', async ({ se
   expect(ran.stderr).toContain('it already exists');
   expect(kept()).toEqual(['trip.jsonl']);
   expect(linesOf(join(sessions, 'trip.jsonl'))).toHaveLength(4);
-  expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('## You\n\na\n\n## Answer (m-1)\n\none\n');
+  expect(readFileSync(join(cwd, 'talk.md'), 'utf8')).toContain('## You\n\na\n\n## Answer (m-001)\n\none\n');
 });
 
 test('/save never touches a session that is there', async ({ server, cli }) => {

@@ -51,7 +51,7 @@ test('--session keeps each turn and sends the earlier ones along', async ({ serv
   });
   expect(linesOf(sessionFile('trip'))).toMatchObject([
     { role: 'user', content: 'where?', system: 'terse' },
-    { role: 'assistant', model: 'm-1' },
+    { role: 'assistant', model: 'm-001' },
     { role: 'user', content: 'and then?' },
     { role: 'assistant', content: [{ type: 'text', text: 'Ostia' }] },
   ]);

@@ -150,7 +150,7 @@ test('--sidecar tells what the picture was made from', async ({ server, cli }) =
     },
     inputs: [{ mimeType: 'image/png', sha256 }],
     responseId: 'r-1',
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     usage: { totalTokens: 5 },
     image: { path: 'out.png', mimeType: 'image/png', width: 1, height: 1, bytes: 70, sha256 },
   });

@@ -28,7 +28,7 @@ function twoSessions(): void {
     'trip',
     1_700_000_060,
     { role: 'user', content: [image, { type: 'text', text: 'what \u001b[31mis it?' }], system: 'terse' },
-    { role: 'assistant', content: [{ type: 'text', text: 'a dot' }], model: 'm-1' },
+    { role: 'assistant', content: [{ type: 'text', text: 'a dot' }], model: 'm-001' },
   );
 }
 
@@ -72,7 +72,7 @@ test('without a session the list is empty', async () => {
 
 test('show prints the conversation, pictures by their size; escaped on a terminal', async () => {
   twoSessions();
-  const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-1:\na dot\n';
+  const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-001:\na dot\n';
   expect(await run(['sessions', 'show', 'trip'])).toMatchObject({ code: 0, stdout: text, stderr: '' });
   const shown = await run(['sessions', 'show', 'trip'], { tty: { stdout: true } });
   expect(shown.stdout).toBe(text.replace('\u001b', '^['));
@@ -81,7 +81,7 @@ test('show prints the conversation, pictures by their size; escaped on a termina
 test('show --json shortens pictures, export --json does not', async () => {
   twoSessions();
   const show = await run(['sessions', 'show', 'trip', '--json']);
-  expect(JSON.parse(show.stdout)).toMatchObject({ name: 'trip', messages: [{ system: 'terse' }, { model: 'm-1' }] });
+  expect(JSON.parse(show.stdout)).toMatchObject({ name: 'trip', messages: [{ system: 'terse' }, { model: 'm-001' }] });
   expect(show.stdout).not.toContain('AAAA');
   const exported = JSON.parse((await run(['sessions', 'export', 'trip', '--json'])).stdout) as { messages: unknown };
   expect(exported.messages).toEqual([

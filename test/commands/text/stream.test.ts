@@ -10,7 +10,7 @@ const sse = (...pieces: readonly (object | string)[]): string =>
   pieces.map((piece) => `data: ${typeof piece === 'string' ? piece : JSON.stringify(piece)}\r\n\r\n`).join('');
 const piece = (parts: readonly object[], more: object = {}): object => ({
   candidates: [{ content: { role: 'model', parts }, index: 0, ...more }],
-  modelVersion: 'm-1',
+  modelVersion: 'm-001',
   responseId: 'r-1',
 });
 const words = (...texts: readonly string[]): object[] => texts.map((text) => piece([{ text }]));
@@ -68,7 +68,7 @@ test('--jsonl prints the events of chat, thoughts too, and how it ended', async 
       .split('\n')
       .map((line) => JSON.parse(line) as object),
   ).toEqual([
-    { type: 'start', id: 'r-1', model: 'm-1' },
+    { type: 'start', id: 'r-1', model: 'm-001' },
     { type: 'block-start', block: 0, blockType: 'thinking' },
     { type: 'thinking', text: 'hm', block: 0 },
     { type: 'block-stop', block: 0 },
@@ -84,7 +84,7 @@ test('--jsonl prints the events of chat, thoughts too, and how it ended', async 
       stopReason: 'STOP',
       usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 },
       responseId: 'r-1',
-      modelVersion: 'm-1',
+      modelVersion: 'm-001',
       toolCalls: [],
     },
   ]);

@@ -58,7 +58,7 @@ test('prints one JSON document with everything that the reply said', async ({ se
     complete: true,
     exitCode: 0,
     model: 'm',
-    modelVersion: 'm-1',
+    modelVersion: 'm-001',
     responseId: 'r-1',
     role: 'model',
     text: 'Hello',

@@ -13,7 +13,7 @@ describe('decodeContentReply', () => {
   test('reads every field of a reply', () => {
     const json = `{"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"},"finishReason":"STOP",
       "finishMessage":"done","index":0,"safetyRatings":[{"category":"C","probability":"LOW"}]}],
-      "promptFeedback":{"safetyRatings":[]},"modelVersion":"m-1","responseId":"r-1","turnToken":"x",
+      "promptFeedback":{"safetyRatings":[]},"modelVersion":"m-001","responseId":"r-1","turnToken":"x",
       "usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":3,"cachedContentTokenCount":2,
       "totalTokenCount":30,"promptTokensDetails":[]}}`;
     expect(decodeContentReply(JSON.parse(json))).toStrictEqual({
@@ -30,7 +30,7 @@ describe('decodeContentReply', () => {
       promptFeedback: { safetyRatings: [] },
       blockReason: undefined,
       usage: { inputTokens: 7, outputTokens: 20, thinkingTokens: 3, cachedInputTokens: 2, totalTokens: 30 },
-      modelVersion: 'm-1',
+      modelVersion: 'm-001',
       responseId: 'r-1',
     });
   });

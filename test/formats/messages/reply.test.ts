@@ -25,6 +25,7 @@ describe('decodeMessage', () => {
         cacheWriteInputTokens: 5,
         totalTokens: 54,
       },
+      serviceTier: 'standard',
       complete: true,
     });
   });

@@ -1,0 +1,99 @@
+import { expect } from 'vitest';
+import { eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
+
+const prices = ['--prices', '{"m":{"input":"1","output":"10"},"big":{"input":"100","output":"1000"}}'];
+
+interface Told {
+  requestedModel: string;
+  model: string;
+  modelVersion: string;
+  serviceTier?: string;
+  cost?: { amount: string };
+  warnings: string[];
+}
+const told = ({ stdout }: { stdout: string }) => JSON.parse(stdout) as Told;
+
+test('another model that answered is named, and its price counts', async ({ server, cli }) => {
+  server.reply({ body: textReply('a', { modelVersion: 'big-001' }) });
+  const unpriced = await cli(['text', 'hi', '--json', ...prices]);
+  expect(told(unpriced)).toMatchObject({ requestedModel: 'm', model: 'big-001', modelVersion: 'big-001' });
+  expect(told(unpriced).cost).toBeUndefined();
+  expect(unpriced.stderr).toContain('another model answered: big-001, not m\n');
+  expect(unpriced.stderr).toContain('the cost is unknown: the model big-001 has no price\n');
+  server.reply({ body: textReply('a', { modelVersion: 'models/big' }) });
+  const priced = await cli(['text', 'hi', '--json', ...prices]);
+  expect(told(priced)).toMatchObject({ cost: { amount: '0.0023' }, warnings: [expect.stringContaining('models/big')] });
+});
+
+test('chat names another model that answered, streamed or not', async ({ server, cli }) => {
+  const events = messageEvents('a');
+  const headers = { 'content-type': 'text/event-stream' };
+  server.reply({ headers, body: eventStream(...events) });
+  const ran = await cli(['chat', 'hi', '-m', 'asked', '--json']);
+  expect(told(ran)).toMatchObject({ requestedModel: 'asked', model: 'm-001' });
+  expect(ran.stderr).toContain('another model answered: m-001, not asked\n');
+});
+
+test.for([
+  ['claude-sonnet-4-5', 'claude-sonnet-4-5-20250929'],
+  ['models/some', 'some'],
+  ['some', 'models/some-001'],
+  ['some', 'some-2024-08-06'],
+  ['some-preview', 'some-preview-05-20'],
+  ['some', 'some@20250929'],
+])('%s answered as %s is the requested model', async ([requested, answered], { server, cli }) => {
+  server.reply({ body: textReply('a', { modelVersion: answered }) });
+  const ran = await cli(['text', 'hi', '--json', '-m', requested as string]);
+  expect([ran.code, ran.stderr]).toEqual([0, '']);
+  expect(told(ran)).toMatchObject({ requestedModel: requested, model: requested, modelVersion: answered });
+});
+
+test.for([
+  ['some-5', 'some-5-1'],
+  ['some', 'some-lite'],
+])('%s answered as %s is another model', async ([requested, answered], { server, cli }) => {
+  server.reply({ body: textReply('a', { modelVersion: answered }) });
+  const ran = await cli(['text', 'hi', '--json', '-m', requested as string]);
+  expect(ran.stderr).toContain(`another model answered: ${answered}, not ${requested}\n`);
+});
+
+test('a moving alias names what it stands for without a warning, and its own price is the last resort', async ({
+  server,
+  cli,
+}) => {
+  const table = { 'some-latest': { input: 1, output: 10 }, 'some-9': { input: 2, output: 20 } };
+  const ask = async (answered: string) => {
+    server.reply({ body: textReply('a', { modelVersion: answered }) });
+    return cli(['text', 'hi', '-m', 'some-latest', '--json', '--prices', JSON.stringify(table)]);
+  };
+  const priced = await ask('some-9');
+  expect(priced.stderr).toBe('');
+  expect(told(priced)).toMatchObject({ requestedModel: 'some-latest', model: 'some-9', cost: { amount: '0.000046' } });
+  expect(told(await ask('some-10'))).toMatchObject({ model: 'some-10', cost: { amount: '0.000023' } });
+});
+
+test.for([
+  ['standard', '0.000023'],
+  ['SERVICE_TIER_STANDARD', '0.000023'],
+  ['flex', '0.0000115'],
+  ['priority', undefined],
+  ['hologram', undefined],
+] as const)('an answer of the service tier %s costs %s', async ([tier, amount], { server, cli }) => {
+  const usageMetadata = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5, serviceTier: tier };
+  server.reply({ body: textReply('a', { usageMetadata }) });
+  const flags = ['--prices', '{"m":{"input":"1","output":"10","flex":"0.5"}}'];
+  const ran = await cli(['text', 'hi', '--json', ...flags]);
+  expect(told(ran)).toMatchObject({ serviceTier: tier });
+  expect(told(ran).cost?.amount).toBe(amount);
+  const doubt = `the price has no factor of the service tier ${tier}, which answered`;
+  expect(ran.stderr).toBe(amount === undefined ? `gateway-cli: warning: the cost is unknown: ${doubt}\n` : '');
+});
+
+test('a messages reply tells its tier too', async ({ server, cli }) => {
+  const usage = { input_tokens: 3, output_tokens: 2, service_tier: 'batch' };
+  const content = [{ type: 'text', text: 'a' }];
+  server.reply({ body: { type: 'message', role: 'assistant', model: 'm', content, stop_reason: 'end_turn', usage } });
+  const flags = ['--prices', '{"m":{"input":"1","output":"10","batch":"0.5"}}'];
+  const ran = await cli(['chat', 'hi', '--json', ...flags]);
+  expect(told(ran)).toMatchObject({ serviceTier: 'batch', cost: { amount: '0.0000115' } });
+});

@@ -9,7 +9,7 @@ export interface ReadyJob {
   request: string;
   /** Gets what it lacks, before anybody writes down that it goes out. Why that failed is what `perform` returns. */
   complete?(signal: AbortSignal): Promise<void>;
-  /** What it can cost, where a budget limits that. */
+  /** What it can cost, where its model has a price. */
   bound?: Bound | undefined;
   /** Sends it and reads the answer. Failures of the job are in what it returns; what it throws ends the batch. */
   perform(signal: AbortSignal): Promise<Performed>;

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import { parseObject } from '../json.ts';
 import { bootMark } from '../files/lock/processes.ts';
 import type { Range } from '../files/quarantine.ts';
-import type { Spending } from '../cost/types.ts';
+import type { Bound, Spending } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
 import { JobTable } from './job-table.ts';
@@ -28,6 +28,8 @@ export interface JournalState {
   /** All that was paid for so far. */
   usage: Usage;
   spending: Spending;
+  /** What jobs without an end count with against a limit of costs. */
+  held: Map<string, string>;
   /** The newest error of jobs that failed or are unknown, as many as are kept. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
@@ -42,8 +44,8 @@ export interface JournalState {
 interface Open {
   /** `durationMs` when it began. */
   earlierMs: number;
-  ready: Map<string, string>;
-  before: Map<string, { state: JobState; request: string; error: JobError | undefined }>;
+  ready: Map<string, JobRecord>;
+  before: Map<string, { state: JobState; request: string; error: JobError | undefined; bound: Bound | undefined }>;
 }
 
 /** So many failures are told one by one; results.jsonl has them all. */
@@ -68,8 +70,8 @@ export function keepFailure(failures: Map<string, JobError>, id: string, error: 
 export async function readJournal(folder: string): Promise<JournalState> {
   const table = new JobTable();
   const facts = { run: undefined, beganAt: undefined, usage: {}, lastAt: 0, torn: false, durationMs: 0 };
-  const spending: Spending = { costs: [], unknown: 0, dearest: '0' };
-  const state: JournalState = { table, failures: new Map(), spending, ...facts };
+  const spending: Spending = { costs: [], unknown: 0, held: '0', dearest: '0' };
+  const state: JournalState = { table, failures: new Map(), held: new Map(), spending, ...facts };
   const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
   const path = join(folder, batchFiles.journal);
   for await (const { text, whole, number, isTooLong } of readFileLines(path)) {
@@ -77,10 +79,16 @@ export async function readJournal(folder: string): Promise<JournalState> {
     if (!whole || (text === '' && !isTooLong)) continue;
     const record = parseRecord(text);
     if (!record) throw notAJournal(path, number);
+    if (record.type === 'run') {
+      await settleRun(open, state);
+      startRun(record, state, open);
+      continue;
+    }
+    const bound = open.before.get(record.id)?.bound;
     applyRecord(record, state, open);
-    if (record.type !== 'run') await countCost(record, state);
+    await countCost(record, state, bound);
   }
-  settleRun(open, state);
+  await settleRun(open, state);
   return state;
 }
 
@@ -96,11 +104,19 @@ export async function* readJobRecords(folder: string): AsyncGenerator<Range & { 
 export async function countCost(
   { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
   state: Pick<JournalState, 'spending'>,
+  bound?: Bound,
 ): Promise<void> {
   const { cost } = end;
   if (cost !== undefined) state.spending = (await import('../cost/cost.ts')).addSpending(state.spending, cost);
-  else if (hasEnded(type) && mayHaveCost(end))
-    state.spending = { ...state.spending, unknown: state.spending.unknown + 1 };
+  else if (hasEnded(type) && mayHaveCost(end)) await countUnknown(state, bound);
+}
+
+/** Returns what it counts with against a limit. */
+async function countUnknown(state: Pick<JournalState, 'spending'>, bound: Bound | undefined): Promise<string> {
+  const { addUnknown, heldFor } = await import('../cost/cost.ts');
+  const held = heldFor(bound, state.spending.dearest);
+  state.spending = addUnknown(state.spending, held);
+  return held;
 }
 
 /** Whether a job that ended so cost something, or may have. */
@@ -110,19 +126,19 @@ export function mayHaveCost({ cost, billed, error }: Pick<JobRecord, 'cost' | 'b
 
 const hasEnded = (type: JobRecord['type']): boolean => type === 'done' || type === 'failed' || type === 'unknown';
 
-function applyRecord(record: JournalRecord, state: JournalState, open: Open): void {
+function startRun(record: RunRecord, state: JournalState, open: Open): void {
+  state.lastAt = record.at;
+  open.earlierMs = state.durationMs;
+  state.run = record;
+  state.beganAt ??= record.at;
+}
+
+function applyRecord(record: JobRecord, state: JournalState, open: Open): void {
   const { ready, before } = open;
   state.lastAt = record.at;
-  if (record.type === 'run') {
-    settleRun(open, state);
-    open.earlierMs = state.durationMs;
-    state.run = record;
-    state.beganAt ??= record.at;
-    return;
-  }
   state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
   if (record.type === 'ready') {
-    ready.set(record.id, record.request);
+    ready.set(record.id, record);
     return;
   }
   ready.delete(record.id);
@@ -143,6 +159,7 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
       state: table.stateOf(slot),
       request: table.requestOf(slot),
       error: failures.get(record.id),
+      bound: record.bound,
     });
   table.setState(slot, record.type);
   table.setRequest(slot, record.request);
@@ -156,19 +173,20 @@ function applyRecord(record: JournalRecord, state: JournalState, open: Open): vo
  * killed. Unless the machine went down: then the line may be lost, and the job may have been billed. What went out and has
  * no end is told as such, whatever is known of it from before.
  */
-function settleRun({ ready, before }: Open, state: JournalState): void {
+async function settleRun({ ready, before }: Open, state: JournalState): Promise<void> {
   const { table, run, failures } = state;
-  for (const id of before.keys()) keepFailure(failures, id, unanswered);
-  let unknown = before.size;
+  const lose = async (id: string, bound: Bound | undefined): Promise<void> => {
+    keepFailure(failures, id, unanswered);
+    state.held.set(id, await countUnknown(state, bound));
+  };
+  for (const [id, { bound }] of before) await lose(id, bound);
   if (ready.size > 0 && (run?.boot === undefined || run.boot !== bootMark()))
-    for (const [id, request] of ready) {
+    for (const [id, { request, bound }] of ready) {
       const slot = table.add(keyOf(id));
       table.setState(slot, 'sent');
       table.setRequest(slot, request);
-      keepFailure(failures, id, unanswered);
-      unknown++;
+      await lose(id, bound);
     }
-  if (unknown > 0) state.spending = { ...state.spending, unknown: state.spending.unknown + unknown };
   ready.clear();
   before.clear();
 }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, parseObject } from '../json.ts';
 import type { Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import { keyOf } from './digest.ts';
-import { countCost, type JournalState, keepFailure } from './journal.ts';
+import { countCost, type JournalState, keepFailure, mayHaveCost } from './journal.ts';
 import { readFileLines } from './read-lines.ts';
 import type { Range } from '../files/quarantine.ts';
 import { batchFiles, type JobError, type JobRecord } from './types.ts';
@@ -43,10 +43,12 @@ export async function findLostEnds(folder: string, state: JournalState): Promise
   return [];
 }
 
-/** The journal counted a job without an end. */
+/** The journal counted a job without an end as one of unknown cost. */
 async function countEnd(end: JobRecord, state: JournalState): Promise<void> {
   state.usage = addUsage(state.usage, end.usage);
-  state.spending = { ...state.spending, unknown: state.spending.unknown - 1 };
+  if (end.cost === undefined && mayHaveCost(end)) return;
+  const { addUnknown } = await import('../cost/cost.ts');
+  state.spending = addUnknown(state.spending, state.held.get(end.id) ?? '0', -1);
   await countCost(end, state);
 }
 

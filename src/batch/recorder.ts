@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Bound } from '../cost/types.ts';
 import { resultLine } from './large-result.ts';
 import { SyncedFile } from '../files/synced-file.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
@@ -23,7 +24,10 @@ export interface Recorder {
 interface Noted {
   job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
+  bound?: Bound | undefined;
 }
+
+type Ended = Exclude<Performed, { state: 'unsent' }>;
 
 export interface RecorderOptions {
   folder: string;
@@ -51,7 +55,9 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
   function note(type: JobRecord['type'], group: readonly Noted[]): void {
     const at = now();
     journal.append(
-      group.map(({ job: { id, line }, request }) => JSON.stringify({ type, id, request, line, at })).join('\n'),
+      group
+        .map(({ job: { id, line }, request, bound }) => JSON.stringify({ type, id, request, line, bound, at }))
+        .join('\n'),
     );
   }
 
@@ -79,14 +85,12 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     },
     async ended({ job: { id }, request }, performed, check) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
-      const { state, document, requestedModel, model, usage, cost, billed, error } = performed;
-      const end = { requestedModel, model, usage, cost, billed, error };
-      results.append(await resultLine(folder, { id, request, ...document }));
+      results.append(await resultLine(folder, { id, request, ...performed.document }));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
       await check?.();
-      await journal.appendSoon(JSON.stringify({ type: state, id, request, at: now(), ...end }));
+      await journal.appendSoon(JSON.stringify({ type: performed.state, id, request, at: now(), ...endOf(performed) }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);
@@ -100,6 +104,11 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
       await results.close();
     },
   };
+}
+
+/** What the journal keeps of an end. */
+function endOf({ requestedModel, model, usage, cost, billed, error }: Ended): Partial<JobRecord> {
+  return { requestedModel, model, usage, cost, billed, error };
 }
 
 /** A recorder that writes as long as its run has the folder. Its methods throw GatewayError batch-locked, too. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
-import type { Budget, Reservation } from '../cost/types.ts';
+import type { Bound, Budget, Reservation } from '../cost/types.ts';
 import type { BatchGate } from './throttle.ts';
 import { mayHaveCost } from './journal.ts';
 import { openJobQueue, type JobQueue, type JobQueueOptions, type QueuedJob } from './job-queue.ts';
@@ -25,7 +25,7 @@ export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
   /** Holds back requests that could pass it. */
   budget?: Budget | undefined;
   /** Told of every job that has ended. */
-  onEnded(job: Job, performed: Performed): void;
+  onEnded(job: Job, performed: Performed, bound: Bound | undefined): void;
   /** Told of every job that went out and whose end could not be kept; `error` is what it threw. */
   onLost(job: Job, error: unknown): void;
 }
@@ -172,7 +172,7 @@ async function runOne(staged: QueuedJob, running: Running, room: Reservation | u
     step?.('answered', job.id);
     count(performed, running);
     settle(performed, room);
-    running.onEnded(job, performed);
+    running.onEnded(job, performed, staged.bound);
     record(job, { performed, written: recorder.ended(staged, performed) }, running);
   } catch (error) {
     fail(running, error);

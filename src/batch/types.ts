@@ -1,5 +1,5 @@
 import type { Certainty } from '../errors.ts';
-import type { Cost } from '../cost/types.ts';
+import type { Bound, Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Key } from './digest.ts';
 
@@ -95,6 +95,8 @@ export interface JobRecord {
   /** The job's line in its file when it was sent, from 1. */
   line?: number | undefined;
   at: number;
+  /** Of `ready` and `sent`: what it can cost, where its model has a price. */
+  bound?: Bound | undefined;
   requestedModel?: string | undefined;
   model?: string | undefined;
   usage?: Usage | undefined;

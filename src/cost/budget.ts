@@ -1,4 +1,4 @@
-import { addAmounts, areWithin, greatest } from './cost.ts';
+import { addAmounts, areWithin, greatest, heldFor } from './cost.ts';
 import type { Bound, Budget } from './types.ts';
 
 /** A budget of which a part is spent; `dearest` is the most that a request cost so far. */
@@ -6,8 +6,7 @@ export function createBudget({ most, spent, dearest }: { most: string; spent: st
   const underWay = new Set<Bound>();
   const waiting: (() => void)[] = [];
   let [used, top] = [spent, dearest];
-  /** Of a request that says too little, what the dearest one cost is expected. */
-  const roomOf = ({ amount, isMost }: Bound): string => (isMost ? amount : greatest([amount, top]));
+  const roomOf = (bound: Bound): string => heldFor(bound, top);
 
   function end(bound: Bound, amount: string): void {
     if (!underWay.delete(bound)) return;

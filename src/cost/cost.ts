@@ -138,8 +138,19 @@ export function addCost(costs: readonly Cost[], { amount, currency }: Cost): Cos
 }
 
 /** What was spent, with one more request whose cost is known. */
-export function addSpending({ costs, unknown, dearest }: Spending, cost: Cost): Spending {
-  return { costs: addCost(costs, cost), unknown, dearest: greatest([dearest, cost.amount]) };
+export function addSpending({ costs, dearest, ...rest }: Spending, cost: Cost): Spending {
+  return { ...rest, costs: addCost(costs, cost), dearest: greatest([dearest, cost.amount]) };
+}
+
+/** What was spent, with one more request whose cost is not known, or without it (-1). `held` is what `heldFor` it. */
+export function addUnknown(spending: Spending, held: string, count: 1 | -1 = 1): Spending {
+  const sum = new Big(spending.held).plus(new Big(held).times(count)).toFixed();
+  return { ...spending, unknown: spending.unknown + count, held: sum };
+}
+
+/** What a request of unknown cost counts with: its bound, else what the dearest one cost so far. */
+export function heldFor({ amount, isMost }: Bound = { amount: '0', isMost: false }, dearest: string): string {
+  return isMost ? amount : greatest([amount, dearest]);
 }
 
 /** What several spent together. */
@@ -147,6 +158,7 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   return {
     costs: spendings.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),
     unknown: spendings.reduce((sum, { unknown }) => sum + unknown, 0),
+    held: addAmounts(...spendings.map(({ held }) => held)),
     dearest: greatest(spendings.map(({ dearest }) => dearest)),
   };
 }

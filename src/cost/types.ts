@@ -12,6 +12,8 @@ export interface Spending {
   costs: readonly Cost[];
   /** Requests that may have been billed, and whose cost is not known. */
   unknown: number;
+  /** What those count with against a limit: what each could cost. */
+  held: string;
   /** The greatest amount that one of them cost. */
   dearest: string;
 }

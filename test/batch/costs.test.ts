@@ -129,6 +129,40 @@ describe('--max-cost', () => {
     expect([sumOfRows(folder), sumOfSummary(folder)]).toEqual([costOf(100, 2000), costOf(100, 2000)]);
   });
 
+  test.for([
+    ['an answer without counts', { body: reply(1, 1, { usageMetadata: undefined }) }],
+    ['no answer', { drop: true }],
+  ] as const)(
+    '%s counts with what it could cost, in every later run',
+    async ([, answer], { server, folder, batch }) => {
+      server.answer = () => answer;
+      const images = manyJobs(8).map((job) => ({ ...job, maxTokens: 100 }));
+      folder.jobs(...images);
+      const flags = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--max-cost', '2', '--concurrency', '1'];
+      // A request can cost 1.
+      for (let run = 0; run < 4; run++)
+        expect((await batch([...flags, '--retries', '0', '--retry-unknown'])).code).toBe(13);
+      expect(server.bodies).toHaveLength(2);
+      const told = (await batch(['status', 'out'])).stdout;
+      expect(told).toContain('--max-cost');
+    },
+  );
+
+  test('what was sent before the run was killed counts with what it could cost', async ({ server, folder, batch }) => {
+    server.answer = () => ({ body: reply(0, 100) });
+    folder.jobs(...manyJobs(3).map((job) => ({ ...job, maxTokens: 100 })));
+    const flags = ['--prices', '{"m":{"input":"0","output":"10000"}}', '--concurrency', '1'];
+    expect((await batch([...flags, '--max-cost', '2'])).code).toBe(13);
+    const [run, ...rest] = folder.lines('journal.jsonl');
+    const journal = [run, ...rest.filter(({ type, id }) => type !== 'done' && id !== 'p3')];
+    folder.write('out/journal.jsonl', journal.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    folder.write('out/results.jsonl', '');
+    expect((await batch([...flags, '--max-cost', '2', '--retry-unknown'])).code).toBe(13);
+    expect(server.bodies).toHaveLength(2);
+    expect((await batch([...flags, '--max-cost', '3'])).code).toBe(13);
+    expect(server.bodies).toHaveLength(3);
+  });
+
   test('without a limit of tokens it is passed by no more than the requests under way', async ({
     server,
     folder,

@@ -195,7 +195,7 @@ describe('the summary', () => {
     const facts = {
       counts,
       skipped: 1,
-      spending: { costs: [{ amount: '0.1', currency: 'USD' }], unknown: 2, dearest: '0.1' },
+      spending: { costs: [{ amount: '0.1', currency: 'USD' }], unknown: 2, held: '0', dearest: '0.1' },
       usage: { totalTokens: 9 },
       durationMs: 12.6,
       outdir: 'out',

@@ -35,9 +35,10 @@ export async function tellArranged({ missing, strangers }: Arranged, { ui }: Con
 export async function spentLimit({ usage, spending, run }: JournalState): Promise<string | undefined> {
   if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
   if (run?.maxCost === undefined) return undefined;
-  const { areWithin } = await import('../../cost/cost.ts');
-  const amounts = [...spending.costs.map(({ amount }) => amount), spending.dearest];
-  return areWithin(amounts, run.maxCost) ? undefined : '--max-cost';
+  const { addAmounts, areWithin } = await import('../../cost/cost.ts');
+  const spent = addAmounts(...spending.costs.map(({ amount }) => amount), spending.held);
+  const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
+  return hasRoom ? undefined : '--max-cost';
 }
 
 /** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */

@@ -8,14 +8,17 @@ import { keepFailure, mayHaveCost } from '../../batch/journal.ts';
 import type { Job, JobError, Performed } from '../../batch/types.ts';
 import { countOf, describeSpending } from '../../batch/summary.ts';
 import { addUsage, totalTokens } from '../../batch/usage.ts';
-import type { Cost, Spending } from '../../cost/types.ts';
+import type { Bound, Cost, Spending } from '../../cost/types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
 
-type AddSpending = (spending: Spending, cost: Cost) => Spending;
+interface Sums {
+  addSpending(spending: Spending, cost: Cost): Spending;
+  addUnknown(spending: Spending, bound: Bound | undefined): Spending;
+}
 
 /** Counts what has ended, for the live line and for the summary. */
-export function trackProgress({ context, plan, state, startedAt }: Batch, gate: BatchGate, addSpending?: AddSpending) {
+export function trackProgress({ context, plan, state, startedAt }: Batch, gate: BatchGate, sums: Sums | undefined) {
   const { io, ui } = context;
   let lost = 0;
   const counts = { ended: 0, failed: 0 };
@@ -39,14 +42,15 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
       );
       if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
     },
-    count({ id, key }: Job, performed: Performed) {
+    count({ id, key }: Job, performed: Performed, bound: Bound | undefined) {
       // It is what it was.
       if (performed.state === 'unsent') return;
       state.table.setState(state.table.find(key), performed.state);
       state.usage = addUsage(state.usage, performed.usage);
       const { spending } = state;
-      if (performed.cost && addSpending) state.spending = addSpending(spending, performed.cost);
-      else if (mayHaveCost(performed)) state.spending = { ...spending, unknown: spending.unknown + 1 };
+      if (performed.cost && sums) state.spending = sums.addSpending(spending, performed.cost);
+      else if (mayHaveCost(performed))
+        state.spending = sums?.addUnknown(spending, bound) ?? { ...spending, unknown: spending.unknown + 1 };
       counts.ended++;
       if (performed.state === 'done') {
         state.failures.delete(id);

@@ -8,7 +8,7 @@ import { countOf } from '../../batch/summary.ts';
 import type { Job, RunRecord } from '../../batch/types.ts';
 import { totalTokens } from '../../batch/usage.ts';
 import { priceOf } from '../../cost/price.ts';
-import type { Bound } from '../../cost/types.ts';
+import type { Bound, Spending } from '../../cost/types.ts';
 import { createDeadlines } from '../../client/deadline.ts';
 import { bootMark } from '../../files/lock/processes.ts';
 import { version } from '../../version.ts';
@@ -49,7 +49,7 @@ export async function sendJobs(
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
   const gate = createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: plan.due });
   const costs = await openCosts(batch);
-  const progress = trackProgress(batch, gate, costs?.addSpending);
+  const progress = trackProgress(batch, gate, costs);
   const pace = createPacer(flags.rate, { elapsed: () => io.elapsed(), sleep: sleepByTimer });
   const performing = {
     batch,
@@ -76,7 +76,7 @@ export async function sendJobs(
     maxTokens: flags.maxTokensTotal ?? Number.POSITIVE_INFINITY,
     usedTokens: totalTokens(state.usage),
     budget: costs?.budget,
-    onEnded: (job, performed) => progress.count(job, performed),
+    onEnded: (job, performed, bound) => progress.count(job, performed, bound),
     onLost: (job, error) => progress.lose(job, error),
     step,
   }).finally(() => progress.stop());
@@ -87,18 +87,21 @@ type Costs = Awaited<ReturnType<typeof openCosts>>;
 /** What a batch counts costs with: decimal arithmetic is loaded where some job has a price. */
 async function openCosts({ plan, flags: { maxCost: most }, state }: Batch) {
   if (!plan.hasPrices) return undefined;
-  const [{ addSpending, boundOf, createMeter }, { createBudget }] = await Promise.all([
+  const [{ addAmounts, addSpending, addUnknown, boundOf, createMeter, heldFor }, { createBudget }] = await Promise.all([
     import('../../cost/cost.ts'),
     import('../../cost/budget.ts'),
   ]);
-  const { costs, dearest } = state.spending;
-  const budget = most === undefined ? undefined : createBudget({ most, spent: costs[0]?.amount ?? '0', dearest });
+  const { costs, held, dearest } = state.spending;
+  const spent = addAmounts(costs[0]?.amount ?? '0', held);
+  const budget = most === undefined ? undefined : createBudget({ most, spent, dearest });
   return {
     createMeter,
     addSpending,
-    /** What a job can cost; nobody looks where there is no budget. */
+    addUnknown: (spending: Spending, bound: Bound | undefined) =>
+      addUnknown(spending, heldFor(bound, spending.dearest)),
+    /** What a job can cost: a later run may have a limit. */
     boundOf({ built, settings: { prices, use } }: CheckedJob): Bound | undefined {
-      const price = budget && priceOf(prices, built.model);
+      const price = priceOf(prices, built.model);
       return price && boundOf(built.post.body, price, use);
     },
     budget,

@@ -1,4 +1,4 @@
-import { type AuthForm, authHeaders, type HeaderNames, type Use } from '../transport/auth.ts';
+import { type AuthForm, authHeaders, type HeaderNames, type Use, versionHeaders } from '../transport/auth.ts';
 import { describeBody, segmentBody } from '../transport/body.ts';
 import type { HttpRequest } from '../transport/types.ts';
 import { joinUrl, parseBaseUrl, requireSafeUrl } from '../transport/url.ts';
@@ -56,14 +56,15 @@ export function addressPost(target: Target, post: PostOrGet): HttpRequest {
   return {
     method: post.body ? 'POST' : 'GET',
     url,
+    ownHeaders: target.headers,
     headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
     body: post.body ? segmentBody(post.body) : { segments: [], bytes: 0 },
   };
 }
 
-/** The headers that authenticate; without a key none. */
+/** The headers that authenticate, and that of the version; without a key the latter alone. */
 export function keyHeaders(target: Target, use: Use): Record<string, string> {
-  if (target.key === undefined) return {};
+  if (target.key === undefined) return versionHeaders(use, target.headerNames);
   return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });
 }
 

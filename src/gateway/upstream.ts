@@ -9,6 +9,8 @@ interface UpstreamAddress {
   url: URL;
   /** Lower-case names; they win over the caller's. */
   headers: Readonly<Record<string, string>>;
+  /** Those of the headers that the user set. */
+  ownHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Who is asked in the callers' place. */
@@ -72,12 +74,13 @@ function requestTo(
   { address, localHeaders = [] }: UpstreamOptions,
 ): HttpRequest {
   const [path = '', ...query] = call.target.split('?');
-  const { url, headers } = address(call, path);
+  const { url, headers, ownHeaders } = address(call, path);
   const parameters = new URLSearchParams(query.join('?'));
   parameters.delete('key');
   return {
     method: call.method,
     url: Object.assign(new URL(url), { search: parameters.toString() }),
+    ownHeaders,
     headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
     body,
   };

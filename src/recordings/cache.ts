@@ -3,12 +3,12 @@ import { stat } from 'node:fs/promises';
 import { monotonic } from '../clock.ts';
 import { codeOf, GatewayError } from '../errors.ts';
 import type { HttpReply } from '../transport/types.ts';
-import { parseHead, readFirstLine } from './format.ts';
+import { parseHead, readFirstLine, type RecordingHead } from './format.ts';
 import { openRecorder, type Recorder } from './recorder.ts';
 import { openGrowingIndex } from './recording-index.ts';
 import type { RecorderOptions } from './recording-writer.ts';
 import { playRecording, type ReplayOptions } from './replay.ts';
-import { describeRequest } from './request-key.ts';
+import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** How a folder is used as a cache. */
 export interface CacheOptions extends RecorderOptions, ReplayOptions {
@@ -33,9 +33,9 @@ export async function openCache(options: CacheOptions): Promise<Pick<Recorder, '
     record: (exchange, base) => async (request, exchangeOptions) => {
       const { signal } = exchangeOptions;
       const key = await describeRequest(request, base);
-      const endTurn = await takeTurn(`${key.hash} ${request.sample ?? 0}`, signal);
+      const endTurn = await takeTurn(`${key.hash} ${key.scope} ${request.sample ?? 0}`, signal);
       try {
-        const kept = await find(index.find(key), request.sample);
+        const kept = await find(index.find(key), key, request.sample);
         if (kept !== undefined) {
           endTurn();
           const reply = await playRecording(kept.path, request, { ...options, signal, endsWell: true });
@@ -61,7 +61,7 @@ async function* endingWith(body: AsyncIterable<Uint8Array>, end: () => void): As
 }
 
 /** A recording that may answer. */
-interface Kept {
+interface Kept extends Pick<RecordingHead, 'hash' | 'scope'> {
   path: string;
   /** When it was recorded, ms since 1970. */
   at: number;
@@ -72,15 +72,16 @@ function createFinder({
   now,
   maxAgeMs = Infinity,
   isWhole,
-}: CacheOptions): (paths: readonly string[], sample?: number) => Promise<Kept | undefined> {
+}: CacheOptions): (paths: readonly string[], key: RequestKey, sample?: number) => Promise<Kept | undefined> {
   const judged = new Map<string, Promise<Kept | undefined>>();
-  return async (paths, sample = 0) => {
+  return async (paths, { hash, scope }, sample = 0) => {
     let left = sample;
     for (const path of paths) {
-      const judging = judged.get(path) ?? judgeRecording(path, isWhole);
+      // One that cannot be read does not answer; the others do.
+      const judging = judged.get(path) ?? judgeRecording(path, isWhole).catch(() => undefined);
       judged.set(path, judging);
       const kept = await judging;
-      if (kept === undefined || now() - kept.at > maxAgeMs) continue;
+      if (kept?.hash !== hash || kept.scope !== scope || now() - kept.at > maxAgeMs) continue;
       if (left-- === 0) return kept;
     }
     return undefined;
@@ -96,7 +97,8 @@ export async function judgeRecording(path: string, isWhole: IsWhole): Promise<Ke
     const { signal } = new AbortController();
     const reply = await playRecording(path, request, { speed: 0, elapsed: monotonic, signal });
     if (reply.status !== 200 || !(await isWhole(head.request.path, reply))) return undefined;
-    return { path, at: head.at ?? (await stat(path)).mtimeMs };
+    const { hash, scope } = head;
+    return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };
   } catch (error) {
     if (error instanceof GatewayError || codeOf(error) === 'ENOENT') return undefined;
     throw error;

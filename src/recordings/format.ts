@@ -18,6 +18,8 @@ export interface RecordedRequest {
 export interface RecordingHead {
   /** SHA-256 of the request line as it stands here, in hex, before anything in it was masked. */
   hash: string;
+  /** Who was asked, as `RequestKey` has it; the first recordings do not tell. */
+  scope: string | undefined;
   /** When the request went out, ms since 1970; the first recordings do not tell. */
   at: number | undefined;
   request: RecordedRequest;
@@ -30,8 +32,8 @@ export type RecordingLine =
   | { kind: 'ended'; ended: Ended; delay: number };
 
 /** The first line; `request` is canonical JSON, kept as it is. */
-export function encodeHead({ hash, at }: Pick<RecordingHead, 'hash' | 'at'>, request: string): string {
-  return `{"recording":1,"hash":"${hash}","at":${at},"request":${request}}\n`;
+export function encodeHead({ hash, scope, at }: Pick<RecordingHead, 'hash' | 'scope' | 'at'>, request: string): string {
+  return `{"recording":1,"hash":"${hash}","scope":"${scope}","at":${at},"request":${request}}\n`;
 }
 
 /** One line of a recording. A chunk is text where its own bytes are UTF-8, else Base64. */
@@ -51,11 +53,16 @@ function membersOf(line: RecordingLine): JsonObject {
 /** Reads the first line; undefined when it is none. */
 export function parseHead(text: string): RecordingHead | undefined {
   // The member was called cassette at first.
-  const { cassette, recording = cassette, hash, at, request } = parseObject(text);
+  const { cassette, recording = cassette, hash, scope, at, request } = parseObject(text);
   if (recording !== 1 || typeof hash !== 'string' || !isObject(request)) return undefined;
   const { method, path, body } = request;
   if (typeof method !== 'string' || typeof path !== 'string' || body === undefined) return undefined;
-  return { hash, at: typeof at === 'number' ? at : undefined, request: { method, path, body } };
+  return {
+    hash,
+    scope: typeof scope === 'string' ? scope : undefined,
+    at: typeof at === 'number' ? at : undefined,
+    request: { method, path, body },
+  };
 }
 
 /** Reads a further line; undefined when it is none. */

@@ -57,25 +57,34 @@ export async function openIndex(folder: string): Promise<RecordingIndex> {
   const runs = new Map<string, { paths: string[]; taken: number }>();
   let read: Promise<ReadFile[]> | undefined;
   const find = async (key: RequestKey): Promise<string[]> => {
-    const named = files.filter((file) => file.shownHash === shownHash(key.hash));
-    if (named.length > 0) return named.map(({ path }) => path);
+    const named = await readHeads(files.filter((file) => file.shownHash === shownHash(key.hash)));
+    const found = fitting(named, key);
+    if (found.length > 0) return found;
     // A recording may have been renamed, or its request changed by hand: then its first line tells.
     read ??= readHeads(files);
     const all = await read;
-    const fitting = all.filter(({ hash, changedHash }) => [hash, changedHash].includes(key.hash));
-    if (fitting.length > 0) return fitting.map(({ path }) => path);
+    const others = fitting(all, key);
+    if (others.length > 0) return others;
     throw noRecording(folder, key, all);
   };
   return {
     async take(key) {
-      const run = runs.get(key.hash) ?? { paths: await find(key), taken: 0 };
+      const name = `${key.hash} ${key.scope}`;
+      const run = runs.get(name) ?? { paths: await find(key), taken: 0 };
       // Two may have looked at the same time: the first one counts.
-      const kept = runs.get(key.hash) ?? run;
-      runs.set(key.hash, kept);
+      const kept = runs.get(name) ?? run;
+      runs.set(name, kept);
       const path = kept.paths[Math.min(kept.taken++, kept.paths.length - 1)];
       return path as string;
     },
   };
+}
+
+/** The paths of the recordings of a request: those of who is asked now, else all, for a replay need not name a gateway. */
+function fitting(files: readonly ReadFile[], { hash, scope }: RequestKey): string[] {
+  const equal = files.filter((file) => file.hash === hash || file.changedHash === hash);
+  const own = equal.filter((file) => file.scope === scope);
+  return (own.length > 0 ? own : equal).map(({ path }) => path);
 }
 
 /** Where each recording of a folder is, its request, and when it went out. Throws GatewayError usage like `openIndex`. */
@@ -117,13 +126,18 @@ async function isFile(entry: Dirent, folder: string): Promise<boolean> {
 async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
   const read: ReadFile[] = [];
   for (const file of files) {
-    const head = parseHead(await readFirstLine(file.path));
-    if (!head) continue;
-    const { method, path, body } = head.request;
-    const changedHash = sha256(requestText(path, body, method));
-    read.push({ ...file, ...head, changedHash });
+    const found = await readHead(file).catch(() => undefined);
+    if (found !== undefined) read.push(found);
   }
   return read;
+}
+
+/** Undefined for what is no recording. Rejects where it cannot be read: the others of the folder can. */
+async function readHead(file: ListedFile): Promise<ReadFile | undefined> {
+  const head = parseHead(await readFirstLine(file.path));
+  if (head === undefined) return undefined;
+  const { method, path, body } = head.request;
+  return { ...file, ...head, changedHash: sha256(requestText(path, body, method)) };
 }
 
 function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]): Error {

@@ -8,7 +8,7 @@ import { createChunkMasker, type Mask, type TimedChunk } from './chunk-masker.ts
 import { recordingName } from './file-name.ts';
 import { encodeHead, encodeLine, type Ended } from './format.ts';
 import { partNonce } from './parts.ts';
-import type { RequestKey } from './request-key.ts';
+import { type RequestKey, secretWord } from './request-key.ts';
 
 /** Lines wait in memory until there is so much to write, in characters. */
 const blockLength = 64 * 1024;
@@ -54,7 +54,7 @@ export function startRecording(start: RecordingStart, options: RecorderOptions):
   const { folder, mask, elapsed, onFailure, onKept } = options;
   const masker = createChunkMasker(mask);
   const delay = delayClock(elapsed, started);
-  let pending = encodeHead({ hash: key.hash, at }, mask.hide(key.text));
+  let pending = encodeHead({ hash: key.hash, scope: key.scope, at }, mask.hide(key.text));
   if (reply) {
     const { status, headers } = reply;
     pending += mask.hide(encodeLine({ kind: 'reply', status, headers: keptHeaders(headers), delay: delay() }));
@@ -164,9 +164,6 @@ const hopHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-
-/** Names under which replies carry credentials. */
-const secretWord = /cookie|authenticat|authorization|api-?key|secret|(?:^|-)token$|session/;
 
 /** The headers of a reply that are kept: none of the connection's, none that holds a secret. */
 function keptHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {

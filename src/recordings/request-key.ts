@@ -18,6 +18,11 @@ export interface RequestKey {
   hash: string;
   /** Canonical JSON of a RecordedRequest. */
   text: string;
+  /**
+   * SHA-256 in hex of who was asked: the base URL, the headers that the user set, and the versions of the interface that the
+   * request names. Credentials are left out.
+   */
+  scope: string;
   /** Words for the file's name: operation and model. */
   label: string;
 }
@@ -26,12 +31,28 @@ export interface RequestKey {
  * Describes a request below a base URL. Files are read once, a piece at a time, for their digests.
  * Throws GatewayError usage when one cannot be read.
  */
-export async function describeRequest({ method, url, body }: HttpRequest, base: URL): Promise<RequestKey> {
+export async function describeRequest(request: HttpRequest, base: URL): Promise<RequestKey> {
+  const { method, url, body } = request;
   const path = pathBelow(url, base);
   const content = await readBody(body);
   const text = requestText(path, content, method);
-  return { hash: sha256(text), text, label: labelOf(path, content) };
+  return { hash: sha256(text), text, scope: scopeOf(request, base), label: labelOf(path, content) };
 }
+
+function scopeOf({ headers, ownHeaders = {} }: HttpRequest, base: URL): string {
+  const counted = Object.entries({ ...ownHeaders, ...headers })
+    .filter(([name]) => name in ownHeaders || versionName.test(name))
+    .filter(([name]) => !secretWord.test(name))
+    .map(([name, value]) => [name, value] as const);
+  const sorted = Object.fromEntries(counted.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return sha256(JSON.stringify([base.origin, base.pathname.replace(/\/$/, ''), sorted]));
+}
+
+/** Names of headers that carry the version of an interface; an SDK tells its own version and its runtime's too. */
+const versionName = /^(?!x-stainless-).*-(?:version|beta)$/;
+
+/** Names under which requests and replies carry credentials. */
+export const secretWord = /cookie|authenticat|authorization|api-?key|secret|(?:^|-)token$|session/;
 
 /** The text whose hash is a request's. */
 export function requestText(path: string, body: JsonValue, method = 'POST'): string {

@@ -32,8 +32,12 @@ export function authHeaders({ use, form, names, key }: AuthOptions): Record<stri
   const headers: Record<string, string> = bearer
     ? { authorization: `Bearer ${value}` }
     : { [apiKeyName.toLowerCase()]: value };
-  if (use === 'messages') headers[names.version.toLowerCase()] = messagesVersion;
-  return headers;
+  return { ...headers, ...versionHeaders(use, names) };
+}
+
+/** The header that names the version of the messages format; it needs no key. */
+export function versionHeaders(use: Use, names: HeaderNames): Record<string, string> {
+  return use === 'messages' ? { [names.version.toLowerCase()]: messagesVersion } : {};
 }
 
 /** Only visible ASCII: everything else breaks a header, or is a slip of copying. */

@@ -17,6 +17,8 @@ export interface HttpRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
+  /** Those of the headers that the user set: they may choose who answers, so recordings are told apart by them. */
+  readonly ownHeaders?: Readonly<Record<string, string>> | undefined;
   /** Which of several answers to the same request is wanted, from 0: recordings give each its own. */
   readonly sample?: number | undefined;
 }

@@ -50,12 +50,15 @@ test.each([
 
 test('reads the first line, and nothing else as one', () => {
   const request = '{"body":{"a":1},"method":"POST","path":"/v1/messages"}';
-  expect(parseHead(encodeHead({ hash: 'abc', at: 5 }, request))).toEqual({
+  expect(parseHead(encodeHead({ hash: 'abc', scope: 'b', at: 5 }, request))).toEqual({
     hash: 'abc',
+    scope: 'b',
     at: 5,
     request: { method: 'POST', path: '/v1/messages', body: { a: 1 } },
   });
-  expect(parseHead(encodeHead({ hash: 'abc', at: 5 }, request).replace('recording', 'cassette'))).toMatchObject({
+  expect(
+    parseHead(encodeHead({ hash: 'abc', scope: 'b', at: 5 }, request).replace('recording', 'cassette')),
+  ).toMatchObject({
     hash: 'abc',
   });
   for (const text of ['', '{"recording":2,"hash":"abc","request":{}}', '{"recording":1,"hash":"abc"}']) {

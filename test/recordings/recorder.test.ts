@@ -29,9 +29,14 @@ test('writes the request, the head without secrets, every chunk with its delay, 
   });
   const [name = ''] = readdirSync(folder);
   expect(name).toMatch(/^messages-m-[0-9a-f]{16}-1\.jsonl$/);
-  expect(readFileSync(join(folder, name), 'utf8').replace(/"hash":"[0-9a-f]{64}"/, '"hash":"H"')).toBe(
+  expect(
+    readFileSync(join(folder, name), 'utf8').replace(
+      /"hash":"[0-9a-f]{64}","scope":"[0-9a-f]{64}"/,
+      '"hash":"H","scope":"S"',
+    ),
+  ).toBe(
     [
-      '{"recording":1,"hash":"H","at":5,"request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
+      '{"recording":1,"hash":"H","scope":"S","at":5,"request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
       '{"status":200,"headers":{"content-type":"text/plain"},"delay":7}',
       '{"delay":0,"text":"a"}',
       String.raw`{"delay":6,"text":"b\n"}`,

@@ -13,7 +13,7 @@ import { readKey } from '../../settings/key.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
-import type { Transport } from '../../transport/types.ts';
+import type { Exchange, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/recording.ts';
 import { readTextFlag } from '../input/input-files.ts';
@@ -130,7 +130,9 @@ async function openKeyed(
     const { startOffline } = await import('../../gateway/offline.ts');
     const local = await startOffline({ headerNames: gatewayOf(first.settings, context).headerNames });
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
-    return { exchanges: { ...exchanges, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
+    // Its port is another one each time; for recordings it is always the same gateway.
+    const at = (): Exchange => exchanges.at(new URL('http://offline'));
+    return { exchanges: { at, close }, keyed: [{ baseUrl: local.url, apiKey: local.key }] };
   }
   const credentials: Credential[] = [];
   const keyed: KeyedExchanges['keyed'] = [];

@@ -274,7 +274,7 @@ function upstreamAnswerer(exchanges: Exchanges, { target, survey }: Upstream, pa
       const spoken = versionNames.map((name) => call.headers[name]).find((value) => typeof value === 'string');
       const versionName = target.headerNames.version;
       if (typeof spoken === 'string' && versionName in headers) headers[versionName] = spoken;
-      return { url, headers };
+      return { url, headers, ownHeaders: target.headers };
     },
   });
 }

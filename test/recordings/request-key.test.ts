@@ -69,6 +69,14 @@ test.each<[string, HttpRequest]>([
   expect(await Promise.all(usual)).not.toContain(await hashOf(other));
 });
 
+test.each([
+  ['two Base64 texts of the same bytes', `{"data":"${'A'.repeat(4000)}AA=="}`, `{"data":"${'A'.repeat(4000)}AB=="}`],
+  ['a number beyond the range and null', '{"a":1e999}', '{"a":null}'],
+  ['two numbers beyond the range', '{"a":1e999}', '{"a":-1e999}'],
+])('%s are two requests', async (_name, one, other) => {
+  expect(await hashOf(request(one))).not.toBe(await hashOf(request(other)));
+});
+
 test('shows a long upload by its size and by the digest that sha256sum gives', async () => {
   const bytes = Buffer.alloc(3000, 7);
   const { text, label } = await describeRequest(

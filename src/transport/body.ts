@@ -10,17 +10,24 @@ const blockBytes = 192 * 1024;
 
 /**
  * Writes a body as JSON, cut where uploads stand, so that its length is known before a file is read. No string of the user can
- * be taken for an upload: a random word, made for this body, marks where each of them stands.
+ * be taken for an upload: a random word, made for this body, marks where each of them stands. Throws GatewayError usage for a
+ * number that JSON cannot carry, such as 1e999.
  */
 export function segmentBody(body: Body): RequestBody {
   const mark = randomUUID();
   const uploads: Upload[] = [];
-  const json = JSON.stringify(body, (_key, value: BodyValue) =>
-    isUpload(value) ? (uploads.push(value), mark) : value,
-  );
+  const json = JSON.stringify(body, (key, value: BodyValue) => {
+    if (typeof value === 'number' && !Number.isFinite(value)) throw outOfRange(key);
+    return isUpload(value) ? (uploads.push(value), mark) : value;
+  });
   const texts = uploads.length === 0 ? [json] : json.split(mark);
   const segments = texts.flatMap((text, index) => [Buffer.from(text), ...uploads.slice(index, index + 1)]);
   return { segments, bytes: segments.reduce((sum, segment) => sum + lengthOf(segment), 0) };
+}
+
+/** JSON would write null for it. */
+function outOfRange(key: string): Error {
+  return usageError(`the number '${key}' of the request is too large`, 'the largest is about 1.8e308');
 }
 
 function lengthOf(segment: Uint8Array | Upload): number {

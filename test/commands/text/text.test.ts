@@ -144,3 +144,12 @@ test('JSON in the place of a file is told, however long it is', async ({ cli }) 
     expect(ran.stderr.length).toBeLessThan(300);
   }
 });
+
+test.for([[[]], [['--dry-run']]] as const)(
+  'a number that JSON cannot carry is refused, and nothing is sent: %s',
+  async ([flags], { cli }) => {
+    const ran = await cli(['text', 'hi', '--set', 'generationConfig.seed=1e999', ...flags]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain("the number 'seed' of the request is too large\n");
+  },
+);

@@ -1,17 +1,16 @@
 import { once, setMaxListeners } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { monotonic } from '../clock.ts';
 import { codeOf, GatewayError } from '../errors.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { parseHead, readFirstLine, type RecordingHead } from './format.ts';
 import { openRecorder, type Recorder } from './recorder.ts';
 import { openGrowingIndex } from './recording-index.ts';
 import type { RecorderOptions } from './recording-writer.ts';
-import { playRecording, type ReplayOptions } from './replay.ts';
+import { playRecording } from './replay.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** How a folder is used as a cache. */
-export interface CacheOptions extends RecorderOptions, ReplayOptions {
+export interface CacheOptions extends RecorderOptions {
   /** Recordings that are older do not answer, in ms. */
   maxAgeMs?: number | undefined;
   isWhole: IsWhole;
@@ -38,7 +37,7 @@ export async function openCache(options: CacheOptions): Promise<Pick<Recorder, '
         const kept = await find(index.find(key), key, request.sample);
         if (kept !== undefined) {
           endTurn();
-          const reply = await playRecording(kept.path, request, { ...options, signal, endsWell: true });
+          const reply = await playRecording(kept.path, request, { signal, endsWell: true });
           return { ...reply, recordedAt: kept.at };
         }
         const reply = await recorder.keep(key, () => exchange(request, exchangeOptions), signal);
@@ -95,7 +94,7 @@ export async function judgeRecording(path: string, isWhole: IsWhole): Promise<Ke
     if (head === undefined) return undefined;
     const request = { method: head.request.method, url: new URL('http://recording') };
     const { signal } = new AbortController();
-    const reply = await playRecording(path, request, { speed: 0, elapsed: monotonic, signal });
+    const reply = await playRecording(path, request, { signal });
     if (reply.status !== 200 || !(await isWhole(head.request.path, reply))) return undefined;
     const { hash, scope } = head;
     return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };

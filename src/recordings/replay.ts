@@ -1,34 +1,22 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
 import { type Ended, parseLine, readLines, type RecordingLine } from './format.ts';
 import { describeRequest } from './request-key.ts';
 import { openIndex } from './recording-index.ts';
-import { longestTimerMs } from '../clock.ts';
-
-/** How recordings are played. */
-export interface ReplayOptions {
-  /** 1: as it was, 2: twice as fast, 0: at once. */
-  speed: number;
-  /** Monotonic clock, ms. */
-  elapsed: () => number;
-  /** Waits; rejects when the signal aborts. */
-  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
-}
 
 /**
- * Answers requests from the recordings of a folder, chunk for chunk and in time: nothing is sent. The exchange throws
+ * Answers requests from the recordings of a folder, chunk for chunk and without waits: nothing is sent. The exchange throws
  * GatewayError usage where no recording fits, bad-reply where one cannot be read. `base` is what the paths of the service
  * begin behind.
  */
-export async function openReplay(folder: string, options: ReplayOptions): Promise<(base: URL) => Exchange> {
+export async function openReplay(folder: string): Promise<(base: URL) => Exchange> {
   const index = await openIndex(folder);
   return (base) =>
     async (request, { signal, onSent }) => {
       signal.throwIfAborted();
       const path = await index.take(await describeRequest(request, base));
       onSent?.();
-      return playRecording(path, request, { ...options, signal });
+      return playRecording(path, request, { signal });
     };
 }
 
@@ -36,26 +24,27 @@ export async function openReplay(folder: string, options: ReplayOptions): Promis
 type Asked = Pick<HttpRequest, 'method' | 'url'>;
 
 /** How one recording is played. */
-export interface PlayOptions extends ReplayOptions {
+interface PlayOptions {
   signal: AbortSignal;
   /** A reply whose reader had all that it needed before the connection ended is played as one that ended. */
   endsWell?: boolean;
 }
 
 /** The reply of a recording. Throws GatewayError like the exchange of `openReplay`. */
-export async function playRecording(path: string, request: Asked, options: PlayOptions): Promise<HttpReply> {
+export async function playRecording(
+  path: string,
+  request: Asked,
+  { signal, endsWell = false }: PlayOptions,
+): Promise<HttpReply> {
   const lines = readRecording(path);
-  const clock = startClock(options, options.signal);
   try {
     const { value: reply } = await lines.next();
     if (reply?.kind === 'ended' && reply.ended !== 'end') {
-      await clock(reply.delay);
       throw noReply(reply.ended, request);
     }
     if (reply?.kind !== 'reply') throw broken(path, 2);
-    await clock(reply.delay);
     const { status, headers } = reply;
-    return { status, headers, body: playBody({ path, lines, clock, request, endsWell: options.endsWell === true }) };
+    return { status, headers, body: playBody({ path, lines, signal, request, endsWell }) };
   } catch (error) {
     await lines.return(undefined);
     throw error;
@@ -65,14 +54,14 @@ export async function playRecording(path: string, request: Asked, options: PlayO
 interface Playing {
   path: string;
   lines: AsyncGenerator<RecordingLine>;
-  clock: (delay: number) => Promise<void>;
+  signal: AbortSignal;
   request: Asked;
   endsWell: boolean;
 }
 
-async function* playBody({ path, lines, clock, request, endsWell }: Playing): AsyncGenerator<Uint8Array> {
+async function* playBody({ path, lines, signal, request, endsWell }: Playing): AsyncGenerator<Uint8Array> {
   for await (const line of lines) {
-    await clock(line.delay);
+    signal.throwIfAborted();
     if (line.kind === 'chunk') yield line.bytes;
     if (line.kind === 'reply') break;
     if (line.kind !== 'ended') continue;
@@ -91,26 +80,6 @@ async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
     if (!line) throw broken(path, number);
     yield line;
   }
-}
-
-/** Waits until so many ms of the recording have passed; a late chunk does not make the next ones late. */
-function startClock({ speed, elapsed, sleep = sleepFor }: ReplayOptions, signal: AbortSignal): Playing['clock'] {
-  const started = elapsed();
-  let due = 0;
-  return async (delay) => {
-    signal.throwIfAborted();
-    if (speed === 0) return;
-    due += delay / speed;
-    const ms = due - (elapsed() - started);
-    if (ms >= 1) await sleep(ms, signal);
-  };
-}
-
-async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
-  await wait(Math.min(ms, longestTimerMs), undefined, { signal }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error;
-  });
 }
 
 type Loss = Exclude<Ended, 'end'>;

@@ -65,7 +65,7 @@ test('every path and method goes through --upstream, with the key in the form of
     '/prefix/v1/files': ['x-api-key'],
   });
   await recording.stop();
-  const replaying = await startServe(['--replay', 'kept', '--replay-speed', '0'], { cwd, config });
+  const replaying = await startServe(['--replay', 'kept'], { cwd, config });
   expect(await askAll(replaying)).toEqual(live);
 });
 

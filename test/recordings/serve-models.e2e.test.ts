@@ -32,7 +32,7 @@ async function script({ cwd }: Work, { env }: Served, prefix: string): Promise<R
 const modelsOf = ({ env }: Served): object =>
   Object.fromEntries(Object.entries(env).filter(([name]) => name.endsWith('_MODEL')));
 
-const replay = ['--replay', 'kept', '--replay-speed', '0'];
+const replay = ['--replay', 'kept'];
 
 test('a script of every command is recorded with the models of the profile, and finds them in the replay', async () => {
   const work = await workWith(four);

@@ -64,7 +64,7 @@ test('what serve --upstream recorded is replayed byte for byte and frame for fra
   expect(recordings).toHaveLength(requests.length + 1);
   expect(live.filter(({ frames }) => frames > 5).length).toBeGreaterThan(3);
 
-  const replaying = await startServe(['--replay', 'kept', '--replay-speed', '0'], work);
+  const replaying = await startServe(['--replay', 'kept'], work);
   for (const [index, request] of requests.entries()) {
     expect(await ask(replaying.port, replaying.key, request), request.name).toEqual(live[index]);
   }
@@ -87,7 +87,7 @@ test('a connection that upstream loses before the head ends its caller with the 
   const recording = await startServe(['--upstream', 'work', '--record', 'kept'], work);
   const live = await askAll(recording);
   await recording.stop();
-  const replaying = await startServe(['--replay', 'kept', '--replay-speed', '0'], work);
+  const replaying = await startServe(['--replay', 'kept'], work);
   expect(await askAll(replaying)).toEqual(live);
   expect(live).toEqual([6, 6]);
 });
@@ -198,7 +198,6 @@ test.each<[string, string[], object, number, string]>([
   ['both at once', ['--upstream', 'work', '--replay', 'x'], {}, 2, '--upstream and --replay exclude each other'],
   ['a record of nothing', ['--record', 'x'], {}, 2, 'serve --record keeps what an upstream gateway answers'],
   ['no recordings', ['--replay', 'no-such-folder'], {}, 2, "--replay '"],
-  ['a speed without a replay', ['--replay-speed', '2'], {}, 2, '--replay-speed needs --replay <dir>'],
   ['a pace upstream', ['--upstream', 'work', '--pace', '5'], {}, 2, '--pace is for the offline models'],
 ])('serve refuses %s before it listens', async (_name, flags, profiles, code, message) => {
   const { cwd } = await startWork();

@@ -6,7 +6,6 @@ import { shellWord } from '../../shell-word.ts';
 export interface RecordingFlags {
   record?: string;
   replay?: string;
-  replaySpeed?: number;
   maxAge?: number;
 }
 
@@ -22,7 +21,7 @@ export function isCache({ record, replay }: RecordingFlags): boolean {
 
 /** Refuses what cannot go together. Throws GatewayError usage. */
 export function checkRecordingFlags(flags: RecordingFlags): void {
-  const { record, replay, replaySpeed, maxAge } = flags;
+  const { record, replay, maxAge } = flags;
   if (record !== undefined && replay !== undefined && resolve(record) !== resolve(replay)) {
     const folder = shellWord(replay);
     throw usageError(
@@ -35,8 +34,5 @@ export function checkRecordingFlags(flags: RecordingFlags): void {
       '--max-age needs a cache: --record and --replay with the same folder',
       'for example: --record recordings --replay recordings --max-age 7d',
     );
-  }
-  if (replaySpeed !== undefined && replay === undefined) {
-    throw usageError('--replay-speed needs --replay <dir>', 'for example: --replay recordings --replay-speed 0');
   }
 }

@@ -53,7 +53,6 @@ export const serveFlags = {
     text: 'answer from a folder that --record wrote; with --upstream and --record too: forward only what is not there',
   },
   maxAge: connectionFlags.maxAge,
-  replaySpeed: connectionFlags.replaySpeed,
   proxy: connectionFlags.proxy,
   systemCa: connectionFlags.systemCa,
   cacert: connectionFlags.cacert,

@@ -3,18 +3,7 @@ import { authForms } from '../../settings/types.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { parseFieldPath } from './field.ts';
 import { parseSetting } from './set.ts';
-import {
-  age,
-  amount,
-  decimal,
-  duration,
-  notEmpty,
-  notNegative,
-  oneOf,
-  passwordless,
-  variable,
-  whole,
-} from './values.ts';
+import { age, amount, decimal, duration, notEmpty, oneOf, passwordless, variable, whole } from './values.ts';
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -108,12 +97,6 @@ export const connectionFlags = {
     flags: '--max-age <time>',
     text: 'with --record and --replay: send again what is older, such as 7d or 12h',
     parse: age,
-    rare: true,
-  },
-  replaySpeed: {
-    flags: '--replay-speed <x>',
-    text: 'speed of a replay: 2 is twice as fast, 0 is without waits (default: 1, with --record 0)',
-    parse: notNegative,
     rare: true,
   },
 } as const satisfies FlagTable;

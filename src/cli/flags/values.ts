@@ -32,13 +32,6 @@ export function decimal(word: string, name: string): number {
   throw misfit(name, 'a number', { word, example: 0.7 });
 }
 
-/** A number from 0. */
-export function notNegative(word: string, name: string): number {
-  const value = decimal(word, name);
-  if (value >= 0) return value;
-  throw misfit(name, 'a number from 0', { word, example: 2 });
-}
-
 /** An amount of money from which nothing is rounded. */
 export function amount(word: string, name: string): string {
   if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;

@@ -117,7 +117,7 @@ async function openKeyed(
   const replayed = replayedFolder(flags);
   if (replayed !== undefined) {
     const { openReplaying } = await import('./recordings.ts');
-    return { exchanges: await openReplaying(replayed, flags, context), keyed: [] };
+    return { exchanges: await openReplaying(replayed, context), keyed: [] };
   }
   const transport = await openTransports(
     gateways.map(({ settings }) => settings),

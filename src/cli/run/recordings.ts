@@ -36,13 +36,8 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
 }
 
 /** Answers from recordings; nothing is sent. Throws GatewayError usage when there are none. */
-export async function openReplaying(
-  replay: string,
-  { replaySpeed = 1 }: RecordingFlags,
-  { io }: Context,
-): Promise<Exchanges> {
-  const options = { speed: replaySpeed, elapsed: io.elapsed };
-  const at = await openReplay(resolve(io.cwd, replay), options).catch(behind('--replay '));
+export async function openReplaying(replay: string, { io }: Context): Promise<Exchanges> {
+  const at = await openReplay(resolve(io.cwd, replay)).catch(behind('--replay '));
   return { at, close: async () => undefined };
 }
 
@@ -55,7 +50,7 @@ export async function openRecording(
   flags: RecordingFlags & { record: string },
   { context, credentials }: { context: Context; credentials: readonly Credential[] },
 ): Promise<Exchanges> {
-  const { record, replaySpeed = 0, maxAge } = flags;
+  const { record, maxAge } = flags;
   const { io, ui } = context;
   await warnOfPlain(credentials, context);
   const options: RecorderOptions = {
@@ -66,7 +61,7 @@ export async function openRecording(
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
   };
   const opening = isCache(flags)
-    ? openCache({ ...options, speed: replaySpeed, maxAgeMs: maxAge, isWhole: isWholeReply })
+    ? openCache({ ...options, maxAgeMs: maxAge, isWhole: isWholeReply })
     : openRecorder(options);
   const recorder = await opening.catch(behind('--record '));
   return {

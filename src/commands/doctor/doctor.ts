@@ -27,7 +27,7 @@ import { readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
 import { transportOptions } from '../../cli/run/transports.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
 
-const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay', 'replaySpeed']);
+const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
 
 /** Of the connection's flags those that decide whether a request would come through. */
 const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));

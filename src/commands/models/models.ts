@@ -9,7 +9,7 @@ import { asColumn } from '../../terminal/column-width.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { askLists, type FoundList, type Offered } from './lists.ts';
 
-const unused = new Set(['model', 'record', 'replay', 'replaySpeed']);
+const unused = new Set(['model', 'record', 'replay']);
 
 /** Of the connection's flags those that lead to a list: nothing of it is recorded. */
 const listFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));

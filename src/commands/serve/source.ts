@@ -73,7 +73,7 @@ export async function openSource(flags: SourceFlags, place: SourcePlace): Promis
   if (flags.record !== undefined && flags.upstream === undefined) {
     throw usageError('serve --record keeps what an upstream gateway answers', 'name its profile: --upstream <profile>');
   }
-  if (replayed !== undefined) return openReplaySource(replayed, flags, place);
+  if (replayed !== undefined) return openReplaySource(replayed, place);
   if (flags.upstream === undefined) return undefined;
   return openUpstreams(
     flags.upstream.flatMap((names) => names.split(',')),
@@ -82,8 +82,8 @@ export async function openSource(flags: SourceFlags, place: SourcePlace): Promis
   );
 }
 
-async function openReplaySource(replay: string, flags: SourceFlags, { context }: SourcePlace): Promise<Source> {
-  const exchanges = await openReplaying(replay, flags, context);
+async function openReplaySource(replay: string, { context }: SourcePlace): Promise<Source> {
+  const exchanges = await openReplaying(replay, context);
   const base = new URL('http://127.0.0.1');
   const answer = createUpstreamAnswerer({
     exchange: exchanges.at(base),

@@ -62,7 +62,7 @@ test('chat: streams come again, and a cut one ends as it did', async ({ server, 
   const live = [await cli(['chat', 'one', ...flags], { cwd }), await cli(['chat', 'two', ...flags], { cwd })];
   expect(live.map(({ code }) => code)).toEqual([0, 11]);
   for (const [index, prompt] of ['one', 'two'].entries()) {
-    const again = await run(['chat', prompt, '--replay', 'kept', '--replay-speed', '0'], { cwd, env: noGateway });
+    const again = await run(['chat', prompt, '--replay', 'kept'], { cwd, env: noGateway });
     expect(again).toMatchObject({ code: live[index]?.code, stdout: live[index]?.stdout });
   }
 });
@@ -75,7 +75,7 @@ test.for([
   async ([, end], { server, cli }) => {
     server.raw(end);
     const live = await cli(['text', 'hi', '--record', 'kept', '--json']);
-    const again = await run(['text', 'hi', '--replay', 'kept', '--replay-speed', '0', '--json'], {
+    const again = await run(['text', 'hi', '--replay', 'kept', '--json'], {
       cwd: live.cwd,
       env: noGateway,
     });
@@ -150,8 +150,6 @@ describe('refused before anything is sent', () => {
 
   test.for<[string[], string]>([
     [['--record', 'a', '--replay', 'b'], 'for a cache: --record b --replay b'],
-    [['--replay-speed', '2'], '--replay-speed needs --replay <dir>'],
-    [['--replay', 'a', '--replay-speed', '-1'], '--replay-speed takes a number from 0'],
     [['--replay', 'no-such-folder'], 'record into it first'],
     [['--record', '/dev/null/x'], "--record '/dev/null/x'"],
     // It is there, and takes no file from anybody.

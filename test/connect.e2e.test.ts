@@ -45,8 +45,9 @@ test('another gateway works at the first try', async () => {
   server.always(({ path, headers }) => {
     const isChat = path === '/v1/messages';
     if (headers[isChat ? 'x-api-key' : 'x-vendor-a-api-key'] !== 'own-key') return { status: 401 };
-    if (!isChat) return { body: textReply('a text') };
-    return { headers: { 'content-type': 'text/event-stream' }, body: eventStream(...messageEvents('a chat')) };
+    if (!isChat) return { body: textReply('a text', { modelVersion: 'some-model' }) };
+    const events = eventStream(...messageEvents('a chat')).replaceAll('m-001', 'some-model');
+    return { headers: { 'content-type': 'text/event-stream' }, body: events };
   });
   const ran = await follow('Another gateway', { url: server.url, key: 'own-key' });
   expect(ran).toMatchObject({ code: 0, stdout: 'a text\na chat\n', stderr: '' });

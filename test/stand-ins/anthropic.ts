@@ -9,7 +9,7 @@ export interface AnthropicOptions {
 
 /** The key that a stand-in takes where a test names none. */
 export const anthropicKey = 'anthropic-key-0123456789';
-const knownModels = ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5'];
+const knownModels = ['claude-opus-4-5', 'claude-sonnet-4-5', 'claude-haiku-4-5', 'claude-sonnet-5-5'];
 
 /**
  * A stand-in of api.anthropic.com: the headers that it takes, its paths, and its wordings. Where a wording was reported in

@@ -10,7 +10,13 @@ export interface GeminiOptions {
 
 /** The key that a stand-in takes where a test names none. */
 export const geminiKey = 'gemini-key-0123456789';
-const knownModels = ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-2.5-flash-image'];
+const knownModels = [
+  'gemini-2.5-flash',
+  'gemini-2.5-pro',
+  'gemini-2.5-flash-image',
+  'gemini-flash-latest',
+  'gemini-3.1-flash-image',
+];
 
 /**
  * A stand-in of generativelanguage.googleapis.com: the headers that it takes, its paths, and its wordings. Where a wording was

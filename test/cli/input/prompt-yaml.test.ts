@@ -38,7 +38,7 @@ writeFileSync(join(folder, 'sum.prompt.yml'), summary);
 const simple = 'messages: [{role: user, content: hi}]\n';
 
 test('a file of GitHub Models is the request, and a row of its test data the values', async ({ server, cli }) => {
-  server.reply({ body: textReply('ok') });
+  server.reply({ body: textReply('ok', { modelVersion: 'gpt-4o-mini-2024-07-18' }) });
   const ran = await cli(['text', '--prompt-file', 'sum.prompt.yml', '--vars', '1'], { cwd: folder, stdin: '{{data}}' });
   expect(ran).toMatchObject({ code: 0, stdout: 'ok\n', stderr: '' });
   const [request] = server.requests;

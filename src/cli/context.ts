@@ -36,8 +36,6 @@ export interface Ui extends Redaction {
   progress(text: string): Progress;
   /** What the model thinks aloud, with `--thinking`. */
   think(text: string): Promise<void>;
-  /** What is drawn on the same terminal, to be wiped before each line that comes between. */
-  beside(drawn: { clear(): Promise<void> }): void;
   /** Something drawn: written as it is, escape sequences and all. */
   show(drawing: string): Promise<void>;
   readonly isVerbose: boolean;

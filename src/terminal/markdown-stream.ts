@@ -1,152 +1,160 @@
-import { monotonic } from '../clock.ts';
+import { Chalk } from 'chalk';
+import { escapeForTerminal } from './escape.ts';
+import { closesFence, type Fence, openedFence } from './fence.ts';
 import type { Output } from './io.ts';
-import { createLiveLines } from './live-lines.ts';
-import { blocksOf, markdownLines } from './markdown.ts';
-import { type After, afterOnClock } from './timers.ts';
+import { codeLine, markdownText } from './markdown.ts';
 
-/** Markdown on a terminal while it comes. Blocks that are complete are printed once; the last one is redrawn. */
+/** Markdown on a terminal while it comes: a block is printed, formatted, when it is whole; code line by line. */
 export interface MarkdownStream {
   write(text: string): Promise<void>;
-  /** Wipes the block that is not complete for a line that is written now; it goes on below. */
-  clear(): Promise<void>;
-  /** Shows the text to its end and goes to a new line. What follows is another text. */
+  /** Prints what is left. What follows is another text. */
   end(): Promise<void>;
 }
 
 interface MarkdownStreamOptions {
   stdout: Output;
   colored: boolean;
-  after?: After;
-  /** Monotonic clock in ms. */
-  elapsed?: () => number;
+  /** Called before each output. */
+  onOutput?: (() => void) | undefined;
 }
 
-/** Between two redraws, in ms. */
-const pauseMs = 30;
-/** A redraw that takes long is followed by a pause so many times as long. */
-const restShare = 4;
-const defaultRows = 24;
+/** A longer block is printed as it is, in characters. */
+const mostCharacters = 32 * 1024;
 
 /** Starts at the beginning of a line of stdout, which must be a terminal. */
-export function startMarkdown({
-  stdout,
-  colored,
-  after = afterOnClock,
-  elapsed = monotonic,
-}: MarkdownStreamOptions): MarkdownStream {
-  const page = createPage(stdout, colored);
-  let isStale = false;
-  let isResting = false;
-  let callOff: (() => void) | undefined;
-  let drawing: Promise<void> = Promise.resolve();
+export function startMarkdown({ stdout, colored, onOutput }: MarkdownStreamOptions): MarkdownStream {
+  const chalk = new Chalk({ level: colored ? 1 : 0 });
+  const place = () => ({ width: stdout.columns, colored, breaks: true });
+  let page = createPage();
 
-  /** As bytes: these are our own sequences. The text between them has none, see markdownLines. */
-  const send = (text: string) => (drawing = text === '' ? drawing : stdout.write(Buffer.from(text)));
-  const rest = (ms: number): void => {
-    isResting = true;
-    callOff = after(ms, () => {
-      isResting = false;
-      if (isStale) show().catch(() => undefined);
-    });
-  };
-  const show = (): Promise<void> => {
-    const started = elapsed();
-    isStale = false;
-    const shown = send(page.redraw());
-    rest(Math.max(pauseMs, restShare * (elapsed() - started)));
-    return shown;
-  };
+  /** As bytes: these are our own sequences. The text between them has none. */
+  async function print(pieces: readonly Piece[]): Promise<void> {
+    const text = pieces.map((piece) => shown(piece)).join('');
+    if (text === '') return;
+    onOutput?.();
+    await stdout.write(Buffer.from(text));
+  }
+  function shown({ kind, text }: Piece): string {
+    if (kind === 'code') return `${codeLine(text, chalk)}\n`;
+    if (kind === 'gap') return '\n';
+    return kind === 'plain' ? escapeForTerminal(text) : markdownText(text, place());
+  }
   return {
-    async write(text) {
-      page.add(text);
-      isStale = true;
-      await (isResting ? drawing : show());
-    },
-    async clear() {
-      if (page.isEmpty()) return;
-      isStale = true;
-      if (!isResting) rest(pauseMs);
-      // The next write or the end tells what went wrong.
-      await send(page.wipe()).catch(() => undefined);
-    },
+    write: (text) => print(page.add(text)),
     async end() {
-      callOff?.();
-      isResting = false;
-      isStale = false;
-      await send(page.end());
+      const pieces = page.end();
+      page = createPage();
+      await print(pieces);
     },
   };
 }
 
-/** A text that grows, and what the terminal must be sent to show it. */
-interface Page {
-  add(text: string): void;
-  isEmpty(): boolean;
-  redraw(): string;
-  wipe(): string;
-  /** Shows the rest and begins a new text. */
-  end(): string;
+/** A part of a text, to be printed now: a whole block, a line of code, text as it is, or the empty line before a block. */
+interface Piece {
+  kind: 'block' | 'code' | 'plain' | 'gap';
+  text: string;
 }
 
-function createPage(stdout: Output, colored: boolean): Page {
-  let screen = createLiveLines();
-  /** From the beginning of the first block that can change. */
-  let source = '';
-  /** The first half of a line break, maybe. */
-  let held = '';
-  let hasBlocksAbove = false;
+interface Page {
+  add(text: string): Piece[];
+  end(): Piece[];
+}
 
-  const size = () => ({ columns: stdout.columns, rows: stdout.rows ?? defaultRows });
-  const linesOf = (blocks: Blocks): string[] => {
-    const lines = markdownLines(blocks, { width: stdout.columns, colored, breaks: true });
-    return hasBlocksAbove && lines.length > 0 ? ['', ...lines] : lines;
-  };
-  const redraw = (): string => {
-    const blocks = blocksOf(source);
-    const text = screen.redraw(linesOf(blocks), size());
-    const complete = completeBlocks(blocks, source);
-    const done = complete.map(({ raw }) => raw).join('');
-    if (done === '' || !source.startsWith(done)) return text;
-    const kept = linesOf(complete).length;
-    screen.keep(kept);
-    hasBlocksAbove ||= kept > 0;
-    source = source.slice(done.length);
-    return text;
-  };
+/** Cuts a text that grows into blocks. A list goes on over empty lines, as long as what follows is indented. */
+function createPage(): Page {
+  let pieces: Piece[] = [];
+  /** Lines of the block that is not whole. */
+  let block = '';
+  let line = '';
+  let fence: Fence | undefined;
+  let isAfterEmptyLine = false;
+  /** The block is printed as it comes. */
+  let isPlain = false;
+  let isMidLine = false;
+  let hasPrinted = false;
+
+  function put(kind: Piece['kind'], text: string): void {
+    pieces.push({ kind, text });
+    hasPrinted = true;
+  }
+  function startBlock(): void {
+    if (hasPrinted) pieces.push({ kind: 'gap', text: '' });
+  }
+  function endBlock(): void {
+    if (block.trim() !== '') {
+      startBlock();
+      put('block', block);
+    }
+    block = '';
+    isAfterEmptyLine = false;
+    isPlain = false;
+  }
+  function addLine(text: string): void {
+    if (fence !== undefined) return addCode(text);
+    if (isPlain) return addPlain(text);
+    if (text.trim() === '') {
+      if (isList(block)) isAfterEmptyLine = true;
+      else return endBlock();
+    } else if ((isAfterEmptyLine && /^\S/.test(text)) || isHeading(text)) endBlock();
+    const opened = /^ {0,3}[`~]/.test(text) && !isList(block) ? openedFence(text) : undefined;
+    if (opened !== undefined) {
+      endBlock();
+      startBlock();
+      fence = opened;
+      return;
+    }
+    block += text;
+    if (isHeading(text)) endBlock();
+    if (block.length > mostCharacters) goPlain();
+  }
+  function addCode(text: string): void {
+    if (fence !== undefined && closesFence(text, fence)) fence = undefined;
+    else put('code', text.replace(/\n$/, ''));
+  }
+  function addPlain(text: string): void {
+    isPlain = isMidLine || text.trim() !== '';
+    isMidLine = !text.endsWith('\n');
+    if (isPlain) put('plain', text);
+  }
+  /** The block is too long to wait for. */
+  function goPlain(): void {
+    startBlock();
+    put('plain', block);
+    isMidLine = !block.endsWith('\n');
+    block = '';
+    isPlain = true;
+  }
+  function taken(): Piece[] {
+    const all = pieces;
+    pieces = [];
+    return all;
+  }
   return {
     add(text) {
-      const all = held + text;
-      held = all.endsWith('\r') ? '\r' : '';
-      source += all.slice(0, all.length - held.length).replaceAll(/\r\n?/g, '\n');
+      const lines = (line + text).split('\n');
+      line = lines.pop() ?? '';
+      for (const one of lines) addLine(`${one.replace(/\r$/, '')}\n`);
+      if (isPlain && line !== '') addPlain(line);
+      else if (fence !== undefined || block.length + line.length <= mostCharacters) return taken();
+      else {
+        block += line;
+        goPlain();
+      }
+      line = '';
+      return taken();
     },
-    isEmpty: () => source === '',
-    redraw,
-    wipe: () => screen.wipe(size()),
     end() {
-      const text = redraw() + screen.end();
-      screen = createLiveLines();
-      source = '';
-      held = '';
-      hasBlocksAbove = false;
-      return text;
+      if (line !== '' || isMidLine) addLine(`${line}\n`);
+      endBlock();
+      return taken();
     },
   };
 }
 
-type Blocks = ReturnType<typeof blocksOf>;
+function isList(block: string): boolean {
+  return /^\s*([-*+]|\d{1,9}[.)])\s/.test(block);
+}
 
-/**
- * The blocks that no further text can change: those before the last that has a line to its end. A line that is not
- * at its end can still become part of the block above it.
- */
-function completeBlocks(blocks: Blocks, source: string): Blocks {
-  const lastLine = source.lastIndexOf('\n') + 1;
-  let at = 0;
-  let complete = 0;
-  for (const [index, { type, raw }] of blocks.entries()) {
-    if (at >= lastLine) break;
-    if (type !== 'space') complete = index;
-    at += raw.length;
-  }
-  return blocks.slice(0, complete);
+function isHeading(line: string): boolean {
+  return /^#{1,6}\s/.test(line);
 }

@@ -22,8 +22,27 @@ export function blocksOf(text: string): Token[] {
   try {
     return lexer(text);
   } catch {
-    // Nested deeper than the stack: text as it is.
+    // It is nested deeper than the stack.
     return [{ type: 'text', raw: text, text }];
+  }
+}
+
+/** Marks of emphasis that a block may hold: the time that they take grows faster than their number. */
+const mostMarks = 1000;
+const mostQuotes = 50;
+
+/**
+ * A block as a person reads it on a terminal. One that would take long, or that is nested deeper than the stack, is shown as it
+ * is: to show an answer never ends a command.
+ */
+export function markdownText(block: string, place: MarkdownPlace): string {
+  const marks = block.match(/[*_~]/g)?.length ?? 0;
+  const quotes = /^[ \t>]*/.exec(block)?.[0].length ?? 0;
+  if (marks > mostMarks || quotes > 2 * mostQuotes) return escapeForTerminal(block);
+  try {
+    return renderMarkdown(blocksOf(block), place);
+  } catch {
+    return escapeForTerminal(block);
   }
 }
 
@@ -35,9 +54,9 @@ export function renderMarkdown(blocks: readonly Token[], place: MarkdownPlace): 
 
 /**
  * The same as lines. Controls are escaped, but for our colours. Only a line of code can be wider than the width: the terminal
- * wraps it, so that it is copied as one line. What is added to the text changes the last lines alone, where it can.
+ * wraps it, so that it is copied as one line.
  */
-export function markdownLines(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string[] {
+function markdownLines(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string[] {
   return apart(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
 }
 
@@ -79,8 +98,12 @@ function headingLines({ depth, tokens }: Tokens.Heading, page: Page): string[] {
 }
 
 function codeLines({ text }: Tokens.Code, { chalk }: Page): string[] {
-  const lines = text.replaceAll('\t', '    ').split('\n');
-  return lines.map((line) => (line.trim() === '' ? '' : `  ${chalk.cyan(escapeForTerminal(line))}`));
+  return text.split('\n').map((line) => codeLine(line, chalk));
+}
+
+/** A line of a code block. */
+export function codeLine(line: string, chalk: ChalkInstance): string {
+  return line.trim() === '' ? '' : `  ${chalk.cyan(escapeForTerminal(line.replaceAll('\t', '    ')))}`;
 }
 
 /** Empty lines stand where the text has them: a loose list would move lines that were printed long ago. */

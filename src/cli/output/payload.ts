@@ -14,9 +14,16 @@ export interface Payload {
   end(): Promise<void>;
 }
 
+/** How an answer is written. */
+interface PayloadOptions {
+  isMarkdown: boolean;
+  /** Called before each output. */
+  onOutput?: () => void;
+}
+
 /** Starts the payload of one answer. Its Markdown is formatted where that is wanted and stdout is a terminal that can. */
-export async function startPayload(context: Context, { isMarkdown }: { isMarkdown: boolean }): Promise<Payload> {
-  return isMarkdown && canFormat(context) ? formattedPayload(context) : plainPayload(context.io);
+export async function startPayload(context: Context, { isMarkdown, onOutput }: PayloadOptions): Promise<Payload> {
+  return isMarkdown && canFormat(context) ? formattedPayload(context, onOutput) : plainPayload(context.io, onOutput);
 }
 
 /** GitHub's runner reads lines, also where it gives them a terminal. */
@@ -25,20 +32,20 @@ function canFormat(context: Context): boolean {
   return stdout.isTTY && env['TERM'] !== 'dumb' && !isPrintedAtEnd(context) && !isReadByCi(env, stdout);
 }
 
-async function formattedPayload({ io, root, ui }: Context): Promise<Payload> {
+async function formattedPayload({ io, root }: Context, onOutput: PayloadOptions['onOutput']): Promise<Payload> {
   const { startMarkdown } = await import('../../terminal/markdown-stream.ts');
   const { stdout, env } = io;
-  const stream = startMarkdown({ stdout, colored: wantsColor({ env, isTTY: true, color: root.color }) });
-  ui.beside(stream);
-  return { ...stream, isFormatted: true };
+  const colored = wantsColor({ env, isTTY: true, color: root.color });
+  return { ...startMarkdown({ stdout, colored, onOutput }), isFormatted: true };
 }
 
-function plainPayload({ stdout }: Pick<Io, 'stdout'>): Payload {
+function plainPayload({ stdout }: Pick<Io, 'stdout'>, onOutput: PayloadOptions['onOutput']): Payload {
   let last = '';
   return {
     isFormatted: false,
     async write(text) {
       last = text.at(-1) ?? last;
+      onOutput?.();
       await stdout.write(stdout.isTTY ? escapeForTerminal(text) : text);
     },
     async end() {

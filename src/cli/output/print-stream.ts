@@ -29,7 +29,10 @@ export async function printStream(
 ): Promise<Answer> {
   const { progress } = shown;
   if (!context.io.stderr.isTTY) progress.stop();
-  const payload = await startPayload(context, { isMarkdown: shown.isMarkdown && !shown.jsonl });
+  const payload = await startPayload(context, {
+    isMarkdown: shown.isMarkdown && !shown.jsonl,
+    onOutput: () => progress.stop(),
+  });
   const printing: Printing = { payload, shown, context, isInThought: false };
   try {
     for (;;) {
@@ -65,7 +68,7 @@ interface Printing {
   isInThought: boolean;
 }
 
-/** What is formatted begins and ends with a line of its own, so that it can be redrawn. */
+/** What is formatted begins and ends with a line of its own. */
 async function think(text: string, printing: Printing): Promise<void> {
   const { payload, context } = printing;
   if (payload.isFormatted) await payload.end();
@@ -74,8 +77,7 @@ async function think(text: string, printing: Printing): Promise<void> {
 }
 
 async function answer(text: string, printing: Printing): Promise<void> {
-  const { payload, shown, context, isInThought } = printing;
-  shown.progress.stop();
+  const { payload, context, isInThought } = printing;
   if (isInThought) await context.io.stderr.write('\n');
   printing.isInThought = false;
   await payload.write(text);

@@ -16,10 +16,8 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   let redaction = noSecrets;
   const redact = (text: string) => redaction.redact(text);
   let running: Progress | undefined;
-  let drawnBeside: { clear(): Promise<void> } | undefined;
   const line = async (text: string) => {
     running?.clear();
-    await drawnBeside?.clear();
     await io.stderr.write(`${text}\n`);
   };
   return {
@@ -44,9 +42,6 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
     async think(text) {
       running?.stop();
       await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));
-    },
-    beside(drawn) {
-      if (io.stderr.isTTY) drawnBeside = drawn;
     },
     async show(drawing) {
       running?.stop();

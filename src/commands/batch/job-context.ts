@@ -56,7 +56,6 @@ const silent = {
   note: nothing,
   detail: nothing,
   think: nothing,
-  beside: ignore,
   show: nothing,
   hide: ignore,
   progress: () => progress,

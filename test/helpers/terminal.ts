@@ -1,0 +1,82 @@
+import { EventEmitter, once } from 'node:events';
+import { spawn } from '@lydell/node-pty';
+import xterm from '@xterm/headless';
+import { scratchFolder } from './scratch.ts';
+import { bareEnv, bin } from './spawn.ts';
+
+/** A program in a terminal, and what a person sees of it. */
+export interface Terminal {
+  /** All lines down to the last that is not empty, also those above the window; without blanks at their ends. */
+  lines(): string[];
+  /** Waits until the lines, joined by line feeds, hold the text. Rejects where the program ends before. */
+  shows(text: string | RegExp): Promise<void>;
+  type(text: string): void;
+  resize(columns: number, rows: number): void;
+  /** The exit code, when all that it wrote is on the screen. */
+  readonly ended: Promise<number>;
+  readonly cwd: string;
+}
+
+interface TerminalOptions {
+  columns?: number;
+  rows?: number;
+  env?: Record<string, string>;
+}
+
+/** Runs the built program in a pseudo-terminal, in a new folder; what it writes goes to a terminal emulator. */
+export function openTerminal(
+  argv: readonly string[],
+  { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
+): Terminal {
+  const cwd = scratchFolder();
+  const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
+  const changes = new EventEmitter();
+  const child = spawn(process.execPath, [bin, ...argv], {
+    cols: columns,
+    rows,
+    cwd,
+    env: bareEnv(cwd, { TERM: 'xterm-256color', ...env }),
+    name: 'xterm-256color',
+  });
+  let isOver = false;
+  const drawn = new Set<Promise<void>>();
+  child.onData((data) => {
+    const done = new Promise<void>((resolve) => screen.write(data, resolve));
+    drawn.add(done);
+    void done.then(() => drawn.delete(done) && changes.emit('change'));
+  });
+  // What the emulator answers to questions about it.
+  screen.onData((data) => child.write(data));
+  const ended = new Promise<number>((resolve) => {
+    child.onExit(({ exitCode, signal }) => {
+      void Promise.all(drawn).then(() => {
+        isOver = true;
+        changes.emit('change');
+        resolve(signal ? 128 + signal : exitCode);
+      });
+    });
+  });
+  function lines(): string[] {
+    const { active } = screen.buffer;
+    const all = Array.from({ length: active.length }, (_, at) => active.getLine(at)?.translateToString(true) ?? '');
+    return all.slice(0, all.findLastIndex((line) => line.trim() !== '') + 1).map((line) => line.trimEnd());
+  }
+  return {
+    lines,
+    async shows(text) {
+      for (;;) {
+        const now = lines().join('\n');
+        if (typeof text === 'string' ? now.includes(text) : text.test(now)) return;
+        if (isOver) throw new Error(`the program ended, and the screen does not show ${String(text)}:\n${now}`);
+        await once(changes, 'change');
+      }
+    },
+    type: (text) => child.write(text),
+    resize(next, height) {
+      screen.resize(next, height);
+      child.resize(next, height);
+    },
+    ended,
+    cwd,
+  };
+}

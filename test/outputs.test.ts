@@ -23,7 +23,8 @@ import {
   thought,
   toolUse,
 } from './helpers/replies.ts';
-import { imageReply, messageEvents, textReply } from './helpers/with-server.ts';
+import { cut } from './helpers/scripted-server.ts';
+import { eventStream, imageReply, messageEvents, textReply } from './helpers/with-server.ts';
 
 /** The same reply through several lines. */
 function each(about: string, reply: object | string, ...lines: readonly (string | Row)[]): Row[] {
@@ -34,6 +35,47 @@ const jobFile = `${JSON.stringify({ prompt: 'hi' })}\n${JSON.stringify({ id: 'pi
 const batch = 'batch jobs.jsonl -o out --concurrency 1';
 const batchReplies = [textReply('Hello'), imageReply(png), wholeMessage(), badRequest];
 const prices = '{"m":{"input":"1","output":"2","currency":"USD"}}';
+
+const badBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: '****' } };
+/** Replies of both formats, whole and streamed, with a picture that is no Base64: which error counts where they break off? */
+const breaking: readonly (readonly [string, string, string])[] = [
+  [
+    'text hi --json',
+    'application/json',
+    JSON.stringify(parts([{ text: 'See' }, { inlineData: { ...png, data: '****' } }])),
+  ],
+  ['image gen hi --json', 'application/json', JSON.stringify(imageReply({ ...png, data: '****' }, png))],
+  [
+    'text hi --stream --json',
+    'text/event-stream',
+    `data: ${JSON.stringify(piece('See'))}\n\ndata: ${JSON.stringify(imageReply({ ...png, data: '****' }))}\n\n`,
+  ],
+  [
+    'chat hi --no-stream --json',
+    'application/json',
+    JSON.stringify(wholeMessage({ content: [{ type: 'text', text: 'See' }, badBlock] })),
+  ],
+  [
+    'chat hi --json',
+    'text/event-stream',
+    eventStream(
+      start,
+      open,
+      ...tail.slice(0, 3),
+      { type: 'content_block_start', index: 1, content_block: badBlock },
+      { type: 'content_block_stop', index: 1 },
+      ...ends('end_turn'),
+    ),
+  ],
+];
+
+const cuts: readonly Row[] = breaking.flatMap(([line, type, body]) =>
+  [0, 0.1, 0.5, 0.9, 1].map((share) => {
+    const at = Math.floor(body.length * share);
+    const chunks = [body.slice(0, at), cut].slice(at === 0 ? 1 : 0, share === 1 ? 1 : 2);
+    return { about: `${at} of ${body.length} bytes`, line, replies: [{ headers: { 'content-type': type }, chunks }] };
+  }),
+);
 
 const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
   text: [
@@ -213,6 +255,7 @@ const tables: Readonly<Record<string, readonly (string | Row)[]>> = {
     },
     { about: 'conversation', line: 'chat', typed: ['hello', '/retry', '/help', '/usage'] },
   ],
+  cuts,
   errors: refusals.flatMap(([command, reply]) =>
     each('refused', reply, `${command} hi --retries 0`, `${command} hi --retries 0 --json`),
   ),

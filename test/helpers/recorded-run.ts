@@ -187,6 +187,7 @@ function named(text: string, { cwd, port }: { cwd: string; port: number }): stri
     .replaceAll(process.version.slice(1), 'NODE')
     .replaceAll(`${process.platform} ${process.arch}`, 'PLATFORM')
     .replaceAll(/"boot":"[^"]*",?/g, '')
+    .replaceAll(/"results":[1-9]\d*/g, '"results":BYTES')
     .replaceAll(/"at":\d+/g, '"at":TIME')
     .replaceAll(/gateway-cli-\d{8}T\d{6}-[\da-f]{8}/g, 'gateway-cli-TIME-RANDOM')
     .replaceAll(/models\/[\da-f]{32}\.json/g, 'models/HASH.json')

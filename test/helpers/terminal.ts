@@ -39,17 +39,21 @@ export function openTerminal(
     name: 'xterm-256color',
   });
   let isOver = false;
-  const drawn = new Set<Promise<void>>();
+  /** The emulator draws in order. */
+  let drawn: Promise<void> = Promise.resolve();
   child.onData((data) => {
-    const done = new Promise<void>((resolve) => screen.write(data, resolve));
-    drawn.add(done);
-    void done.then(() => drawn.delete(done) && changes.emit('change'));
+    drawn = new Promise<void>((resolve) => {
+      screen.write(data, () => {
+        resolve();
+        changes.emit('change');
+      });
+    });
   });
   // What the emulator answers to questions about it.
   screen.onData((data) => child.write(data));
   const ended = new Promise<number>((resolve) => {
     child.onExit(({ exitCode, signal }) => {
-      void Promise.all(drawn).then(() => {
+      void drawn.then(() => {
         isOver = true;
         changes.emit('change');
         resolve(signal ? 128 + signal : exitCode);

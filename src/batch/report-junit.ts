@@ -1,3 +1,4 @@
+import { isoTime } from '../clock.ts';
 import type { ReportFacts, ReportWriter } from './report-types.ts';
 import type { Row } from './row.ts';
 
@@ -10,7 +11,7 @@ export function junitReport({ name, counts, durationMs, beganAt }: ReportFacts):
     errors: unknown,
     time: seconds(durationMs),
   });
-  const timestamp = beganAt === undefined ? undefined : new Date(beganAt).toISOString().slice(0, 19);
+  const timestamp = beganAt === undefined ? undefined : isoTime(beganAt)?.slice(0, 19);
   return {
     head: [
       '<?xml version="1.0" encoding="UTF-8"?>',

@@ -200,6 +200,17 @@ plain('md leaves out what GitHub would not take, and says how many', () => {
   expect(page).toContain('1 more: a summary on GitHub can have 2 KiB');
 });
 
+test('junit leaves out a beginning that no calendar has', async ({ folder, batch }) => {
+  folder.jobs({ id: 'a', prompt: 'p' });
+  await batch();
+  const lines = folder.lines('journal.jsonl').map((line) => JSON.stringify({ ...line, at: 1e300 }));
+  folder.write('out/journal.jsonl', `${lines.join('\n')}\n`);
+  const ran = await batch(['export', 'out', '--format', 'junit']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toContain('<testcase name="a"');
+  expect(ran.stdout).not.toContain('timestamp');
+});
+
 plain('junit tells what failed, what is unknown and what waits, in XML 1.0', () => {
   const counts = { done: 1, failed: 1, unknown: 1, pending: 1 };
   const { head, row, foot } = junitReport({ name: 'a"b', counts, columns: [], durationMs: 2500, beganAt: 0 });

@@ -1,4 +1,5 @@
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import { isoTime } from '../../clock.ts';
 import type { Check } from './types.ts';
 
 const dayMs = 86_400_000;
@@ -25,7 +26,7 @@ export function checkCertificate(socket: TLSSocket, { host, now, untrustedFix }:
   const issuers = chain.slice(1).map(commonName);
   const by = commonName({ subject: own.issuer });
   const path = [...new Set([by, ...issuers])].join(' ← ');
-  const until = `${days < 0 ? 'ended' : 'valid until'} ${new Date(ends).toISOString().slice(0, 10)}`;
+  const until = `${days < 0 ? 'ended' : 'valid until'} ${isoTime(ends)?.slice(0, 10) ?? own.valid_to}`;
   const text = `${socket.getProtocol() ?? 'TLS'}, certificate of ${commonName(own)} by ${path}, ${until}`;
   // Node gives the code as a string, whatever its types say.
   const problem = socket.authorized ? undefined : String(socket.authorizationError);

@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
 import { shortenedJson } from '../../recordings/request-key.ts';
@@ -54,11 +55,6 @@ async function runList(dir: string, { io, root, report }: Context): Promise<void
   for (const row of found.keys()) await io.stdout.write(`${rowAt(row).trimEnd()}\n`);
 }
 
-/** `2026-11-20 15:03`, by the clock on the user's wall. */
-function localTime(at: number): string {
-  return new Date(at).toLocaleString('sv').slice(0, 16);
-}
-
 /** `200`, `200 cut`, `no reply`. */
 function outcomeOf({ status, ended }: RecordedReply): string {
   if (status === undefined) return 'no reply';
@@ -70,7 +66,7 @@ function factsOf({ id, path, at, request, model, bytes }: SurveyedRecording, rep
   return {
     id,
     file: basename(path),
-    recorded: new Date(at).toISOString(),
+    recorded: isoTime(at),
     method: request.method,
     path: request.path,
     model: model || undefined,

@@ -9,6 +9,7 @@ import {
 } from '../../chat/session-path.ts';
 import { refuseLocked } from '../../chat/session-lock.ts';
 import { textOf } from '../../chat/message.ts';
+import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -34,7 +35,7 @@ export function sessionsRemoveCommand(command: Command): Action {
 interface Listed {
   name: string;
   path: string;
-  changed: string;
+  changed: string | undefined;
   messages: number;
   /** The beginning of the first prompt. */
   prompt: string;
@@ -43,28 +44,25 @@ interface Listed {
 }
 
 async function runList({ io, root, report }: Context): Promise<void> {
-  const listed = await Promise.all((await listSessions(await sessionsFolder())).map(describe));
+  const entries = await listSessions(await sessionsFolder());
+  const listed = await Promise.all(entries.map(describe));
   if (root.json) {
     report.own = { schema: 'gateway-cli/sessions@1', sessions: listed };
     return;
   }
   const names = asColumn(listed.map(({ name }) => name));
-  for (const [index, { changed, messages, prompt, error }] of listed.entries()) {
-    const row = `${names[index]}  ${localTime(changed)}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
+  const times = asColumn(entries.map(({ changed }) => localTime(changed)));
+  for (const [index, { messages, prompt, error }] of listed.entries()) {
+    const row = `${names[index]}  ${times[index]}  ${String(messages).padStart(4)}  ${error ?? prompt}`;
     await io.stdout.write(`${escapeLine(row)}\n`);
   }
-}
-
-/** `2026-11-20 15:03`, by the clock on the user's wall. */
-function localTime(iso: string): string {
-  return new Date(iso).toLocaleString('sv').slice(0, 16);
 }
 
 const promptColumns = 60;
 
 /** A file that is no session is listed too, with the reason. */
 async function describe({ name, path, changed }: SessionEntry): Promise<Listed> {
-  const facts = { name, path, changed: new Date(changed).toISOString() };
+  const facts = { name, path, changed: isoTime(changed) };
   try {
     const { messages } = await readSession(path);
     const first = messages.find(({ role }) => role === 'user');

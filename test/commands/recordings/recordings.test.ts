@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { run, type Ran, type RunOptions } from '../../helpers/run.ts';
 import type { ScriptedServer } from '../../helpers/scripted-server.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
 import { imageReply, test, textReply } from '../../helpers/with-server.ts';
 
 const day = 86_400_000;
@@ -131,4 +132,21 @@ describe('prune', () => {
     expect(code).toBe(2);
     expect(stderr).toContain('--max-age 30d, or --failed');
   });
+});
+
+test('a time that no calendar has is unknown', async () => {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, 'kept'));
+  const request = { method: 'POST', path: '/v1/messages', body: { model: 'm' } };
+  const line = JSON.stringify({ recording: 1, hash: 'aa', scope: 'x', at: 1e300, request });
+  writeFileSync(join(cwd, 'kept', 'a.jsonl'), `${line}\n`);
+  const list = await run(['recordings', 'list', 'kept'], { cwd });
+  expect(list).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^unknown {2}no reply/) });
+  const shown = await run(['recordings', 'show', 'kept', 'a'], { cwd });
+  expect(shown).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^recorded unknown: no reply\n/) });
+  const facts = await run(['recordings', 'list', 'kept', '--json'], { cwd });
+  expect(facts).toMatchObject({ code: 0, stderr: '' });
+  const [recording] = (JSON.parse(facts.stdout) as { recordings: object[] }).recordings;
+  expect(recording).toMatchObject({ id: 'a' });
+  expect(recording).not.toHaveProperty('recorded');
 });

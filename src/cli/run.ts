@@ -12,7 +12,7 @@ import { createUi, noSecrets } from './run/ui.ts';
 import { isShown, shownDocument, throwParsed } from './run/usage-error.ts';
 import { type ErrorClass, GatewayError, messageOf, outcomes } from '../errors.ts';
 import { escapeForTerminal } from '../terminal/escape.ts';
-import { formatError } from '../terminal/error-text.ts';
+import { brokenForStderr, formatError } from '../terminal/error-text.ts';
 import { githubErrorLine } from '../terminal/github.ts';
 import { sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
 import type { Io } from '../terminal/io.ts';
@@ -217,7 +217,8 @@ async function printError(error: GatewayError, run: Run, io: Io): Promise<void> 
   if (silent.has(error.class)) return;
   const { redact } = run.redaction;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: run.root.color });
-  await io.stderr.write(`${formatError(error, redact, await style.failure(error.class))}\n`);
+  const text = formatError(error, redact, await style.failure(error.class));
+  await io.stderr.write(`${await brokenForStderr(text, io)}\n`);
   if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
   if (io.env['GITHUB_ACTIONS'] !== 'true') return;
   const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);

@@ -1,5 +1,7 @@
 import type { GatewayError } from '../errors.ts';
 import { escapeLine } from './escape.ts';
+import { isReadByCi } from './github.ts';
+import type { Io } from './io.ts';
 
 /**
  * A failure for people: `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
@@ -15,6 +17,16 @@ export function formatError(
   const where = request === undefined ? '' : ` (${redact(request)})`;
   const head = `gateway-cli: ${label}: ${escapeLine(redact(error.message))}${where}`;
   return [head, ...hintLines(redact(hint ?? ''))].join('\n');
+}
+
+/**
+ * Lines for stderr as a person reads them: on a terminal they break between words. A pipe and a CI system get them as they are.
+ * What measures columns is loaded where there is something to break.
+ */
+export async function brokenForStderr(text: string, { stderr, env }: Pick<Io, 'stderr' | 'env'>): Promise<string> {
+  if (!stderr.isTTY || isReadByCi(env, stderr) || Buffer.byteLength(text) <= stderr.columns) return text;
+  const { breakLines } = await import('./break-lines.ts');
+  return breakLines(text, stderr.columns);
 }
 
 function hintLines(hint: string): string[] {

@@ -2,6 +2,7 @@ import { Chalk, type ChalkInstance } from 'chalk';
 import { lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
+import { breakCjk } from './break-lines.ts';
 import { escapeForTerminal } from './escape.ts';
 
 /** Where Markdown is shown. */
@@ -178,7 +179,7 @@ function widest(cell = ''): number {
 
 /** A row of a table; cells that are wider than their column go on in further lines. */
 function rowLines(row: readonly string[], { widths, align }: Aligned): string[] {
-  const columns = widths.map((width, column) => wrapAnsi(row[column] ?? '', width, { hard: true }).split('\n'));
+  const columns = widths.map((width, column) => wrapped(row[column] ?? '', { width }));
   const height = Math.max(...columns.map((lines) => lines.length));
   return Array.from({ length: height }, (_, at) => {
     const pieces = columns.map((lines, column) => padded(lines[at] ?? '', widths[column] ?? 0, align[column]));
@@ -205,8 +206,8 @@ function narrower(page: Page, columns: number): Page {
   return { ...page, width: Math.max(page.width - columns, 8) };
 }
 
-function wrapped(text: string, { width }: Page): string[] {
-  return wrapAnsi(text, width, { hard: true }).split('\n');
+function wrapped(text: string, { width }: Pick<Page, 'width'>): string[] {
+  return wrapAnsi(breakCjk(text, width), width, { hard: true }).split('\n');
 }
 
 /** Text with its marks as colours and weights. */

@@ -1,6 +1,7 @@
 import { createRedaction, type Redaction } from '../../settings/redact.ts';
 import type { Secret } from '../../settings/secret.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
+import { brokenForStderr } from '../../terminal/error-text.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle } from '../../terminal/style.ts';
@@ -27,7 +28,9 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
     },
     async warn(text) {
       report.warnings.push(redact(text));
-      if (!root.quiet) await line(await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`));
+      if (root.quiet) return;
+      const warning = await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`);
+      await line(await brokenForStderr(warning, io));
     },
     async detail(text) {
       if (root.verbose) await line(escapeLine(redact(text)));

@@ -2,7 +2,7 @@ import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { formatError } from '../../terminal/error-text.ts';
+import { brokenForStderr, formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { createStyle } from '../../terminal/style.ts';
 import type { AllChatFlags } from './flags.ts';
@@ -144,5 +144,6 @@ export async function tellFailure(error: unknown, { io, root, ui, signal }: Cont
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
-  await io.stderr.write(`${formatError(withFlags(error), ui.redact, await style.failure(error.class))}\n`);
+  const text = formatError(withFlags(error), ui.redact, await style.failure(error.class));
+  await io.stderr.write(`${await brokenForStderr(text, io)}\n`);
 }

@@ -99,7 +99,7 @@ test('/image goes with the next prompt alone, and a wrong path is told at once',
   server.reply(answer('one'));
   server.reply(answer('two'));
   const typed = ['/image none.png', '/image "a dot.gif"', '/image', 'what?', 'and?'];
-  const ran = await cli(['chat'], { ...person(typed).options, cwd });
+  const ran = await cli(['chat'], { ...person(typed).options, cwd, columns: 300 });
   expect(ran.stderr).toContain(`/image '${join(cwd, 'none.png')}': there is no such file`);
   expect(ran.stderr).toContain('a dot.gif');
   const [first, second] = server.requests.map((request) => request.json() as { messages: { content: unknown }[] });

@@ -167,6 +167,22 @@ export function settingError(
   return new GatewayError('usage', message, { reason, value, cause, sent: 'no', retryable: false });
 }
 
+/** Whether an error is none of the ordinary failures. */
+export function isBug(error: unknown): boolean {
+  return !(error instanceof GatewayError) || error.class === 'internal';
+}
+
+/** What a bug means to the user (exit 1); a GatewayError stays as it is. */
+export function failureOfThrown(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  const bug = new GatewayError('internal', messageOf(error), {
+    hint: 'this is a bug; run it again with --debug and report it',
+    cause: error,
+  });
+  if (error instanceof Error && error.stack !== undefined) bug.stack = error.stack;
+  return bug;
+}
+
 /** The text of anything thrown. Node's AggregateError may have an empty message: then its parts speak. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');

@@ -11,10 +11,56 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Levels of brackets in a value that comes from outside. Code that walks a value recurses: the stack holds some thousands. */
+export const mostLevels = 200;
+
+/**
+ * Parses JSON of a reply. What is nested deeper than `mostLevels` becomes its own text, so that nothing is lost and nothing
+ * that walks the value exhausts the stack. Throws SyntaxError.
+ */
+export function parseFlat(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const flat = withDeepAsText(text);
+  return flat === text ? value : JSON.parse(flat);
+}
+
+/** What is wrong with JSON that is. */
+export const tooDeepWords = `nested deeper than ${mostLevels} levels`;
+
+/** Whether JSON is nested deeper than `mostLevels`. */
+export function isTooDeep(json: string): boolean {
+  return withDeepAsText(json) !== json;
+}
+
+function withDeepAsText(json: string): string {
+  if (json.length <= 2 * mostLevels) return json;
+  let flat = '';
+  let copied = 0;
+  let start = 0;
+  let level = 0;
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at];
+    if (char === '"') at = stringEnd(json, at + 1);
+    else if ((char === '[' || char === '{') && ++level === mostLevels + 1) start = at;
+    else if ((char === ']' || char === '}') && level-- === mostLevels + 1) {
+      flat += json.slice(copied, start) + JSON.stringify(json.slice(start, at + 1));
+      copied = at + 1;
+    }
+  }
+  return copied === 0 ? json : flat + json.slice(copied);
+}
+
+/** Where the string of a JSON text ends that begins before `start`: the place of its quotation mark. */
+export function stringEnd(json: string, start: number): number {
+  let at = start;
+  while (at < json.length && json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
+  return at;
+}
+
 /** The object that a text holds; one without members where it holds none. */
 export function parseObject(text: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseFlat(text);
     return isObject(value) ? value : {};
   } catch {
     return {};

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, isBug } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Bound, Budget, Reservation } from '../cost/types.ts';
 import type { BatchGate } from './throttle.ts';
@@ -217,5 +217,5 @@ function count(performed: Performed, running: Running): void {
 
 /** A failure that is no job's own: the disk is full, or a bug of ours. */
 export function endsBatch(error: unknown): boolean {
-  return !(error instanceof GatewayError) || error.class === 'not-written' || error.class === 'internal';
+  return isBug(error) || (error as GatewayError).class === 'not-written';
 }

@@ -10,7 +10,7 @@ import { formatHelp } from './help/help.ts';
 import { createStdin } from './input/stdin.ts';
 import { createUi, noSecrets } from './run/ui.ts';
 import { isShown, shownDocument, throwParsed } from './run/usage-error.ts';
-import { type ErrorClass, GatewayError, messageOf, outcomes } from '../errors.ts';
+import { type ErrorClass, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal } from '../terminal/escape.ts';
 import { brokenForStderr, formatError } from '../terminal/error-text.ts';
 import { githubErrorLine } from '../terminal/github.ts';
@@ -132,6 +132,10 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
     const { keepLost } = await import('./run/keep-reply.ts');
     await keepLost(failure, thrown, context);
   }
+  if (thrown && isBug(thrown.value)) {
+    const { keepAtBug } = await import('./run/keep-reply.ts');
+    throw await keepAtBug(thrown.value, { report, io, redaction: context.ui });
+  }
   if (thrown && report.selected?.code) {
     const { keepUnprinted } = await import('./run/keep-reply.ts');
     await keepUnprinted(thrown.value, context);
@@ -187,15 +191,8 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
   return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
 }
 
-/** Anything that is no GatewayError is a bug of ours: exit 1. */
 function asFailure(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return withFlags(error);
-  const bug = new GatewayError('internal', messageOf(error), {
-    hint: 'this is a bug; run it again with --debug and report it',
-    cause: error,
-  });
-  if (error instanceof Error && error.stack !== undefined) bug.stack = error.stack;
-  return bug;
+  return error instanceof GatewayError ? withFlags(error) : failureOfThrown(error);
 }
 
 async function printDocument(

@@ -3,6 +3,7 @@ import { countValues, valueCost } from '../formats/count-values.ts';
 import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
 import { findErrorInReply } from '../formats/error-body.ts';
+import { parseFlat } from '../json.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { mostBytes, type ReadBody } from './read-json.ts';
 
@@ -23,7 +24,7 @@ export function parseReply(
   if (text.length > mostValues && countValues(text) > mostValues)
     throw new GatewayError('bad-reply', `the reply holds more than ${mostValues} values`, { sent: 'yes' });
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseFlat(text);
     throwErrorInside(value, { text, reply, format });
     return { value, cut: body.damage };
   } catch (error) {
@@ -46,7 +47,7 @@ function parseCut(
 ) {
   const closed = closeCutJson(text);
   if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });
-  const value: unknown = closed && JSON.parse(closed.json);
+  const value: unknown = closed && parseFlat(closed.json);
   if (cut) return { value, cut };
   if (closed?.isWrong) return { value, cut: failureOf({ ...reply, body: text, format }) };
   const early = new GatewayError('incomplete', 'the reply ends in the middle', { status: reply.status, sent: 'yes' });

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 import { field } from '../formats/fields.ts';
-import { isObject } from '../json.ts';
+import { isObject, parseFlat } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
 import type { Base64Diversion } from '../transport/types.ts';
 
@@ -53,7 +53,7 @@ export function isCut(error: unknown): error is GatewayError {
 export function readPlain({ text, cut, damage }: ReadBody): { value: unknown; cut: undefined } | undefined {
   if (cut !== undefined || damage !== undefined || text.length > mostPlain) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseFlat(text);
     const isPlain = isObject(value) && field(value, 'candidates') !== undefined && !isObject(value['error']);
     return isPlain ? { value, cut: undefined } : undefined;
   } catch {

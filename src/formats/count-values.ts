@@ -1,7 +1,9 @@
+import { stringEnd } from '../json.ts';
+
 /** What a value of JSON takes in memory, about: a list of empty lists takes ten times its text. */
 export const valueCost = 64;
 
-const [quote, backslash] = [0x22, 0x5c];
+const quote = 0x22;
 
 /** How many values a JSON text holds at most: its brackets and commas outside of strings. */
 export function countValues(text: string): number {
@@ -12,14 +14,4 @@ export function countValues(text: string): number {
     else if (code === 0x2c || code === 0x5b || code === 0x7b) values++;
   }
   return values;
-}
-
-function stringEnd(text: string, start: number): number {
-  let at = start;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) break;
-    if (code === backslash) at++;
-  }
-  return at;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseFlat } from '../json.ts';
 import { field, textField, listField } from './fields.ts';
 import { quote } from './quote.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
@@ -163,7 +163,7 @@ function requestIdIn(message: string): string | undefined {
 /** A text's JSON; undefined where it is none. */
 export function parseOrNothing(text: string): unknown {
   try {
-    return JSON.parse(text.trim());
+    return parseFlat(text.trim());
   } catch {
     return undefined;
   }

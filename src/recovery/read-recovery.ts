@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
 import type { BlobStore } from '../images/types.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
 import { type KeptImage, type KeptReply, recoverySchema } from './types.ts';
 
@@ -54,7 +54,7 @@ async function imageOf(image: JsonObject, store: BlobStore): Promise<KeptImage> 
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseFlat(text);
   } catch (error) {
     throw notOurs('it is not a recovery file', error);
   }

@@ -1,5 +1,3 @@
-import { GatewayError } from '../errors.ts';
-
 /** What a string value is to the scanner: nothing special, Base64 as a whole, or prose that may hold a data URL. */
 export type ValueKind = 'plain' | 'data' | 'text';
 
@@ -33,36 +31,35 @@ export const longestKey = Math.max(...[...knownKeys].map((key) => key.length));
 export class Nesting {
   readonly #frames: Frame[] = [];
   readonly #maxDepth: number;
+  /** Levels beyond the deepest that is known by its frame: no string in them is a picture. */
+  #beyond = 0;
 
   constructor(maxDepth: number) {
     this.#maxDepth = maxDepth;
   }
 
   get expectsKey(): boolean {
-    return this.#frames.at(-1)?.expectsKey === true;
+    return this.#top?.expectsKey === true;
   }
 
   setKey(key: string | undefined): void {
-    const top = this.#frames.at(-1);
+    const top = this.#top;
     if (!top) return;
     top.key = key !== undefined && knownKeys.has(key) ? key : undefined;
     top.expectsKey = false;
   }
 
   comma(): void {
-    const top = this.#frames.at(-1);
+    const top = this.#top;
     if (!top) return;
     top.key = undefined;
     top.expectsKey = !top.array;
   }
 
-  /** Throws GatewayError bad-reply past the depth limit: later code may recurse. */
   open(array: boolean): void {
     if (this.#frames.length >= this.#maxDepth) {
-      throw new GatewayError('bad-reply', `the reply is nested more than ${this.#maxDepth} levels deep`, {
-        sent: 'yes',
-        retryable: false,
-      });
+      this.#beyond++;
+      return;
     }
     const parent = this.#frames.at(-1);
     const name = parent?.key;
@@ -77,16 +74,22 @@ export class Nesting {
   }
 
   close(): void {
-    this.#frames.pop();
+    if (this.#beyond > 0) this.#beyond--;
+    else this.#frames.pop();
   }
 
   reset(): void {
     this.#frames.length = 0;
+    this.#beyond = 0;
+  }
+
+  get #top(): Frame | undefined {
+    return this.#beyond > 0 ? undefined : this.#frames.at(-1);
   }
 
   /** What the string that begins here is. */
   get valueKind(): ValueKind {
-    const top = this.#frames.at(-1);
+    const top = this.#top;
     if (!top || top.foreign || top.key === undefined) return 'plain';
     if (top.key === 'data' && top.name !== undefined && blobKeys.has(top.name)) return 'data';
     // A reply in an array is a stream's chunks, whose texts are joined: a data URL may go on in the next one.

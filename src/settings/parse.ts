@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { type GatewayError, usageError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { isObject, isTooDeep, tooDeepWords } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from './json-position.ts';
 import type { Config, Prices } from './config-types.ts';
@@ -19,6 +19,7 @@ export function parseConfig(source: string, path: string): Config {
   } catch {
     throw syntaxError(json, path);
   }
+  if (isTooDeep(json)) throw usageError(`${path}: is ${tooDeepWords}`);
   return checkConfig(value, path);
 }
 

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import type { JsonValue } from '../../json.ts';
+import { type JsonValue, parseFlat } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../upload.ts';
 import { quote } from './values.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -73,7 +73,7 @@ export function splitPath(text: string): string[] {
 
 function jsonOrText(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseFlat(text) as JsonValue;
   } catch {
     return text;
   }

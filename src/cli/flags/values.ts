@@ -1,6 +1,6 @@
 import { type GatewayError, usageError } from '../../errors.ts';
 import { isAspect } from '../../images/aspect.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { parseAgeOf, parseDurationOf } from '../../settings/duration.ts';
 import { jsonFaultWords } from '../../settings/json-position.ts';
@@ -124,6 +124,7 @@ export function variable(word: string, name: string): Var {
 
 /** Parses JSON that the user wrote; the message says where it broke. */
 export function parseJson(name: string, text: string): JsonValue {
+  if (isTooDeep(text)) throw usageError(`${name} is ${tooDeepWords}`);
   try {
     return JSON.parse(text) as JsonValue;
   } catch (error) {

@@ -133,8 +133,10 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
   }
   try {
     const value = document.toJS({ maxAliasCount: mostAliases }) as JsonValue;
+    refuseCircle(value, place);
     return { value, lineOf: (path) => lineOfNode(document, lines, path) };
   } catch (error) {
+    if (error instanceof RangeError) throw endlessYaml(place, error);
     // The library throws this for an alias without an anchor, and for too many of them.
     if (!(error instanceof ReferenceError)) throw error;
     throw usageError(
@@ -143,6 +145,23 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
       error,
     );
   }
+}
+
+/** Throws GatewayError usage for an alias inside of what it names. */
+function refuseCircle(value: JsonValue, place: string): void {
+  try {
+    JSON.stringify(value);
+  } catch (error) {
+    throw endlessYaml(place, error);
+  }
+}
+
+function endlessYaml(place: string, cause: unknown): GatewayError {
+  return usageError(
+    `${place} is nested without end: an alias is inside of what it names, or the nesting is too deep`,
+    'write the value itself in place of *name',
+    cause,
+  );
 }
 
 const faults: Readonly<Record<string, string>> = {

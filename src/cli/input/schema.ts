@@ -1,6 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
-import type { JsonValue } from '../../json.ts';
+import { type JsonValue, parseFlat } from '../../json.ts';
 import { jsonFaultWords } from '../../settings/json-position.ts';
 
 /** A checked JSON Schema, ready to hold answers against. */
@@ -79,7 +79,7 @@ function describeFault({ instancePath, keyword, params }: ErrorObject): string {
 
 function parseAnswer(answer: string): JsonValue {
   try {
-    return JSON.parse(answer) as JsonValue;
+    return parseFlat(answer) as JsonValue;
   } catch (error) {
     throw new GatewayError('incomplete', `the answer is not JSON: ${jsonFaultWords(answer)}`, {
       sent: 'yes',

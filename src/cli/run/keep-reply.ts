@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import type { KeptReply } from '../../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../../recovery/write-recovery.ts';
@@ -51,6 +51,14 @@ export async function keepUnprinted(thrown: unknown, { io, report, ui }: Context
   if (outranks(thrown) || (report.result?.text ?? '') === '') return;
   report.lost.text = true;
   throw await keepReply(thrown as GatewayError, { report, io, redaction: ui });
+}
+
+/** A bug ended the work on a reply that was paid for: all that is known of the reply is kept. Returns what to tell. */
+export async function keepAtBug(thrown: unknown, keeping: Keeping): Promise<GatewayError> {
+  const { lost, result, images } = keeping.report;
+  lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
+  if (lost.images.length === 0) lost.images.push(...(result?.images.slice(images.length) ?? []));
+  return keepReply(failureOfThrown(thrown), keeping);
 }
 
 function outranks(thrown: unknown): boolean {

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { readLines } from '../../batch/read-lines.ts';
 import { codeOf, usageError } from '../../errors.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import { isObject, isTooDeep, type JsonObject, tooDeepWords } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { findJsonFault } from '../../settings/json-position.ts';
 import type { Context } from '../../cli/context.ts';
@@ -176,6 +176,7 @@ function readRow(text: string, line: number, name: string): ReadRow {
       ),
     };
   }
+  if (isTooDeep(text)) return { error: usageError(`${name}:${line}: the row is ${tooDeepWords}`) };
   if (isObject(value)) return { line, columns: value };
   return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
 }

@@ -1,5 +1,5 @@
 import { GatewayError, usageError } from '../../errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { findJsonFault } from '../../settings/json-position.ts';
 import { keyOf } from '../../batch/digest.ts';
@@ -152,6 +152,7 @@ function parseObject(text: string): JsonObject {
     const { column, expected } = findJsonFault(json);
     throw usageError(`not JSON: ${expected} is expected at column ${column}`, 'write one JSON object per line', error);
   }
+  if (isTooDeep(json)) throw usageError(`the job is ${tooDeepWords}`);
   if (isObject(value)) return value;
   throw usageError('a job is a JSON object', 'for example: {"id":"1","prompt":"three names for a cat"}');
 }

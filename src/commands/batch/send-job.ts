@@ -12,7 +12,7 @@ import type { Result } from '../../client/result.ts';
 import { readWholeMessage } from '../../client/messages.ts';
 import type { Pricing } from '../../cost/price.ts';
 import type { Meter } from '../../cost/types.ts';
-import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { type ErrorClass, GatewayError, isBug } from '../../errors.ts';
 import { otherModel } from '../../model-name.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -26,7 +26,7 @@ import type { Context } from '../../cli/context.ts';
 import { resultDocument, unbilled } from '../../cli/output/document.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
-import { keepReply } from '../../cli/run/keep-reply.ts';
+import { keepAtBug, keepReply } from '../../cli/run/keep-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 
@@ -67,8 +67,12 @@ export async function sendJob(
     const failure =
       turn.failure ?? (await attempt(() => answerJob({ job, built, performing, connection, context, call })));
     report.attempts = call.attempts;
-    if (failure !== undefined && endsBatch(failure)) throw await kept(failure, context);
-    const told = await keptRest(failure as GatewayError | undefined, { context, batch });
+    const bug = failure !== undefined && report.result !== undefined && isBug(failure) ? failure : undefined;
+    if (failure !== undefined && bug === undefined && endsBatch(failure)) throw await kept(failure, context);
+    const told =
+      bug === undefined
+        ? await keptRest(failure as GatewayError | undefined, { context, batch })
+        : await keptAtBug(bug, { context, batch });
     const error = told && unbilled(told, report);
     if (batch.signal.aborted && error !== undefined && endSignals.has(error.class) && !call.out)
       return { state: 'unsent' };
@@ -112,6 +116,16 @@ async function kept(failure: unknown, { report, io, ui }: Context): Promise<unkn
 
 /** The disk is full, or another run has the folder. */
 const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
+
+/** A reply came, so a bug ends its job alone: the reply is kept. */
+async function keptAtBug(
+  bug: unknown,
+  { context: { report, io, ui }, batch }: { context: Context; batch: Context },
+): Promise<GatewayError> {
+  const told = await keepAtBug(bug, { report, io, redaction: ui });
+  await batch.ui.warn(`${told.message}; ${hintOf(told) ?? ''}`);
+  return told;
+}
 
 /** The job has failed, and pictures of its reply that were not written are kept. */
 async function keptRest(

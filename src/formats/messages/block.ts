@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
 import { objectField, textField } from '../fields.ts';
 import type { Block } from './types.ts';
 
@@ -79,7 +79,7 @@ function gathered({ type, start, text, signature, citations }: OpenBlock): JsonO
 function toolInput(json: string, atStart: JsonValue | undefined): JsonValue {
   if (json.trim() === '') return isObject(atStart) ? atStart : {};
   try {
-    return JSON.parse(json) as JsonValue;
+    return parseFlat(json) as JsonValue;
   } catch {
     return json;
   }

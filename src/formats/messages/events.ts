@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
 import { countValues, valueCost } from '../count-values.ts';
 import { findErrorInReply } from '../error-body.ts';
 import { failureOfError } from '../failure.ts';
@@ -129,7 +129,7 @@ function parse(text: string): unknown {
   if (text.length > mostCharacters / valueCost && countValues(text) > mostCharacters / valueCost)
     throw badStream(`an event of the stream holds more than ${mostCharacters / valueCost} values`);
   try {
-    return JSON.parse(text);
+    return parseFlat(text);
   } catch (error) {
     throw badStream(`an event of the stream is not JSON: ${quote(text)}`, error);
   }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { GatewayError, isBug } from '../errors.ts';
+import { type GatewayError, isBug } from '../errors.ts';
 import type { Usage } from '../formats/content/types.ts';
 import type { Bound, Budget, Reservation } from '../cost/types.ts';
 import type { BatchGate } from './throttle.ts';

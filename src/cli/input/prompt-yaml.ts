@@ -1,5 +1,5 @@
 import type { Document, LineCounter } from 'yaml';
-import { usageError } from '../../errors.ts';
+import { type GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { parseJson, quote } from '../flags/values.ts';

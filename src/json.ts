@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Levels of brackets in a value that comes from outside. Code that walks a value recurses: the stack holds some thousands. */
-export const mostLevels = 200;
+const mostLevels = 200;
 
 /**
  * Parses JSON of a reply. What is nested deeper than `mostLevels` becomes its own text, so that nothing is lost and nothing

@@ -3,6 +3,7 @@ import { lexer, type Token, type Tokens } from 'marked';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { breakCjk } from './break-lines.ts';
+import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
 
 /** Where Markdown is shown. */
@@ -104,7 +105,7 @@ function codeLines({ text }: Tokens.Code, { chalk }: Page): string[] {
 
 /** A line of a code block. */
 export function codeLine(line: string, chalk: ChalkInstance): string {
-  return line.trim() === '' ? '' : `  ${chalk.cyan(escapeForTerminal(line.replaceAll('\t', '    ')))}`;
+  return line.trim() === '' ? '' : `  ${colourCode(escapeForTerminal(line.replaceAll('\t', '    ')), chalk)}`;
 }
 
 /** Empty lines stand where the text has them: a loose list would move lines that were printed long ago. */

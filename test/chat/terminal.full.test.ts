@@ -47,7 +47,7 @@ inTmux('in tmux: shows each delta at once, escaped, and waits for the next promp
     eventStream(event),
   );
   server.reply({ chunks: [`${start}${block}${first}`, pause.until, `${second}${rest.join('')}`] });
-  const terminal = await open('node $BIN chat');
+  const terminal = await open('node $BIN chat --no-markdown');
   await terminal.shows('m · /help');
   await terminal.type('hello');
   await terminal.press('Enter');
@@ -65,7 +65,7 @@ inTmux(
     server.reply(answer('two'));
     const cwd = home();
     writeFileSync(join(cwd, 'picture.gif'), 'GIF89a\x01\x00\x01\x00');
-    const terminal = await open('node $BIN chat', { cwd });
+    const terminal = await open('node $BIN chat --no-markdown', { cwd });
     await terminal.shows('/help');
     await terminal.paste('line one\n\tline two\nline three');
     await terminal.shows('line three');
@@ -100,7 +100,7 @@ inTmux('in tmux: Ctrl-C stops the answer, which is not kept, and twice leaves', 
   const never = createPause();
   server.reply({ chunks: [`${start}${block}${first}`, never.until] });
   server.reply(answer('third'));
-  const terminal = await open('node $BIN chat');
+  const terminal = await open('node $BIN chat --no-markdown');
   await terminal.shows('/help');
   await terminal.type('one');
   await terminal.press('Enter');
@@ -130,7 +130,7 @@ inTmux(
     server.reply({ chunks: [`${start}${block}${first}`, createPause().until] });
     server.reply(answer('after'));
     const cwd = home();
-    const terminal = await open('echo $$ > pid; exec node $BIN chat --session s', { cwd });
+    const terminal = await open('echo $$ > pid; exec node $BIN chat --no-markdown --session s', { cwd });
     await terminal.shows('/help');
     await terminal.type('one');
     await terminal.press('Enter');
@@ -141,7 +141,7 @@ inTmux(
     process.kill(Number(readFileSync(join(cwd, 'pid'), 'utf8')), 'SIGKILL');
     expect(kept(cwd).map(({ content }) => content)).toMatchObject(['one', [{ text: 'whole' }]]);
     await terminal.close();
-    const next = await open('node $BIN chat --continue', { cwd });
+    const next = await open('node $BIN chat --no-markdown --continue', { cwd });
     await next.shows('1 answer before');
     await next.press('Up');
     await next.press('Up');
@@ -160,7 +160,7 @@ inTmux('in tmux: --confirm asks where the person is', async ({ server, open }) =
   const cwd = home();
   writeFileSync(join(cwd, 'tools.json'), JSON.stringify([{ name: 'now', input_schema: { type: 'object' } }]));
   const flags = "--tools tools.json --tool-exec 'now=date' --confirm";
-  const terminal = await open(`node $BIN chat 'what time?' ${flags}`, { cwd });
+  const terminal = await open(`node $BIN chat --no-markdown 'what time?' ${flags}`, { cwd });
   await terminal.shows('run date for now {}? [y/N]');
   await terminal.type('y');
   await terminal.press('Enter');
@@ -173,7 +173,7 @@ inTmux('in tmux: --confirm asks where the person is', async ({ server, open }) =
 inTmux('in tmux: Ctrl-C in a single answer ends its line and dies by the signal', async ({ server, open }) => {
   const [start, block, first] = messageEvents('half').map((event) => eventStream(event));
   server.reply({ chunks: [`${start}${block}${first}`, createPause().until] });
-  const terminal = await open('trap : INT; node $BIN chat hi');
+  const terminal = await open('trap : INT; node $BIN chat --no-markdown hi');
   await terminal.shows('half');
   await terminal.press('C-c');
   expect(await terminal.shows('exit 130')).toMatch(/half(\^C)?\n(.*\n)*exit 130/);
@@ -181,7 +181,8 @@ inTmux('in tmux: Ctrl-C in a single answer ends its line and dies by the signal'
 
 inTmux('in tmux: SIGTERM ends a conversation that waits, with the terminal as it was', async ({ open }) => {
   const cwd = home();
-  const script = "(echo $BASHPID > pid; exec node $BIN chat); echo code $?; stty -a | grep -oE ' -?(icanon|echo) '";
+  const script =
+    "(echo $BASHPID > pid; exec node $BIN chat --no-markdown); echo code $?; stty -a | grep -oE ' -?(icanon|echo) '";
   const terminal = await open(script, { cwd });
   await terminal.shows('/help');
   process.kill(Number(readFileSync(join(cwd, 'pid'), 'utf8')), 'SIGTERM');
@@ -192,7 +193,8 @@ inTmux('in tmux: a terminal that is closed ends the conversation in order', asyn
   server.reply(answer('whole'));
   const cwd = home();
   // The shell keeps the signal to itself, as some do: the conversation notices all the same.
-  const script = "trap '' HUP; (trap - HUP; exec node $BIN chat --session ./s.jsonl 2> err.txt); echo $? > code.txt";
+  const script =
+    "trap '' HUP; (trap - HUP; exec node $BIN chat --no-markdown --session ./s.jsonl 2> err.txt); echo $? > code.txt";
   const terminal = await open(script, { cwd });
   await terminal.shows('>');
   await terminal.type('one');
@@ -233,7 +235,7 @@ inTmux.for([
     server.reply({ chunks: [`${start}${block}${deltas[0]}`, pause.until, ...more, new Promise(() => undefined)] });
     // A shell with job control passes the hangup on to its jobs once more.
     const terminal = await open('exec bash --norc -i', { cwd });
-    await terminal.type('node $BIN chat --session talk');
+    await terminal.type('node $BIN chat --no-markdown --session talk');
     await terminal.press('Enter');
     await terminal.shows('/help');
     await terminal.type('hello');

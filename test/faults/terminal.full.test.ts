@@ -41,7 +41,9 @@ describe.skipIf(!hasScript && !isFull)('on a pseudo-terminal (needs script)', ()
     const begun = messageEvents('half a line').slice(0, 3);
     server.reply({ chunks: [eventStream(...begun), new Promise(() => undefined)] });
     const cwd = folder();
-    const running = bash(inTerminal(`CI=1 bash -c 'echo \\$\\$ > pid; exec $CLI chat x'`), server, { cwd });
+    const running = bash(inTerminal(`CI=1 bash -c 'echo \\$\\$ > pid; exec $CLI chat x --no-markdown'`), server, {
+      cwd,
+    });
     await server.received(1);
     const shown = () => readFileSync(join(cwd, 'shown'), 'utf8');
     await becomes(() => shown().includes('half a line'), running);

@@ -36,7 +36,8 @@ function queue(server: ScriptedServer, { file, http_status, headers }: Recorded)
 /** Replays a reply and reads the JSON document of the run. */
 async function replay(reply: Recorded, { server, cli }: Replay, ...argv: string[]) {
   queue(server, reply);
-  const ran = await cli([...argv, '--json']);
+  const { model, model_version: version } = reply.expected as { model?: string; model_version?: string };
+  const ran = await cli([...argv, '-m', model ?? version ?? 'm', '--json']);
   return { ...ran, document: JSON.parse(ran.stdout) as Record<string, unknown> };
 }
 

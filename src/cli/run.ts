@@ -14,6 +14,7 @@ import { type ErrorClass, failureOfThrown, GatewayError, isBug, outcomes } from 
 import { escapeForTerminal } from '../terminal/escape.ts';
 import { brokenForStderr, formatError } from '../terminal/error-text.ts';
 import { githubErrorLine } from '../terminal/github.ts';
+import { writePaged } from '../terminal/pager.ts';
 import { sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
 import type { Io } from '../terminal/io.ts';
 import { jsonLine } from '../terminal/json-line.ts';
@@ -119,7 +120,7 @@ async function parseAndAct(
     run.report.own = shownDocument(thrown.value, written.out);
     written.out = '';
   }
-  if (written.out !== '') await io.stdout.write(written.out);
+  if (written.out !== '') await writePaged(written.out, io);
   if (written.err !== '') await io.stderr.write(written.err);
   if (thrown) await throwParsed(thrown.value, words, tree);
 }

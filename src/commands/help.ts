@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { usageError } from '../errors.ts';
 import { closest } from '../settings/closest.ts';
+import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/style.ts';
 import type { Action } from '../cli/context.ts';
 import { quote } from '../cli/flags/values.ts';
@@ -32,7 +33,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
     const flags = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
-    await io.stdout.write(flags + renderMarkdown(blocksOf(text), { width, colored }));
+    await writePaged(flags + renderMarkdown(blocksOf(text), { width, colored }), io);
   };
 }
 

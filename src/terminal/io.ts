@@ -41,6 +41,8 @@ export interface Io {
   readonly openDialog?: (() => Promise<Dialog>) | undefined;
   /** Opens the line editor of the interactive mode; absent where stdin or stdout is no terminal. Stdin is the editor's then. */
   readonly openEditor?: ((options: EditorOptions) => Promise<LineEditor>) | undefined;
+  /** Shows a text in the pager of this command; false where it cannot be started. Absent where stdout is no terminal. */
+  readonly runPager?: ((pager: string, text: string) => Promise<boolean>) | undefined;
   /** Wall clock, ms since 1970. */
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */

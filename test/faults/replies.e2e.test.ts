@@ -114,8 +114,8 @@ const replies: [string, string, ScriptedReply, number, string, string?][] = [
     'deep JSON inside a reply',
     'text',
     { body: JSON.stringify(textReply('x')).replace('"STOP"', '['.repeat(20_000) + ']'.repeat(20_000)) },
-    9,
-    '',
+    0,
+    'x\n',
   ],
   [
     'deep JSON in an event',

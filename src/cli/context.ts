@@ -104,6 +104,8 @@ export interface Report {
   /** What its requests cost, where prices are set. */
   meter?: Meter | undefined;
   images: WrittenImage[];
+  /** Audio, documents and the like that came with the reply. */
+  files?: WrittenImage[];
   /** What led to the answer, where tools were run for it. */
   turns?: Turn[] | undefined;
   warnings: string[];

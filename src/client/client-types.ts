@@ -136,8 +136,10 @@ export interface FilePicture extends Picture {
 }
 
 /** One reply of either format; absent means that the gateway did not say. */
-export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images'> {
+export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images' | 'files'> {
   images: Image[];
+  /** Audio, a document or anything else that is no picture; absent where none came. */
+  files?: Image[];
 }
 
 /** The deltas of a streamed answer, as they arrive. Leaving the loop ends the request. */

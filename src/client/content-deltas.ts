@@ -15,7 +15,7 @@ export function createContentDeltas(): ContentDeltas {
   const splitter = createMarkdownImageSplitter();
   let candidate: number | undefined;
   let isBegun = false;
-  let open: 'text' | 'thinking' | undefined;
+  let open: 'text' | 'thinking' | 'code' | undefined;
   let block = -1;
 
   function close(): StreamDelta[] {
@@ -24,14 +24,14 @@ export function createContentDeltas(): ContentDeltas {
     return [{ type: 'block-stop', block }];
   }
 
-  function show(type: 'text' | 'thinking', text: string): StreamDelta[] {
+  function show(type: 'text' | 'thinking' | 'code', text: string): StreamDelta[] {
     if (text === '') return [];
     const begun: StreamDelta[] = [];
     if (open !== type) {
       begun.push(...close(), { type: 'block-start', block: ++block, blockType: type });
       open = type;
     }
-    return [...begun, { type, text, block }];
+    return [...begun, { type: type === 'thinking' ? type : 'text', text, block }];
   }
 
   return {
@@ -41,6 +41,8 @@ export function createContentDeltas(): ContentDeltas {
       candidate ??= candidates[0]?.index;
       const own = candidates.filter(({ index }) => index === candidate);
       for (const part of own.flatMap(({ parts }) => parts)) {
+        if (part.kind === 'code')
+          deltas.push(...show('text', textOf(splitter.finish())), ...show('code', part.markdown));
         if (part.kind !== 'text') continue;
         if (part.thought) deltas.push(...show('thinking', part.text));
         else deltas.push(...show('text', textOf(splitter.feed(part.text))));

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { contentPath } from '../formats/content/request.ts';
-import { contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
+import { contentMarkdown, contentText, contentThoughts, decodeContentReply } from '../formats/content/reply.ts';
 import type { JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
 import type { StreamDelta } from '../formats/messages/types.ts';
@@ -174,12 +174,22 @@ async function contentResult(
 async function addCandidate(result: Result, candidate: Candidate, store: PictureStore): Promise<void> {
   const plain = contentText(candidate);
   const isPlain = !plain.includes('data:') && candidate.parts.every(({ kind }) => kind !== 'blob');
-  const { text, images } = isPlain
-    ? { text: plain, images: [] }
+  const { text, images, files } = isPlain
+    ? { text: plain, images: [], files: [] }
     : await (await import('./pictures.ts')).readPictures(candidate, store);
   const { index, finishReason, finishMessage, safetyRatings } = candidate;
-  result.candidates.push({ index, text, finishReason, finishMessage, safetyRatings });
+  let markdown = contentMarkdown(candidate);
+  if (markdown?.includes('data:')) markdown = (await import('../images/markdown.ts')).extractDataUrls(markdown).text;
+  result.candidates.push({
+    index,
+    text,
+    ...(markdown !== undefined && { markdown }),
+    finishReason,
+    finishMessage,
+    safetyRatings,
+  });
   result.images.push(...images);
+  if (files.length > 0) (result.files ??= []).push(...files);
 }
 
 /** Drafts are kept only where a reply has no other picture; then the last of them. */

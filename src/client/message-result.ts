@@ -3,7 +3,7 @@ import type { Block, MessageReply } from '../formats/messages/types.ts';
 import { doubtsOfModel } from './answering-model.ts';
 import { emptyResult } from './content.ts';
 import type { PictureStore } from './picture-store.ts';
-import { picturesInText, pictureOf } from './pictures.ts';
+import { blobOf, isPicture, picturesInText } from './pictures.ts';
 import type { Result, ResultImage } from './result.ts';
 import { endedWell } from './verdict.ts';
 
@@ -39,9 +39,9 @@ async function addBlock(
 ): Promise<void> {
   if (block.kind === 'call') result.toolCalls.push({ id: block.id, name: block.name, input: block.input });
   else if (block.kind === 'thinking') result.thinking = (result.thinking ?? '') + block.text;
-  else if (block.kind === 'image') {
-    const image = await pictureOf(block, place, store);
-    if (image) result.images.push(image);
+  else if (block.kind === 'blob') {
+    const blob = await blobOf(block, place, store);
+    if (blob) (isPicture(blob) ? result.images : (result.files ??= [])).push(blob);
   } else if (block.kind === 'text') {
     const { text, images } = await picturesInText(block.text, place, store);
     result.text += text;

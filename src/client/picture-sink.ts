@@ -55,15 +55,20 @@ function sinkOf<Image extends Picture>(
   return {
     store,
     async keep(result, signal) {
-      const images: Image[] = [];
       const warnings = [...result.warnings];
-      for (const image of result.images) {
-        if (signal.aborted) break;
-        const { picture, warning } = await describePicture(image);
-        if (warning !== undefined) warnings.push(warning);
-        images.push(await place(image, picture));
-      }
-      return { ...result, images, warnings };
+      const placeAll = async (blobs: readonly ResultImage[]): Promise<Image[]> => {
+        const placed: Image[] = [];
+        for (const blob of blobs) {
+          if (signal.aborted) break;
+          const { picture, warning } = await describePicture(blob);
+          if (warning !== undefined) warnings.push(warning);
+          placed.push(await place(blob, picture));
+        }
+        return placed;
+      };
+      const { files, ...rest } = result;
+      const images = await placeAll(result.images);
+      return { ...rest, images, ...(files && { files: await placeAll(files) }), warnings };
     },
   };
 }

@@ -13,18 +13,20 @@ interface Place {
   draft: boolean;
 }
 
-/** The picture behind an inlineData or image block, or undefined when it is none (audio, a document) or a bad one. */
-export async function pictureOf(
-  found: { mimeType: string | undefined; data: string },
+/** The bytes of an inlineData part or of a block, or undefined where its Base64 is bad. */
+export async function blobOf(
+  { mimeType, data }: { mimeType: string | undefined; data: string },
   place: Place,
   store: PictureStore,
 ): Promise<ResultImage | undefined> {
-  const declared = found.mimeType === undefined ? undefined : mediaType(found.mimeType);
-  if (declared !== undefined && /^(audio|video|text)\//.test(declared)) return undefined;
-  const blob = await store.resolve(found.data);
-  if (!blob) return undefined;
-  const isImage = declared?.startsWith('image/') || sniffType(blob.head) !== undefined;
-  return isImage ? { declaredType: found.mimeType, ...place, blob } : undefined;
+  const blob = await store.resolve(data);
+  return blob && { declaredType: mimeType, ...place, blob };
+}
+
+/** Whether a blob is a picture, by its declared type or by its bytes; audio, a document and the like are none. */
+export function isPicture({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
+  const declared = declaredType === undefined ? undefined : mediaType(declaredType);
+  return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
 }
 
 /** A text without the pictures that stand in it as data URLs (deviations 1, 2, 4), and those pictures. */
@@ -43,26 +45,27 @@ export async function picturesInText(
   return { text: extracted.text, images };
 }
 
-/** The text of a candidate without the pictures in it, and all of its pictures. */
+/** The text of a candidate without the pictures in it, all of its pictures, and its blobs that are none. */
 export async function readPictures(
   candidate: Candidate,
   store: PictureStore,
-): Promise<{ text: string; images: ResultImage[] }> {
+): Promise<{ text: string; images: ResultImage[]; files: ResultImage[] }> {
   const { text, images } = await picturesInText(
     contentText(candidate),
     { candidate: candidate.index, draft: false },
     store,
   );
-  const inline: ResultImage[] = [];
+  const blobs: ResultImage[] = [];
   for (const part of candidate.parts) {
     if (part.kind !== 'blob') continue;
-    const image = await pictureOf(part, { candidate: candidate.index, draft: part.thought }, store);
-    if (image) inline.push(image);
+    const blob = await blobOf(part, { candidate: candidate.index, draft: part.thought }, store);
+    if (blob) blobs.push(blob);
   }
-  return { text, images: [...inline, ...images] };
+  const files = blobs.filter((blob) => !isPicture(blob));
+  return { text, images: [...blobs.filter(isPicture), ...images], files };
 }
 
-/** What is known of a picture by its bytes, and what is odd about them. */
+/** What is known of a picture, or of a file that is none, by its bytes, and what is odd about them. */
 export async function describePicture({
   blob,
   candidate,

@@ -9,12 +9,14 @@ export interface ResultCandidate {
   /** Number of its reply, where one of several requests got it. */
   reply?: number;
   text: string;
+  /** The text with the code that the service ran and what that printed, where it ran some. */
+  markdown?: string;
   finishReason?: string | undefined;
   finishMessage?: string | undefined;
   safetyRatings?: JsonValue[] | undefined;
 }
 
-/** A picture of the reply, before it has a name. */
+/** A picture of the reply, or a file that is none, before it has a name. */
 export interface ResultImage {
   /** As the gateway declared it; the bytes may say otherwise. */
   declaredType: string | undefined;
@@ -25,6 +27,11 @@ export interface ResultImage {
   /** A draft (`thought: true`), kept only where there is no other picture. */
   draft: boolean;
   blob: StoredBlob;
+}
+
+/** All that came as bytes, in the order in which it is written. */
+export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
+  return [...images, ...files];
 }
 
 /** A call of a tool that the model asks for. */
@@ -50,6 +57,8 @@ export interface Result {
   thinking?: string | undefined;
   candidates: ResultCandidate[];
   images: ResultImage[];
+  /** Audio, a document or anything else that came as bytes and is no picture; absent where none came. */
+  files?: ResultImage[];
   toolCalls: ToolCall[];
   /** As the gateway gave it: a finish reason or a stop reason. */
   stopReason?: StopReason | undefined;

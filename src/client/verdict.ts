@@ -103,7 +103,8 @@ export function adviceForRest(missing: number): Advice {
 
 function isEmpty(result: Result): boolean {
   const texts = result.candidates.some((candidate) => candidate.text !== '');
-  return !texts && result.text === '' && result.images.length === 0 && result.toolCalls.length === 0;
+  const { text, images, files = [], toolCalls } = result;
+  return !texts && text === '' && [images, files, toolCalls].every((list) => list.length === 0);
 }
 
 function missing(what: string, result: Result, wanted: Wanted): GatewayError {

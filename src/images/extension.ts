@@ -28,6 +28,9 @@ const vague = new Set(['application/octet-stream', 'binary/octet-stream', 'image
 
 const longestType = 127;
 
+/** Types whose files a double click does not run, and a browser does not. */
+const harmless = /^(?:(?:image|audio|video)\/|application\/(?:pdf|json)$|text\/(?:plain|csv|markdown)$)/;
+
 /** A declared media type in lower case without parameters (deviation 12); undefined when it is none. */
 export function mediaType(declared: string): string | undefined {
   const type =
@@ -49,8 +52,8 @@ export interface Extension {
 }
 
 /**
- * The extension of a reply's picture: from the declared type, but the leading bytes win where they
- * disagree (deviation 13). Types that are no pictures, SVG above all, never reach a file name: they are `bin`.
+ * The extension of a reply's picture or file: from the declared type, but the leading bytes win where they
+ * disagree (deviation 13). Types that can hold a script, SVG above all, never reach a file name: they are `bin`.
  */
 export async function extensionFor({
   declaredType,
@@ -71,8 +74,9 @@ export async function extensionFor({
       warning: `the image is declared ${named}, but its bytes are of no known image type`,
     };
   }
-  const extension = named?.startsWith('image/') ? await registeredExtension(named) : undefined;
-  if (named !== undefined && extension !== undefined) return { extension, mimeType: named };
+  const extension = named !== undefined && harmless.test(named) ? await registeredExtension(named) : undefined;
+  if (named !== undefined && extension !== undefined)
+    return { extension, mimeType: named, warning: named.startsWith('image/') ? undefined : `a file came: ${named}` };
   const type = declaredType === undefined ? 'without a type' : `as ${shown(declaredType)}`;
   return {
     extension: 'bin',

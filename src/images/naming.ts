@@ -71,7 +71,8 @@ export function candidateNames(
   { index, extension, id = '' }: { index: number; extension: string; id?: string },
 ): CandidateNames {
   const own = plan.extension !== undefined && sameExtension(plan.extension, extension) ? plan.extension : extension;
-  if (plan.kind === 'numbered') return (at) => ({ path: place(plan, `image-${index + 1 + at}.${own}`), given: false });
+  if (plan.kind === 'numbered')
+    return (at) => ({ path: place(plan, `${plan.stem}-${index + 1 + at}.${own}`), given: false });
   if (plan.kind === 'template') return templateNames(plan, { index, extension: own, id });
   const given = index < plan.count && (plan.extension === undefined || own === plan.extension);
   const second = Math.max(index + 2, plan.count + 1);

@@ -129,6 +129,7 @@ function citationsIn(value: unknown): number {
 
 function kindOf(part: ContentPart): string {
   const kinds = { text: 'text', blob: 'inlineData', call: 'functionCall', 'call-piece': 'functionCall' };
+  if (part.kind === 'code') return part.key;
   return part.kind === 'other' ? (part.keys.find((key) => key !== 'thoughtSignature') ?? 'empty') : kinds[part.kind];
 }
 

@@ -50,7 +50,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     error: error && errorDocument(unbilled(error, report), report.attempts > 0, redaction),
   });
   // Where a picture stands is so, whatever its name is like.
-  return { ...document, images: report.images };
+  return { ...document, images: report.images, ...(report.files && { files: report.files }) };
 }
 
 /** The same failure; where recordings alone answered, nothing was sent, whatever is wrong with the answer. */

@@ -80,6 +80,6 @@ export async function checkShownOutput(wanted: ImagePlan, context: Context): Pro
 
 /** `-o` was given, and the reply held only text. */
 export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
-  if (output === undefined || report.images.length > 0) return;
+  if (output === undefined || report.images.length > 0 || report.files) return;
   await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
 }

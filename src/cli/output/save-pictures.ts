@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
-import { describePicture } from '../../client/pictures.ts';
+import { describePicture, isPicture } from '../../client/pictures.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/make-folder.ts';
@@ -28,7 +28,7 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   const plan = await checkedPlan(name, wanted, context).catch(behind('-o: '));
   const most = wanted.maxImages ?? mostImages;
-  const saving: Saving = { plan, wanted, context, toStdout, saved: 0, misfits: [] };
+  const saving: Saving = { plan, wanted, context, toStdout, saved: 0, written: 0, misfits: [] };
   return {
     openStore(onFallback) {
       const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
@@ -99,7 +99,10 @@ interface Saving {
   wanted: ImagePlan;
   context: Context;
   toStdout: boolean;
+  /** Numbers that were given out. */
   saved: number;
+  /** Files that are there. */
+  written: number;
   misfits: string[];
 }
 
@@ -111,21 +114,38 @@ function localDate(now: Date): string {
 
 /** A picture that cannot be written is kept for the recovery file, and the others are still saved. */
 async function saveOrKeep(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
-  const { lost, images } = saving.context.report;
-  const written = images.length;
+  const { lost } = saving.context.report;
+  const written = saving.written;
   try {
     await saveOne(image, reply, saving);
   } catch (error) {
     if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
     lost.failure ??= error;
-    if (images.length === written) lost.images.push(image);
+    if (saving.written === written) lost.images.push(image);
     return;
   }
   // With hundreds of pictures these would be what fills the memory.
   image.blob.head = new Uint8Array();
 }
 
+/** Audio, a document and the like: beside the pictures, and never on stdout. */
+async function saveFile(file: ResultImage, saving: Saving): Promise<void> {
+  const { context, wanted, plan } = saving;
+  const { picture, warning } = await describePicture(file);
+  const { extension, ...facts } = picture;
+  const names =
+    plan.kind === 'numbered'
+      ? candidateNames({ ...plan, stem: 'file' }, { index: 0, extension })
+      : candidateNames(plan, { index: saving.saved++, extension });
+  const path = await publish(file.blob, names, { cwd: context.io.cwd, force: wanted.force === true });
+  saving.written++;
+  const { width: _width, height: _height, ...written } = facts;
+  (context.report.files ??= []).push({ path, ...written, ...(file.reply !== undefined && { reply: file.reply }) });
+  await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);
+}
+
 async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  if (!isPicture(image)) return saveFile(image, saving);
   const { context, wanted, plan } = saving;
   const { blob } = image;
   const { picture, warning } = await describePicture(image);
@@ -144,6 +164,7 @@ async function saveOne(image: ResultImage, reply: ReplyFacts, saving: Saving): P
         );
   const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
   context.report.images.push(written);
+  saving.written++;
   await warnOfName(path, extension, saving);
   const misfit = misfitOf(written, wanted);
   if (misfit !== undefined) saving.misfits.push(misfit);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
+import { blobsOf } from '../../client/result.ts';
 import type { KeptReply } from '../../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../../recovery/write-recovery.ts';
 import type { Redaction } from '../../settings/redact.ts';
@@ -55,9 +56,10 @@ export async function keepUnprinted(thrown: unknown, { io, report, ui }: Context
 
 /** A bug ended the work on a reply that was paid for: all that is known of the reply is kept. Returns what to tell. */
 export async function keepAtBug(thrown: unknown, keeping: Keeping): Promise<GatewayError> {
-  const { lost, result, images } = keeping.report;
+  const { lost, result, images, files = [] } = keeping.report;
   lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
-  if (lost.images.length === 0) lost.images.push(...(result?.images.slice(images.length) ?? []));
+  if (lost.images.length === 0)
+    lost.images.push(...(result ? blobsOf(result).slice(images.length + files.length) : []));
   return keepReply(failureOfThrown(thrown), keeping);
 }
 

@@ -41,8 +41,10 @@ export function resultOf(outcomes: readonly Outcome[]): Result | undefined {
 function mergeResults(results: readonly Result[]): Result {
   const [first] = results;
   if (first === undefined) return emptyResult('');
+  const files = results.flatMap((result) => result.files ?? []);
   return {
     ...first,
+    ...(files.length > 0 && { files }),
     candidates: results.flatMap((result) => result.candidates),
     images: results.flatMap((result) => result.images),
     toolCalls: results.flatMap((result) => result.toolCalls),

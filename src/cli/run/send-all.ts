@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import type { BatchGate } from '../../batch/throttle.ts';
 import { type EndOf, endOf } from '../../client/deadline.ts';
 import { type Answer, readContent } from '../../client/content.ts';
+import { blobsOf } from '../../client/result.ts';
 import type { Post } from '../../client/target.ts';
 import { type ErrorClass, GatewayError, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/pictures.ts';
@@ -93,7 +94,8 @@ async function ask(
     const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
     const answer = await readContent(reply, reading);
     onAnswer?.(++state.answered);
-    if (asking.count > 1) for (const part of [...answer.result.candidates, ...answer.result.images]) part.reply = index;
+    if (asking.count > 1)
+      for (const part of [...answer.result.candidates, ...blobsOf(answer.result)]) part.reply = index;
     return { answer, isSent: reply.recordedAt === undefined };
   } catch (error) {
     return { failure: noteEnd(error, state) };
@@ -108,7 +110,7 @@ async function saveBehind(
   await before;
   const outcome = await asked;
   const result = outcome.answer?.result;
-  if (result) await images.save(result.images, result, state.endOf).catch((error) => noteEnd(error, state));
+  if (result) await images.save(blobsOf(result), result, state.endOf).catch((error) => noteEnd(error, state));
   return outcome;
 }
 

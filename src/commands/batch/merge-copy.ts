@@ -47,7 +47,8 @@ export async function copyShards(
         context.signal.throwIfAborted();
         const images = await copyImages(document['images'], { folder, building });
         await copyLarge(document['wholeResult'], { folder, building });
-        results.append(JSON.stringify(images === undefined ? document : { ...document, images }));
+        const files = await copyImages(document['files'], { folder, building });
+        results.append(JSON.stringify({ ...document, ...(images && { images }), ...(files && { files }) }));
         // A job that was sent again can have several results.
         progress.update(`${Math.min(++merged, whole.run.jobs)}/${whole.run.jobs}`);
       });

@@ -8,7 +8,7 @@ import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts
 import { batchFiles, type Job, type JobError, type JobRecord, type Performed } from '../../batch/types.ts';
 import { type Answer, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
-import type { Result } from '../../client/result.ts';
+import { blobsOf, type Result } from '../../client/result.ts';
 import { readWholeMessage } from '../../client/messages.ts';
 import type { Pricing } from '../../cost/price.ts';
 import type { Meter } from '../../cost/types.ts';
@@ -193,10 +193,10 @@ async function answerJob(asking: Asking): Promise<void> {
   const answer = await readAnswer(reply, job, reading);
   context.report.result = answer.result;
   if (reply.recordedAt === undefined) context.report.meter?.count(answer);
-  const { images } = answer.result;
-  if (images.length > 0) output ??= await planOutput(asking);
+  const blobs = blobsOf(answer.result);
+  if (blobs.length > 0) output ??= await planOutput(asking);
   // A signal that comes now loses nothing that was paid for: what came is soon written.
-  await output?.save(images, answer.result, end);
+  await output?.save(blobs, answer.result, end);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);

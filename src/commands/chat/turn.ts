@@ -3,7 +3,7 @@ import { storable } from '../../chat/session-file.ts';
 import type { Answer } from '../../client/content.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
-import type { Result } from '../../client/result.ts';
+import { blobsOf, type Result } from '../../client/result.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';
@@ -118,7 +118,7 @@ async function askOnce(
   };
   const answer = await ask().finally(() => progress.stop());
   context.report.result ??= answer.result;
-  await images.save(answer.result.images, answer.result, end);
+  await images.save(blobsOf(answer.result), answer.result, end);
   return answer;
 }
 

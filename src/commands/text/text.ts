@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Answer, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
 import { deadlineOnce, endOf } from '../../client/deadline.ts';
+import { blobsOf } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { HttpReply } from '../../transport/types.ts';
@@ -78,7 +79,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   context.report.result = answer.result;
   if (reply.recordedAt === undefined) context.report.meter?.count(answer);
   if (!flags.stream) await printText(answer, printing);
-  await images.save(answer.result.images, answer.result, end);
+  await images.save(blobsOf(answer.result), answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
   if (flags.jsonl) {
     const { endLine } = await import('../../cli/output/print-stream.ts');
@@ -115,7 +116,7 @@ export async function printText(
 ): Promise<void> {
   if (isPrintedAtEnd(context)) return;
   const payload = await startPayload(context, { isMarkdown });
-  const texts = result.candidates.map((candidate) => candidate.text).filter((text) => text !== '');
+  const texts = result.candidates.map(({ text, markdown = text }) => markdown).filter((text) => text !== '');
   for (const [index, text] of texts.entries()) {
     if (index > 0) {
       await payload.end();

@@ -36,6 +36,16 @@ export function contentText(candidate: Candidate): string {
   return textOf(candidate.parts, false);
 }
 
+/** The text with the code that the service ran, and what that printed; undefined where it ran none. */
+export function contentMarkdown({ parts }: Candidate): string | undefined {
+  if (!parts.some(({ kind }) => kind === 'code')) return undefined;
+  const shown = parts.map((part) => (part.kind === 'code' ? part.markdown : textOf([part], false)));
+  return shown
+    .join('')
+    .replace(/\n{3,}(?=`{3})/g, '\n\n')
+    .trim();
+}
+
 /** What a candidate thought aloud, where the gateway shows it. */
 export function contentThoughts(candidate: Candidate): string {
   return textOf(candidate.parts, true);
@@ -130,7 +140,7 @@ export function decodePart(raw: JsonValue): ContentPart[] {
   if (!isObject(raw)) return [];
   const thought = field(raw, 'thought') === true;
   const text = textField(raw, 'text');
-  const other = callOf(raw) ?? blobOf(raw, thought);
+  const other = callOf(raw) ?? blobOf(raw, thought) ?? codeOf(raw);
   if (other) return text ? [{ kind: 'text', text, thought }, other] : [other];
   if (text !== undefined) return [{ kind: 'text', text, thought }];
   return [{ kind: 'other', keys: keysOf(raw) }];
@@ -148,6 +158,23 @@ function callOf(raw: JsonObject): ContentPart | undefined {
     return { kind: 'call', id, name, input: args ?? {} };
   const isEnd = keysOf(call).length === 0;
   return { kind: 'call-piece', id, name, args: isObject(args) ? args : undefined, partialArgs, willContinue, isEnd };
+}
+
+/** Code that the service ran, or what it printed, as Markdown: both were paid for. */
+function codeOf(raw: JsonObject): ContentPart | undefined {
+  const code = objectField(raw, 'executableCode');
+  const language = (code && textField(code, 'language')) ?? '';
+  if (code) return { kind: 'code', key: 'executableCode', markdown: fenced(textField(code, 'code') ?? '', language) };
+  const result = objectField(raw, 'codeExecutionResult');
+  if (!result) return undefined;
+  return { kind: 'code', key: 'codeExecutionResult', markdown: fenced(textField(result, 'output') ?? '', '') };
+}
+
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([ticks]) => ticks.length));
+  const fence = '`'.repeat(longest + 1);
+  const word = language.toLowerCase().replace(/[^a-z0-9+#-]/g, '');
+  return `\n\n${fence}${word}\n${text.replace(/\n$/, '')}\n${fence}\n\n`;
 }
 
 function blobOf(raw: JsonObject, thought: boolean): ContentPart | undefined {

@@ -45,6 +45,8 @@ export interface ContentInput {
 export type ContentPart =
   | { kind: 'text'; text: string; thought: boolean }
   | { kind: 'blob'; mimeType: string | undefined; data: string; thought: boolean }
+  /** Code that the service ran, or what it printed, as a fenced block. */
+  | { kind: 'code'; key: 'executableCode' | 'codeExecutionResult'; markdown: string }
   | { kind: 'call'; id: string | undefined; name: string; input: JsonValue }
   | CallPiece
   | { kind: 'other'; keys: string[] };

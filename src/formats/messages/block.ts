@@ -19,7 +19,7 @@ function decodeBlock(block: JsonObject): Block {
   if (type === 'text') return { kind: 'text', text: textField(raw, 'text') ?? '', raw };
   if (type === 'thinking') return { kind: 'thinking', text: textField(raw, 'thinking') ?? '', raw };
   if (type === 'tool_use') return callBlock(raw);
-  return (type === 'image' ? imageBlock(raw) : undefined) ?? { kind: 'other', type, raw };
+  return blobBlock(raw) ?? { kind: 'other', type, raw };
 }
 
 function textBlock(text: string): Block {
@@ -33,12 +33,12 @@ function callBlock(block: JsonObject): Block {
   return { kind: 'call', id: textField(block, 'id'), name, input, raw: { ...block, input } };
 }
 
-/** An image block is of no official reply; gateways add it (deviation 5). */
-function imageBlock(raw: JsonObject): Block | undefined {
+/** A block with bytes, such as an image, is of no official reply; gateways add it (deviation 5). */
+function blobBlock(raw: JsonObject): Block | undefined {
   const source = objectField(raw, 'source');
   const data = source && textField(source, 'data');
-  if (!source || data === undefined) return undefined;
-  return { kind: 'image', mimeType: textField(source, 'mediaType') ?? textField(source, 'mimeType'), data, raw };
+  if (!source || data === undefined || source['type'] === 'text') return undefined;
+  return { kind: 'blob', mimeType: textField(source, 'mediaType') ?? textField(source, 'mimeType'), data, raw };
 }
 
 /** Null is absent (deviation 9), and a later turn that repeated it would be refused. */

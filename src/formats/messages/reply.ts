@@ -44,7 +44,7 @@ function isReplayable(block: Block): boolean {
   if (block.kind === 'text') return block.text !== '';
   if (block.kind === 'call') return isObject(block.input) && block.id !== undefined;
   if (block.kind === 'other') return typeof block.raw['input'] !== 'string';
-  return block.kind !== 'image';
+  return block.kind !== 'blob';
 }
 
 /** The service tier that a message tells, in its usage or beside it. */

@@ -40,7 +40,7 @@ export interface MessagesInput {
 export type Block =
   | { kind: 'text'; text: string; raw: JsonObject }
   | { kind: 'thinking'; text: string; raw: JsonObject }
-  | { kind: 'image'; mimeType: string | undefined; data: string; raw: JsonObject }
+  | { kind: 'blob'; mimeType: string | undefined; data: string; raw: JsonObject }
   | { kind: 'call'; id: string | undefined; name: string; input: JsonValue; raw: JsonObject }
   | { kind: 'other'; type: string; raw: JsonObject };
 

@@ -37,7 +37,7 @@ describe('decodeContentReply', () => {
 
   test('reads snake case at every level (wire 6 #6)', () => {
     const json = `{"candidates":[{"content":{"parts":[{"inline_data":{"mime_type":"image/png","data":"AA-_"}},
-      {"function_call":{"name":"f","args":{"some_key":1}}},{"executable_code":{"code":"1"},"thought_signature":"x"}]},
+      {"function_call":{"name":"f","args":{"some_key":1}}},{"executable_code":{"code":"1"},"thought_signature":"x"},{"video_metadata":{}}]},
       "finish_reason":"STOP","finish_message":"m","safety_ratings":[]}],
       "prompt_feedback":{"block_reason":"OTHER"},"model_version":"v","response_id":"r",
       "usage_metadata":{"prompt_token_count":1,"candidates_token_count":2,"total_token_count":3,
@@ -48,7 +48,8 @@ describe('decodeContentReply', () => {
           parts: [
             { kind: 'blob', mimeType: 'image/png', data: 'AA-_', thought: false },
             { kind: 'call', name: 'f', input: { some_key: 1 } },
-            { kind: 'other', keys: ['executableCode', 'thoughtSignature'] },
+            { kind: 'code', key: 'executableCode', markdown: '\n\n```\n1\n```\n\n' },
+            { kind: 'other', keys: ['videoMetadata'] },
           ],
           finishReason: 'STOP',
           finishMessage: 'm',

@@ -50,7 +50,7 @@ describe('decodeMessage', () => {
     [
       'an image block (wire 6 #5)',
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA' } },
-      { kind: 'image', mimeType: 'image/png', data: 'AA' },
+      { kind: 'blob', mimeType: 'image/png', data: 'AA' },
     ],
     [
       'text with citations',

@@ -96,7 +96,7 @@ describe('blocks', () => {
   test('of images arrive whole (wire 6 #5)', () => {
     const raw = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
     expect(blocksOf(block(raw), blockStop())).toStrictEqual([
-      { kind: 'image', mimeType: 'image/png', data: 'AAAA', raw },
+      { kind: 'blob', mimeType: 'image/png', data: 'AAAA', raw },
     ]);
   });
 

@@ -1,0 +1,140 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { createClient } from '../../src/index.ts';
+import { png } from '../helpers/replies.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { imageReply, test, textReply } from '../helpers/with-server.ts';
+
+const sound = Buffer.from('RIFF\x04\0\0\0WAVE');
+const paper = Buffer.from('%PDF-1.7\n');
+const base64 = (bytes: Buffer): string => bytes.toString('base64');
+
+const partsReply = (...parts: object[]): object =>
+  textReply('', { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }] });
+const inline = (mimeType: string | undefined, data: string): object => ({ inlineData: { mimeType, data } });
+const soundReply = partsReply({ text: 'hear this' }, inline('audio/wav', base64(sound)));
+
+describe('bytes that are no picture', () => {
+  test.for([
+    ['audio/wav', sound, 'file-1.wav'],
+    ['application/pdf', paper, 'file-1.pdf'],
+    ['text/csv; charset=utf-8', Buffer.from('a,b\n'), 'file-1.csv'],
+    ['text/html', Buffer.from('<script>'), 'file-1.bin'],
+    ['image/svg+xml', Buffer.from('<svg/>'), 'image-1.bin'],
+    [undefined, Buffer.from('???'), 'file-1.bin'],
+  ] as const)('as %s become a file, with a warning', async ([type, bytes, name], { server, cli }) => {
+    server.reply({ body: partsReply({ text: 'x' }, inline(type, base64(bytes))) });
+    const cwd = scratchFolder();
+    const ran = await cli(['text', 'hi'], { cwd });
+    expect(ran).toMatchObject({ code: 0, stdout: 'x\n' });
+    expect(ran.stderr).toContain('warning: ');
+    expect(ran.stderr).toContain(name);
+    expect(readdirSync(cwd)).toEqual([name]);
+    expect(readFileSync(join(cwd, name))).toEqual(bytes);
+  });
+
+  test('alone are an answer', async ({ server, cli }) => {
+    server.reply({ body: partsReply(inline('audio/wav', base64(sound))) });
+    expect(await cli(['text', 'hi'])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  test('are in the document, apart from the pictures', async ({ server, cli }) => {
+    server.reply({ body: partsReply(inline('audio/wav', base64(sound)), inline('image/png', png.data)) });
+    const { images, files } = JSON.parse((await cli(['text', 'hi', '--json'])).stdout) as Record<string, object[]>;
+    expect(images).toMatchObject([{ path: 'image-1.png', mimeType: 'image/png' }]);
+    expect(files).toMatchObject([{ path: 'file-1.wav', mimeType: 'audio/wav', bytes: 12, candidate: 0 }]);
+  });
+
+  test('take the name of -o where its extension fits, and one beside it where not', async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    server.reply({ body: partsReply(inline('image/png', png.data), inline('audio/wav', base64(sound))) });
+    expect(await cli(['image', 'gen', 'x', '-o', 'cat.png'], { cwd })).toMatchObject({ code: 0, stdout: 'cat.png\n' });
+    expect(readdirSync(cwd).sort()).toEqual(['cat-2.wav', 'cat.png']);
+  });
+
+  test('are no image: image gen fails, and keeps them', async ({ server, cli }) => {
+    server.reply({ body: soundReply });
+    const cwd = scratchFolder();
+    const ran = await cli(['image', 'gen', 'x'], { cwd });
+    expect(ran).toMatchObject({ code: 10 });
+    expect(ran.stderr).toContain('no image came');
+    expect(readdirSync(cwd)).toEqual(['file-1.wav']);
+  });
+
+  test('never replace a file', async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'file-1.wav'), 'mine');
+    server.reply({ body: soundReply });
+    await cli(['text', 'hi'], { cwd });
+    expect(readFileSync(join(cwd, 'file-1.wav'), 'utf8')).toBe('mine');
+    expect(readFileSync(join(cwd, 'file-2.wav'))).toEqual(sound);
+  });
+
+  test('in a message are kept too, and in its conversation they are not sent back', async ({ server, cli }) => {
+    const source = { type: 'base64', media_type: 'application/pdf', data: base64(paper) };
+    const content = [
+      { type: 'text', text: 'here' },
+      { type: 'document', source },
+    ];
+    server.reply({
+      body: { id: 'm', type: 'message', role: 'assistant', model: 'm', content, stop_reason: 'end_turn', usage: {} },
+    });
+    const cwd = scratchFolder();
+    expect(await cli(['chat', 'hi', '--session', './s'], { cwd })).toMatchObject({ code: 0, stdout: 'here\n' });
+    expect(readFileSync(join(cwd, 'file-1.pdf'))).toEqual(paper);
+    expect(readFileSync(join(cwd, 's'), 'utf8')).not.toContain('document');
+  });
+
+  test('of a batch lie beside its images', async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, 'jobs.jsonl'), '{"id":"a","command":"text","prompt":"x"}\n');
+    server.reply({ body: soundReply });
+    expect(await cli(['batch', 'jobs.jsonl', '-o', 'out'], { cwd })).toMatchObject({ code: 0 });
+    expect(readFileSync(join(cwd, 'out/images/a.wav'))).toEqual(sound);
+  });
+
+  test('reach the caller of the library', async ({ server }) => {
+    server.reply({ body: soundReply });
+    const client = createClient({ baseUrl: server.url });
+    const reply = await client.generateContent({ model: 'm', prompt: 'x' });
+    await client.close();
+    expect(reply.images).toEqual([]);
+    expect(reply.files).toMatchObject([{ mimeType: 'audio/wav', extension: 'wav', bytes: sound.length }]);
+    expect(Buffer.from(reply.files?.[0]?.data ?? [])).toEqual(sound);
+  });
+});
+
+test('a PNG that is declared text/plain is a picture', async ({ server, cli }) => {
+  const cwd = scratchFolder();
+  server.reply({ body: imageReply({ mimeType: 'text/plain', data: png.data }) });
+  expect(await cli(['image', 'gen', 'x'], { cwd })).toMatchObject({ code: 0, stdout: 'image-1.png\n' });
+});
+
+const ran = [
+  { text: 'Let me see.' },
+  { executableCode: { language: 'PYTHON', code: 'print(1)\n' } },
+  { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1\n' } },
+  { text: 'It is 1.' },
+];
+const shown = 'Let me see.\n\n```python\nprint(1)\n```\n\n```\n1\n```\n\nIt is 1.\n';
+
+describe('code that the service ran', () => {
+  test('is printed as Markdown with what it printed, whole and streamed', async ({ server, cli }) => {
+    server.reply({ body: partsReply(...ran) });
+    expect(await cli(['text', 'hi'])).toMatchObject({ code: 0, stdout: shown });
+    const pieces = ran.map((part) => `data: ${JSON.stringify(partsReply(part))}\n\n`).join('');
+    server.reply({ headers: { 'content-type': 'text/event-stream' }, body: pieces });
+    const streamed = await cli(['text', 'hi', '--stream']);
+    expect(streamed.stdout.replaceAll(/\n{3,}/g, '\n\n')).toBe(shown);
+  });
+
+  test('is apart from the text in the document', async ({ server, cli }) => {
+    server.reply({ body: partsReply(...ran) });
+    const document = JSON.parse((await cli(['text', 'hi', '--json'])).stdout) as { candidates: object[] };
+    expect(document).toMatchObject({
+      text: 'Let me see.It is 1.',
+      candidates: [{ text: 'Let me see.It is 1.', markdown: shown.trimEnd() }],
+    });
+  });
+});

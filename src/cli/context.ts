@@ -84,6 +84,8 @@ interface Selection {
   /** Steps from the document to a value: names, and numbers of items. */
   field?: readonly string[] | undefined;
   code?: boolean | undefined;
+  /** `-o` names a file for the text or the code. */
+  file?: boolean;
 }
 
 /** What of a paid reply could not be written where it was wanted; the end of the run keeps it. */
@@ -105,7 +107,7 @@ export interface Report {
   meter?: Meter | undefined;
   images: WrittenImage[];
   /** Audio, documents and the like that came with the reply. */
-  files?: WrittenImage[];
+  files?: Omit<WrittenImage, 'width' | 'height'>[];
   /** What led to the answer, where tools were run for it. */
   turns?: Turn[] | undefined;
   warnings: string[];

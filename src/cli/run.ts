@@ -137,7 +137,7 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
     const { keepAtBug } = await import('./run/keep-reply.ts');
     throw await keepAtBug(thrown.value, { report, io, redaction: context.ui });
   }
-  if (thrown && report.selected?.code) {
+  if (thrown && (report.selected?.code || report.selected?.file)) {
     const { keepUnprinted } = await import('./run/keep-reply.ts');
     await keepUnprinted(thrown.value, context);
   }

@@ -1,10 +1,10 @@
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, extname, resolve } from 'node:path';
 import { codeOf, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
-import { knownExtensions } from './extension.ts';
+import { isImageExtension, knownExtensions } from './extension.ts';
 import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import { newFileMode } from '../files/place-file.ts';
 import { sidecarPath } from './sidecar.ts';
@@ -34,6 +34,13 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
   for (const extension of extensions) {
     for (const name of givenNames(plan, extension)) await checkName(name, options);
   }
+}
+
+/** Whether a name is one for pictures: a folder, a template, or a file with the extension of an image. */
+export async function isPicturePlace(output: string, cwd: string): Promise<boolean> {
+  if (output === '' || output.includes('\0') || /[/\\]$|\{[^{}/\\]{0,40}\}/.test(output)) return true;
+  if (isImageExtension(extname(output).slice(1))) return true;
+  return (await find(resolve(cwd, output)))?.isDirectory() === true;
 }
 
 /** The same for a file of another kind, by its name. Throws GatewayError usage. */

@@ -66,6 +66,15 @@ export const fileFlags = {
   },
 } satisfies FlagTable;
 
+/** Where a text goes. */
+export const answerFileFlags = {
+  ...fileFlags,
+  output: {
+    ...fileFlags.output,
+    text: 'file for the answer, or a folder/ for its images',
+  },
+} satisfies FlagTable;
+
 /** What goes in beside the prompt. */
 const inputFlags = {
   image: {
@@ -142,7 +151,7 @@ export const editFlags = { image: inputFlags.image } satisfies FlagTable;
 /** `chat` alone. */
 export const chatFlags = {
   ...inputFlags,
-  ...fileFlags,
+  ...answerFileFlags,
   toolChoice: {
     flags: '--tool-choice <choice>',
     text: 'whether the model calls a tool: auto, any (must), none, tool:<name> or JSON',

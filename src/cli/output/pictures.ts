@@ -29,6 +29,8 @@ export interface ImagePlan extends ImageOutputFlags {
   count?: number | undefined;
   /** The payload is a text: paths are told on stderr, and stdout takes no image. */
   besideText?: boolean | undefined;
+  /** The file of that text: its pictures get its name. */
+  beside?: string | undefined;
   /** What a sidecar says beside the facts of its picture. */
   provenance?: JsonObject | undefined;
 }

@@ -33,15 +33,19 @@ const candidate = v.object({
   safetyRatings: known(v.array(v.unknown()), 'ratings, as the gateway gave them'),
 });
 
-const image = v.object({
+const file = v.object({
   path: key(text, 'where the file is; - is stdout'),
   mimeType: key(text, 'the type of the bytes, such as image/png'),
-  width: known(count, 'in pixels'),
-  height: known(count, 'in pixels'),
   bytes: key(count, 'the size of the file'),
   sha256: key(text, 'the SHA-256 digest of the file, in hexadecimal'),
   candidate: key(count, 'the index of the candidate that it came with'),
   reply: replyNumber,
+});
+
+const image = v.object({
+  ...file.entries,
+  width: known(count, 'in pixels'),
+  height: known(count, 'in pixels'),
 });
 
 const toolCallEntries = {
@@ -112,7 +116,7 @@ export const resultDefinition = v.pipe(
     answer: known(v.unknown(), 'the answer as JSON, if --schema checked it'),
     candidates: known(v.array(candidate), 'every candidate of the reply'),
     images: key(v.array(image), 'the images that were written'),
-    files: known(v.array(image), 'audio, documents and other files that came with the reply'),
+    files: known(v.array(file), 'audio, documents and other files that came with the reply'),
     toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls that nobody answered'),
     turns: known(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
     stopReason: known(text, "why the answer ended, in the gateway's own word"),

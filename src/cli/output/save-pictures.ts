@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
 import { describePicture, isPicture } from '../../client/pictures.ts';
 import type { ResultImage } from '../../client/result.ts';
@@ -24,7 +24,7 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   const toStdout = wanted.output === '-';
   if (toStdout) checkStdout(wanted, context.io);
   const { cwd } = context.io;
-  const name = toStdout ? undefined : wanted.output;
+  const name = toStdout ? undefined : (wanted.output ?? besideName(wanted.beside));
   if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   const plan = await checkedPlan(name, wanted, context).catch(behind('-o: '));
   const most = wanted.maxImages ?? mostImages;
@@ -51,6 +51,11 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   };
 }
 
+/** `notes.md` has its pictures in notes.png, notes-2.png and so on. */
+function besideName(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : `${join(dirname(path), basename(path, extname(path)))}.{ext}`;
+}
+
 /** Names the pictures, and finds out whether they can be written. Throws GatewayError usage. */
 async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: Context): Promise<OutputPlan> {
   const { cwd } = io;
@@ -62,7 +67,7 @@ async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: 
     date: localDate(new Date(io.now())),
   });
   // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
-  const mayFail = wanted.besideText === true && name === undefined;
+  const mayFail = wanted.besideText === true && wanted.output === undefined;
   if (wanted.output !== '-' && !mayFail) {
     const { force = false, sidecar, dryRun } = wanted;
     await checkOutput(plan, { cwd, force, sidecar, dryRun });

@@ -6,13 +6,11 @@ import type { Io } from '../../terminal/io.ts';
 /** What would go to stdout, or beside it. */
 interface StdoutWish {
   count?: number | undefined;
-  besideText?: boolean | undefined;
   sidecar?: boolean | undefined;
 }
 
 /** Whether stdout takes what `-o -` would write there. Throws GatewayError usage. */
-export function checkStdout({ count = 1, besideText, sidecar }: StdoutWish, { stdout }: Io): void {
-  if (besideText) throw usageError('-o - would mix image bytes with the text', 'name a file, or a folder/');
+export function checkStdout({ count = 1, sidecar }: StdoutWish, { stdout }: Io): void {
   if (stdout.isTTY) throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
   if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
   if (sidecar) throw usageError('--sidecar has no file to write it beside with -o -', 'name a file: -o image.png');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
+import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
@@ -51,6 +52,8 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const settings = await readSettings(flags, context, 'chat');
   const resumed = await resumeSession(flags, context);
   if (isInteractive(words, flags, context)) {
+    if (context.report.selected?.file)
+      throw usageError('-o writes one answer, and a conversation has many', 'keep it all: --session <name>');
     const { runInteractive } = await import('./interactive.ts');
     return runInteractive(flags, { context, settings, resumed });
   }
@@ -61,7 +64,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const { post, model, prompt, check } = await buildChatRequest(words, flags, building);
   const tools = await openTools(flags, post.body, { context });
   const { force, dryRun, maxImages } = flags;
-  const plan = { output: picturesTo(flags), force, dryRun, maxImages, prompt, model, besideText: true };
+  const plan = { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
   const isKept = resumed?.file !== undefined;
   const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline, isKept });
   if (!begun) return;
@@ -76,7 +79,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   await checkAnswer(turned.answer, wanted, context);
   await warnOfNoImage(plan, context);
   if (check) context.report.answer = check(turned.answer.result.text);
-  await print(turned.answer.result.text);
+  await print(turned.answer.result);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
 }
 

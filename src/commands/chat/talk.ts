@@ -13,6 +13,7 @@ import { askTurn, storableTurn } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
+import { picturesTo } from '../../cli/output/select.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
@@ -97,8 +98,15 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   };
   const { post, check } = await buildChatRequest([], flagsOf(prompt, talk), building);
   const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
-  const { output, force, maxImages } = flags;
-  const plan = { output, force, maxImages, prompt: prompt.text, model, besideText: true };
+  const { force, maxImages } = flags;
+  const plan = {
+    ...(await picturesTo(flags, context)),
+    force,
+    maxImages,
+    prompt: prompt.text,
+    model,
+    besideText: true,
+  };
   const images = await planImages(plan, context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;

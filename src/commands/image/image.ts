@@ -43,7 +43,7 @@ export async function runImage(
   const flags = await withPromptYaml(words, typed, { context, command });
   checkStdoutOwner(flags, context.root.json === true);
   checkRaw(flags);
-  await select(flags, context);
+  await select(flags.field ? { field: flags.field } : {}, context);
   const count = flags.count ?? 1;
   const settings = await readSettings(flags, context, use);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);

@@ -8,13 +8,13 @@ import type { HttpReply } from '../../transport/types.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, seldom } from '../../cli/flags/flag.ts';
-import { contentFlags, fileFlags, textFlags } from '../../cli/flags/format.ts';
+import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload } from '../../cli/output/payload.ts';
-import { picturesTo, select } from '../../cli/output/select.ts';
+import { answerTexts, picturesTo, select } from '../../cli/output/select.ts';
 import { isPrintedAtEnd } from '../../cli/output/selection.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
@@ -42,7 +42,7 @@ export function textCommand(command: Command): Action {
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
-  addFlags(command, 'Flags', { ...textFlags, ...seldom(fileFlags), ...contentFlags });
+  addFlags(command, 'Flags', { ...textFlags, ...seldom(answerFileFlags), ...contentFlags });
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
   addFlags(command, 'Costs', priceFlags);
@@ -61,7 +61,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
   const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings, fetchUrl });
   const { force, dryRun, maxImages, candidates } = flags;
-  const plan = { output: picturesTo(flags), force, dryRun, maxImages, prompt, model, besideText: true };
+  const plan = { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
   const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });
   if (!begun) return;
 
@@ -88,7 +88,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
   if (check) context.report.answer = check(answer.result.text);
-  await print(answer.result.text);
+  await print(answer.result);
 }
 
 /** JSON and the like is printed as it is. */
@@ -116,7 +116,7 @@ export async function printText(
 ): Promise<void> {
   if (isPrintedAtEnd(context)) return;
   const payload = await startPayload(context, { isMarkdown });
-  const texts = result.candidates.map(({ text, markdown = text }) => markdown).filter((text) => text !== '');
+  const texts = answerTexts(result);
   for (const [index, text] of texts.entries()) {
     if (index > 0) {
       await payload.end();

@@ -61,6 +61,15 @@ const tooLong = textReply('abc', {
     },
   ],
 });
+const ranCode = textReply('', {
+  candidates: [
+    {
+      index: 0,
+      content: { parts: [{ executableCode: { code: '1' } }, { inlineData: { mimeType: 'audio/wav', data: 'QUJD' } }] },
+      finishReason: 'STOP',
+    },
+  ],
+});
 const rateLimited = { status: 429, headers: { 'retry-after': '7', 'x-request-id': 'req-1' }, body: { error: {} } };
 const [start = {}, , , , , end = {}] = messageEvents('');
 const stoppedBySequence = eventStream(
@@ -104,6 +113,7 @@ test('the JSON Schema of the result document fits every kind of result, and has 
       ['chat', 'hi', '--no-stream', '--schema', 'object.json', '--prices', '{"*":{"input":3,"output":15}}'],
       { body: cached },
     ],
+    [10, ['image', 'gen', 'x', '-n', '2'], { body: ranCode }, { body: ranCode }],
     [2, ['text']],
     [3, ['text', 'hi'], { status: 401, body: { error: { message: 'no' } } }],
     [5, ['text', 'hi', '--retries', '0'], rateLimited],

@@ -100,12 +100,6 @@ describe('-o -', () => {
     expect(ran.stderr).toContain(told);
     expect(server.requests).toHaveLength(0);
   });
-
-  test('is refused beside a text', async ({ server, cli }) => {
-    const ran = await cli(['text', 'x', '-o', '-']);
-    expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(server.requests).toHaveLength(0);
-  });
 });
 
 test('saves every picture of every candidate, and tells of which it is', async ({ server, cli }) => {

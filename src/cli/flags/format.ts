@@ -51,7 +51,7 @@ export const contentFlags = {
 } satisfies FlagTable;
 
 /** Where pictures go. */
-export const fileFlags = {
+const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
     text: 'image file, folder/ or {slug}-{n}.{ext}; - is stdout',

@@ -51,7 +51,7 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   };
 }
 
-/** `notes.md` has its pictures in notes.png, notes-2.png and so on. */
+/** The text in `out.txt` has its pictures in out.png, out-2.png and so on. */
 function besideName(path: string | undefined): string | undefined {
   return path === undefined ? undefined : `${join(dirname(path), basename(path, extname(path)))}.{ext}`;
 }

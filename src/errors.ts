@@ -52,6 +52,7 @@ export type Reason =
   | 'field'
   | 'header-names'
   | 'images'
+  | 'quota-spent'
   | 'insecure'
   | 'key'
   | 'key-header'
@@ -170,6 +171,11 @@ export function settingError(
 /** Whether an error is none of the ordinary failures. */
 export function isBug(error: unknown): boolean {
   return !(error instanceof GatewayError) || error.class === 'internal';
+}
+
+/** Whether asking again is no use for now: the quota is spent, or the gateway asks for a longer wait than there may be. */
+export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
+  return name === 'quota' && (details.reason === 'quota-spent' || details.reason === 'retry-time');
 }
 
 /** What a bug means to the user (exit 1); a GatewayError stays as it is. */

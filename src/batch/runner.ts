@@ -30,8 +30,8 @@ export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
   onLost(job: Job, error: unknown): void;
 }
 
-/** Why a run took no further jobs. */
-export type Stop = 'signal' | 'failures' | 'tokens' | 'cost';
+/** Why a run took no further jobs; an error tells of a quota that is used up. */
+export type Stop = 'signal' | 'failures' | 'tokens' | 'cost' | GatewayError;
 
 interface Running extends RunnerOptions {
   stage: JobQueue;
@@ -42,6 +42,8 @@ interface Running extends RunnerOptions {
   stop: Stop | undefined;
   fatal: unknown;
   failures: number;
+  /** When a job failed since the gateway asked for too long a wait, and no job has succeeded after it. */
+  longWaitAt: number | undefined;
   usage: Usage;
   /** Records that are on their way to the disk. */
   recording: Set<Promise<void>>;
@@ -60,6 +62,7 @@ export async function runJobs(options: RunnerOptions): Promise<Stop | undefined>
     stop: undefined,
     fatal: undefined,
     failures: 0,
+    longWaitAt: undefined,
     usage: {},
     recording: new Set(),
   };
@@ -168,9 +171,11 @@ async function runOne(staged: QueuedJob, running: Running, room: Reservation | u
       await staged.drop();
       throw error;
     });
+    const startedAt = running.elapsed();
     const performed = await perform(inFlight.signal).catch((error: unknown) => lose(job, error, running));
     step?.('answered', job.id);
     count(performed, running);
+    stopAtQuota(performed, startedAt, running);
     settle(performed, room);
     running.onEnded(job, performed, staged.bound);
     record(job, { performed, written: recorder.ended(staged, performed) }, running);
@@ -213,6 +218,22 @@ function count(performed: Performed, running: Running): void {
   if (Number.isFinite(running.maxTokens)) running.usage = addUsage(running.usage, performed.usage);
   if (performed.state === 'done') running.gate.succeeded();
   else running.failures++;
+}
+
+/**
+ * A quota that is used up ends the run. So does a wait too long for the jobs, once a request that was sent after it is told
+ * the same: the first alone may have been one of a few.
+ */
+function stopAtQuota(performed: Performed, startedAt: number, running: Running): void {
+  if (performed.state === 'unsent') {
+    if (performed.quotaSpent) stopTaking(running, performed.quotaSpent, performed.quotaSpent);
+    return;
+  }
+  if (performed.state === 'done') running.longWaitAt = undefined;
+  if (performed.longWait === undefined) return;
+  if (running.longWaitAt !== undefined && startedAt > running.longWaitAt)
+    stopTaking(running, performed.longWait, performed.longWait);
+  running.longWaitAt ??= running.elapsed();
 }
 
 /** A failure that is no job's own: the disk is full, or a bug of ours. */

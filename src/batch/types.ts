@@ -1,3 +1,4 @@
+import type { GatewayError } from '../errors.ts';
 import type { Certainty } from '../errors.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
@@ -35,9 +36,9 @@ export interface JobError {
   hint?: string | undefined;
 }
 
-/** How the work on a job ended. `unsent`: nothing went out, so it is as new. */
+/** How the work on a job ended. `unsent`: nothing went out, or nothing of it was billed, so it is as new. */
 export type Performed =
-  | { state: 'unsent' }
+  | { state: 'unsent'; quotaSpent?: GatewayError }
   | {
       state: 'done' | 'failed' | 'unknown';
       /** The document that --json prints of one command. */
@@ -51,6 +52,8 @@ export type Performed =
       /** A cache answered: there is no cost. */
       billed?: 'no' | undefined;
       error?: JobError | undefined;
+      /** The gateway asked for a longer wait than the job may have. */
+      longWait?: GatewayError | undefined;
       /** Keeps the paid reply where its result cannot be written; returns the failure with the place in its hint. */
       keep?: ((failure: unknown) => Promise<unknown>) | undefined;
     };

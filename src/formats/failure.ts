@@ -149,7 +149,9 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
   if (errorClass === 'quota') {
     const isSpent = error.quotaSpent || status === 402;
-    return isSpent ? { hint: "the quota or credit is spent: look at the account's plan" } : patience;
+    return isSpent
+      ? { hint: "the quota or credit is spent: look at the account's plan", reason: 'quota-spent' }
+      : patience;
   }
   if (streamsContent && (status === 405 || status === 501)) return noStream;
   if (saysNoModel(status, error)) return noModel;

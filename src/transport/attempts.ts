@@ -70,7 +70,7 @@ export async function sendWithRetries(
     if ('status' in result) return { reply: result, attempts: attempt };
     const { error, outcome } = result;
     const decision = decideRetry({ attempt, spentMs, outcome, policy, now: now(), random: random() });
-    closeGate(gate, outcome, decision);
+    closeGate(gate, { outcome, decision, policy });
     if (!decision.retry) throw lastError(error, decision, policy);
     if (gate?.allowRetry?.() === false) throw error;
     options.onRetry?.({ attempt, retries: policy.retries, waitMs: decision.waitMs, error });
@@ -118,10 +118,14 @@ async function readFailure(
   };
 }
 
-function closeGate(gate: Gate | undefined, outcome: Outcome, decision: RetryDecision): void {
+/** A wait that one request may not have holds up no other. */
+function closeGate(
+  gate: Gate | undefined,
+  { outcome, decision, policy }: { outcome: Outcome; decision: RetryDecision; policy: RetryPolicy },
+): void {
   if (outcome.kind !== 'reply' || outcome.status !== 429) return;
   const ms = decision.retry ? decision.waitMs : decision.retryAfterMs;
-  if (ms !== undefined) gate?.close(ms);
+  if (ms !== undefined && ms <= policy.maxWaitMs) gate?.close(ms);
 }
 
 /** A gateway that wants more time than there is counts as a limit, whatever its status. */

@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { type FlagTable, notAFlag } from './flag.ts';
 import { imageFlags } from './format.ts';
-import { maxCost, outputFlags } from './shared.ts';
+import { connectionFlags, maxCost, outputFlags } from './shared.ts';
 import { oneOf, whole } from './values.ts';
 
 /** `batch run` alone. */
@@ -67,6 +67,16 @@ export const batchFlags = {
     text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
   dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
+} satisfies FlagTable;
+
+/** Of `batch run`: limits are those of each job. */
+export const batchConnectionFlags = {
+  ...connectionFlags,
+  timeout: { ...connectionFlags.timeout, text: 'time limit of each job (default: 10m)' },
+  retryMaxTime: {
+    ...connectionFlags.retryMaxTime,
+    text: 'maximum total wait of a job between its retries (default: 5m)',
+  },
 } satisfies FlagTable;
 
 /** `batch gallery` alone. */

@@ -38,6 +38,7 @@ const hints: Record<Reason, (value: Value, details: Details) => string> = {
   'proxy-password': (url) => `set HTTPS_PROXY=${url}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: moreRetries,
+  'quota-spent': () => "the quota or credit is spent: look at the account's plan",
   'retry-time': (seconds) => `run it again after ${seconds} s, or wait longer: --retry-max-time ${Number(seconds) + 1}`,
   safety: () => 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
   'session-folder': () => 'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',

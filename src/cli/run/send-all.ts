@@ -5,7 +5,7 @@ import { type EndOf, endOf } from '../../client/deadline.ts';
 import { type Answer, readContent } from '../../client/content.ts';
 import { blobsOf } from '../../client/result.ts';
 import type { Post } from '../../client/target.ts';
-import { type ErrorClass, GatewayError, messageOf } from '../../errors.ts';
+import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/pictures.ts';
 import type { Connection } from './connection.ts';
 
@@ -118,6 +118,6 @@ function noteEnd(error: unknown, state: State): GatewayError {
   const failure =
     error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error), { cause: error });
   if (endings.has(failure.class)) state.thrown ??= { value: error };
-  if (endings.has(failure.class) || hopeless.has(failure.class)) state.over ??= failure;
+  if (endings.has(failure.class) || hopeless.has(failure.class) || isQuotaSpent(failure)) state.over ??= failure;
   return failure;
 }

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Action, Context } from '../../cli/context.ts';
 import type { BatchFlags, Batch, BatchHooks } from './types.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
-import { batchFlags } from '../../cli/flags/batch.ts';
-import { connectionFlags, priceFlags } from '../../cli/flags/shared.ts';
+import { batchConnectionFlags, batchFlags } from '../../cli/flags/batch.ts';
+import { priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { arrangeResults } from '../../batch/arrange-results.ts';
 import { readJournal } from '../../batch/journal.ts';
@@ -38,7 +38,7 @@ export function batchRunCommand(command: Command): Action {
     'Ctrl-C takes no further job and waits up to 10 s for those under way; again, it stops at once.',
   ]);
   addFlags(command, 'Flags', batchFlags);
-  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Connection', batchConnectionFlags);
   addFlags(command, 'Costs', priceFlags);
   return async (context: Context, words, typed) => {
     const flags = typed as BatchFlags;

@@ -83,7 +83,8 @@ function failed(
     failures: `stopped after ${countOf(counts.failed + counts.unknown, 'failure')}: `,
     signal: '',
   };
-  const message = `${stop === undefined ? '' : early[stop]}${describeCounts(counts)}`;
+  const why = stop instanceof GatewayError ? `stopped: ${stop.message}: ` : stop && early[stop];
+  const message = `${why ?? ''}${describeCounts(counts)}`;
   const tokens = isSpent(state.usage, flags.maxTokensTotal) ? '--max-tokens-total' : undefined;
   const next = nextStep(counts, stop === 'cost' ? '--max-cost' : tokens);
   const told = counts.pending > 0 ? next : `details are in ${batchFiles.summary}; ${next}`;

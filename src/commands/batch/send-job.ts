@@ -12,7 +12,7 @@ import { blobsOf, type Result } from '../../client/result.ts';
 import { readWholeMessage } from '../../client/messages.ts';
 import type { Pricing } from '../../cost/price.ts';
 import type { Meter } from '../../cost/types.ts';
-import { type ErrorClass, GatewayError, isBug } from '../../errors.ts';
+import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../model-name.ts';
 import { fileWord } from '../../images/slug.ts';
 import { createFileStore } from '../../images/store.ts';
@@ -76,6 +76,8 @@ export async function sendJob(
     const error = told && unbilled(told, report);
     if (batch.signal.aborted && error !== undefined && endSignals.has(error.class) && !call.out)
       return { state: 'unsent' };
+    if (error !== undefined && isQuotaSpent(error) && error.details.reason !== 'retry-time' && call.attempts === 1)
+      return { state: 'unsent', quotaSpent: error };
     const durationMs = batch.io.elapsed() - started;
     const { model, prompt } = prepared.built;
     const { result } = report;
@@ -94,6 +96,7 @@ export async function sendJob(
       ...otherModelOf(result),
       ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
       error: error && errorOf(error, batch),
+      ...(error && isQuotaSpent(error) && { longWait: error }),
       keep: result && keep,
     };
   } finally {

@@ -168,3 +168,16 @@ describe('--raw', () => {
     expect(await cli(['text', 'x', '--raw'])).toMatchObject({ code: 0, stdout: '{"ok":1}' });
   });
 });
+
+describe('a quota', () => {
+  const error = { code: 429, message: 'exceeded', details: [{ violations: [{ quotaId: 'RequestsPerDayPerModel' }] }] };
+  test.for([
+    ['that is spent', { status: 429, body: { error } }],
+    ['that is back in an hour', { status: 429, headers: { 'retry-after': '3600' }, body: { error: {} } }],
+  ] as const)('%s ends all requests with exit 5', async ([, reply], { server, cli }) => {
+    server.always(reply);
+    const ran = await cli(['image', 'gen', 'x', '-n', '20', '--concurrency', '1']);
+    expect(ran).toMatchObject({ code: 5, stdout: '' });
+    expect(server.requests).toHaveLength(1);
+  });
+});

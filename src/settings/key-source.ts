@@ -16,6 +16,8 @@ export interface KeyPlace {
   /** The config file that holds the profile. */
   config: Pick<LoadedConfig, 'path' | 'distrust'>;
   service: Sourced<ServiceName>;
+  /** The service was named by `--service` or GATEWAY_SERVICE. */
+  isNamed: boolean;
   baseUrl: Sourced<string> | undefined;
   use: Use;
 }
@@ -24,18 +26,26 @@ const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdi
 
 /**
  * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
- * these two only where they belong. Where there is none, the source says why.
+ * these two only where they belong. The variable of a service that was named comes before GATEWAY_API_KEY, which may be of
+ * another one. Where there is none, the source says why.
  */
 export function pickKey(place: KeyPlace): KeySource {
   if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
   const flag = fromFlag('--api-key-file', place.apiKeyFile);
   if (flag !== undefined) return inFile(flag);
-  const value = fromEnvironment(place.env, 'GATEWAY_API_KEY');
-  if (value !== undefined) return asValue(value);
-  const file = fromEnvironment(place.env, 'GATEWAY_API_KEY_FILE');
-  if (file !== undefined) return inFile(file);
-  const candidates = [profileKey(place), vendorKey(place)].filter((source) => source !== undefined);
+  const vendor = vendorKey(place);
+  const isVendorFirst = place.isNamed && vendor !== undefined && vendor.kind !== 'missing';
+  const loose = isVendorFirst ? undefined : variableKey(place.env);
+  if (loose !== undefined) return loose;
+  const candidates = [profileKey(place), vendor].filter((source) => source !== undefined);
   return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place);
+}
+
+function variableKey(env: Environment): KeySource | undefined {
+  const value = fromEnvironment(env, 'GATEWAY_API_KEY');
+  if (value !== undefined) return asValue(value);
+  const file = fromEnvironment(env, 'GATEWAY_API_KEY_FILE');
+  return file && inFile(file);
 }
 
 function asValue({ value, from, origin }: Sourced<string>): KeySource {
@@ -71,6 +81,15 @@ function vendorKey({ service, env, baseUrl }: KeyPlace): KeySource | undefined {
   if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value))) return asValue(found);
   return missing(keptFrom(`the key in ${name}`, home, baseUrl), ownKey);
 }
+
+/** The flag or variable of a key that belongs to no origin by itself. */
+export function looseKey(key: KeySource): string | undefined {
+  if (key.kind === 'missing' || key.kind === 'command') return undefined;
+  const { origin } = key;
+  return 'name' in origin && looseKeys.has(origin.name) ? origin.name : undefined;
+}
+
+const looseKeys = new Set(['--api-key-file', 'GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE']);
 
 /** Why a key that there is does not go to the base URL. */
 function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefined): string {

@@ -177,3 +177,27 @@ test('offline the local gateway answers the jobs of every profile', async ({ ser
   expect(await batch(['--offline'], { env })).toMatchObject({ code: 0 });
   expect(server.bodies).toEqual([]);
 });
+
+test.for([
+  ['GATEWAY_API_KEY', { GATEWAY_API_KEY: 'canary-of-nobody-1' }, []],
+  ['GATEWAY_API_KEY_FILE', { GATEWAY_API_KEY_FILE: 'loose.key' }, []],
+  ['--api-key-file', {}, ['--api-key-file', 'loose.key']],
+  ['x-corp', {}, ['--header', '@loose.headers']],
+] as const)(
+  'what belongs to no origin goes to none of several: %s',
+  async ([name, more, flags], { server, talk, folder, batch, env }) => {
+    folder.write('loose.key', 'canary-of-nobody-2');
+    folder.write('loose.headers', 'x-corp: canary-of-nobody-3');
+    folder.jobs({ id: 'text', prompt: 'hi' }, chat);
+    const ran = await batch(['jobs.jsonl', '-o', 'out', ...flags], { env: { ...env, ...more } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(name);
+    expect(ran.stderr).toContain(talk.url);
+    expect(ran.stderr).toContain('gateway-cli config set');
+    expect(ran.stderr).not.toContain('canary');
+    expect([server.bodies.length, talk.bodies.length]).toEqual([0, 0]);
+    // Of one origin it is the key.
+    folder.jobs({ id: 'text', prompt: 'hi' });
+    expect(await batch(['jobs.jsonl', '-o', 'one', ...flags], { env: { ...env, ...more } })).toMatchObject({ code: 0 });
+  },
+);

@@ -11,6 +11,7 @@ interface Place {
   baseUrl?: string | undefined;
   apiKeyFile?: string;
   env?: Record<string, string>;
+  service?: string;
 }
 
 function survey(profile: object, place: Place): SettingsSurvey {
@@ -21,7 +22,7 @@ function survey(profile: object, place: Place): SettingsSurvey {
     warnings: [],
   };
   return surveySettings({
-    flags: { baseUrl: place.baseUrl, apiKeyFile: place.apiKeyFile },
+    flags: { baseUrl: place.baseUrl, apiKeyFile: place.apiKeyFile, service: place.service },
     env: place.env ?? {},
     config,
     use: 'text',
@@ -110,5 +111,31 @@ describe('the key comes from the strongest place', () => {
   test('a key command of a profile', () => {
     const { key } = survey({ baseUrl: 'https://a.example', apiKeyCommand: ' pass  show key ' }, {});
     expect(key).toMatchObject({ kind: 'command', argv: ['pass', 'show', 'key'], from: `profile default (${path})` });
+  });
+});
+
+describe('the key of a service that was named', () => {
+  const both = { GATEWAY_API_KEY: 'sk-env', GEMINI_API_KEY: 'sk-gemini' };
+  const own = { kind: 'value', from: 'environment GEMINI_API_KEY' };
+  const loose = { kind: 'value', from: 'environment GATEWAY_API_KEY' };
+
+  test.each([
+    ['at its own host', { service: 'gemini', env: both }, own],
+    ['by a variable', { env: { ...both, GATEWAY_SERVICE: 'gemini' } }, own],
+    ['on this machine', { service: 'gemini', baseUrl: 'http://127.0.0.1:9', env: both }, own],
+    [
+      'beside a key file of the environment',
+      { service: 'gemini', env: { ...both, GATEWAY_API_KEY: '', GATEWAY_API_KEY_FILE: 'k' } },
+      own,
+    ],
+    ['at another host', { service: 'gemini', baseUrl: 'https://b.example', env: both }, loose],
+    ['without a variable of its own', { service: 'gemini', env: { GATEWAY_API_KEY: 'sk-env' } }, loose],
+    [
+      'beside --api-key-file',
+      { service: 'gemini', apiKeyFile: 'k', env: both },
+      { kind: 'file', from: 'flag --api-key-file' },
+    ],
+  ])('%s', (_name, place, expected) => {
+    expect(survey({}, place).key).toMatchObject(expected);
   });
 });

@@ -125,7 +125,11 @@ describe("the key in a vendor's variable", () => {
   const env = { GEMINI_API_KEY: 'g-key' };
 
   test.each<[string, Start, string]>([
-    ['GATEWAY_API_KEY', { flags: { service: 'gemini' }, env: { ...env, GATEWAY_API_KEY: 'own' } }, 'own'],
+    [
+      'GATEWAY_API_KEY where a profile names the service',
+      { env: { ...env, GATEWAY_API_KEY: 'own' }, profiles: { default: { service: 'gemini' } } },
+      'own',
+    ],
     ['the key of the profile', { env, profiles: { default: { service: 'gemini', apiKey: 'own' } } }, 'own'],
   ])('comes after %s', async (_, start, key) => {
     expect(await keyOf(start)).toBe(key);

@@ -5,6 +5,8 @@ import type { Job } from '../../batch/types.ts';
 import { addressPost, type Post } from '../../client/target.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
+import { looseKey } from '../../settings/key-source.ts';
+import { Secret } from '../../settings/secret.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from './request.ts';
 import type { JobSource } from './source.ts';
@@ -189,11 +191,36 @@ function decideOn(
 /** What no job can know of itself: where the requests go, and whether a key may go there. */
 async function checkGateways({ plan, context, builder, source }: Planning): Promise<void> {
   if (plan.gateways.size === 0) plan.gateways.set('', { settings: await settingsOfAny(builder, source), forms: {} });
+  requireOwnKeys([...plan.gateways.values()].map(({ settings }) => settings));
   for (const { settings, forms, post } of plan.gateways.values()) {
     if (settings.offline.value || post === undefined) continue;
     const target = await readTarget(settings, context, forms);
     addressPost({ ...target, key: 'redacted' }, post);
   }
+}
+
+/** Throws GatewayError usage where a key or a secret header of no origin would go to several. */
+function requireOwnKeys(gateways: readonly Settings[]): void {
+  const asked = gateways.filter(({ offline }) => !offline.value);
+  const origins = new Set(asked.map(originOf));
+  if (origins.size < 2) return;
+  const hosts = [...origins].join(' and ');
+  const key = asked.map((settings) => looseKey(settings.key)).find((name) => name !== undefined);
+  if (key !== undefined)
+    throw usageError(
+      `the jobs go to ${hosts}, and the key of ${key} would go to all of them`,
+      `leave ${key} out; each profile has its own key: gateway-cli config set apiKey - --profile <name>`,
+    );
+  const secret = asked.flatMap(({ headers }) => headers).find(isLooseSecret);
+  if (secret !== undefined)
+    throw usageError(
+      `the jobs go to ${hosts}, and header ${secret.value.name} (${secret.from}) would go to all of them`,
+      `put it into the headers of its profile: gateway-cli config set headers.${secret.value.name} - --profile <name>`,
+    );
+}
+
+function isLooseSecret({ value: { value }, origin }: Settings['headers'][number]): boolean {
+  return origin.kind === 'flag' && value instanceof Secret;
 }
 
 /** A shard may have no job at all. */

@@ -1,8 +1,11 @@
 import { type Key, keyFromHex, keyToHex } from './digest.ts';
 import { type JobState, jobStates } from './types.ts';
 
-/** `seen`: the id stands in the job file. `due`: this run shall send it. `reread`: its line was read a second time, to be sent. */
-const marks = { seen: 8, due: 16, reread: 64 } as const;
+/**
+ * `seen`: the id stands in the job file. `due`: this run shall send it. `reread`: its line was read a second time, to be sent.
+ * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done.
+ */
+const marks = { seen: 8, due: 16, reread: 64, incomplete: 128 } as const;
 type Mark = keyof typeof marks;
 const usedBit = 32;
 const stateBits = 7;

@@ -162,6 +162,7 @@ function applyRecord(record: JobRecord, state: JournalState, open: Open): void {
       bound: record.bound,
     });
   table.setState(slot, record.type);
+  if (record.type !== 'sent') table.mark(slot, 'incomplete', record.incomplete === true);
   table.setRequest(slot, record.request);
   state.usage = addUsage(state.usage, record.usage);
   if (record.type !== 'failed' && record.type !== 'unknown') failures.delete(record.id);

@@ -57,14 +57,16 @@ function lostEnd(result: ResultLine, { table, lastAt, failures }: JournalState):
   if (slot < 0 || table.stateOf(slot) !== 'sent' || table.requestOf(slot) !== result.request) return undefined;
   const type = endOf(result.document);
   table.setState(slot, type);
-  const { usage, cost, attempts } = result.document;
+  const { usage, cost, attempts, complete } = result.document;
+  const incomplete = type === 'done' && complete === false ? (true as const) : undefined;
+  table.mark(slot, 'incomplete', incomplete);
   const error = type === 'done' ? undefined : errorOf(result.document);
   if (error === undefined) failures.delete(result.id);
   else keepFailure(failures, result.id, error);
   // It came in the time of the run that sent it, nobody knows when.
   const billed =
     attempts === 0 ? { billed: 'no' as const } : { usage: usage as Usage | undefined, cost: cost as Cost | undefined };
-  return { type, id: result.id, request: result.request, at: lastAt, ...billed, error };
+  return { type, id: result.id, request: result.request, at: lastAt, ...billed, incomplete, error };
 }
 
 /** A job that one of these ended has a result only where it went out: it may have been billed. */

@@ -33,9 +33,14 @@ function testCase(row: Row): string {
 
 function outcomeOf({
   state,
+  complete,
+  stopReason,
   error: { class: type, message } = { class: 'unknown', message: 'no error is known' },
 }: Row): string {
-  if (state === 'done') return '';
+  if (state === 'done')
+    return complete === false
+      ? `<system-err>${escapeXml(`incomplete: ${stopReason ?? 'no reason'}`)}</system-err>`
+      : '';
   if (state === 'pending') return '<skipped message="not sent yet"/>';
   const tag = state === 'failed' ? 'failure' : 'error';
   return `<${tag}${attributes({ type, message })}>${escapeXml(message)}</${tag}>`;

@@ -16,6 +16,9 @@ export interface Row {
   vars?: JsonObject | undefined;
   prompt?: string | undefined;
   text?: string | undefined;
+  /** Whether the reply says that it is whole, and why it ended. */
+  complete?: boolean | undefined;
+  stopReason?: string | undefined;
   /** As `--schema` checked it. */
   answer?: JsonValue | undefined;
   /** Paths below the batch's folder. */
@@ -29,7 +32,7 @@ export interface Row {
 
 /** The row of a result; without a document the job has no answer. */
 export function rowOf(id: string, state: RowState, document: JsonObject = {}): Row {
-  const { vars, usage, cost, answer, attempts, durationMs, error, images } = document;
+  const { vars, usage, cost, answer, attempts, durationMs, error, images, complete } = document;
   return {
     id,
     name: textIn(document['name']),
@@ -38,6 +41,8 @@ export function rowOf(id: string, state: RowState, document: JsonObject = {}): R
     vars: isObject(vars) ? vars : undefined,
     prompt: textIn(document['prompt']),
     text: textIn(document['text']),
+    complete: typeof complete === 'boolean' ? complete : undefined,
+    stopReason: textIn(document['stopReason']),
     answer,
     images: (Array.isArray(images) ? images : []).flatMap(pathOf),
     usage: isObject(usage) ? usage : undefined,
@@ -73,10 +78,12 @@ export interface ColumnFinder {
   columns(): Column[];
 }
 
-const before = ['id', 'name', 'command', 'state'] as const;
+const before = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
 const behind = ['attempts', 'durationMs'] as const;
+/** Stand in every table, whatever the jobs have. */
+const always = new Set(['id', 'state']);
 
-/** Columns that every job can have stand in every table; others where at least one job has them. */
+/** Columns stand in a table where at least one job has a value for them. */
 export function findColumns(): ColumnFinder {
   const names = {
     vars: new Set<string>(),
@@ -84,41 +91,52 @@ export function findColumns(): ColumnFinder {
     usage: new Set<string>(),
     cost: new Set<string>(),
   };
-  let hasPlainAnswer = false;
+  const filled = new Set(always);
   /** A variable named id that says something else than the job's id. */
   let hasOtherId = false;
   return {
-    see({ id, vars, answer, usage, cost }) {
+    see(row) {
+      const { id, vars, answer, usage, cost } = row;
       const own = valueOf(vars, 'id');
       hasOtherId ||= own !== undefined && String(cellOf(own)) !== id;
       for (const [key, value] of Object.entries({ vars, answer, usage, cost }))
         if (isObject(value)) for (const name of Object.keys(value)) names[key as keyof typeof names].add(name);
-      hasPlainAnswer ||= answer !== undefined && !isObject(answer);
+      for (const { name, cell } of plainColumns) if ((cell(row) ?? '') !== '') filled.add(name);
     },
     columns() {
+      const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
+      const list = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
+      const leading = list(...before);
       const fixed = [
-        ...before.map((name) => column(name, (row) => row[name])),
-        column('text', ({ text }) => text),
-        ...(hasPlainAnswer ? [column('answer', ({ answer }) => (isObject(answer) ? undefined : answer))] : []),
+        ...list('text', 'answer'),
         ...inside('answer', names.answer),
-        column('images', ({ images }) => images.join('; ')),
+        ...list('images'),
         ...inside('usage', names.usage),
         ...inside('cost', names.cost),
-        ...behind.map((name) => column(name, (row) => row[name])),
-        column('error.class', ({ error }) => error?.class),
-        column('error.message', ({ error }) => error?.message),
+        ...list(...behind, 'error.class', 'error.message'),
       ];
-      const taken = new Set(fixed.map(({ name }) => name));
+      const taken = new Set([...leading, ...fixed].map(({ name }) => name));
       if (!hasOtherId) names.vars.delete('id');
       const own = [...names.vars].map((name) =>
         column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => valueOf(vars, name)),
       );
       // Where no table filled them, the prompts tell the jobs apart.
-      const input = own.length > 0 ? own : [column('prompt', ({ prompt }) => prompt)];
-      return [...fixed.slice(0, before.length), ...input, ...fixed.slice(before.length)];
+      return [...leading, ...(own.length > 0 ? own : list('prompt')), ...fixed];
     },
   };
 }
+
+/** Those of one value a job. The text of an answer that `--schema` checked is the same JSON again. */
+const plainColumns: readonly Column[] = [
+  ...before.map((name) => column(name, (row) => row[name])),
+  column('prompt', ({ prompt }) => prompt),
+  column('text', ({ text, answer }) => (answer === undefined ? text : undefined)),
+  column('answer', ({ answer }) => (isObject(answer) ? undefined : answer)),
+  column('images', ({ images }) => images.join('; ')),
+  ...behind.map((name) => column(name, (row) => row[name])),
+  column('error.class', ({ error }) => error?.class),
+  column('error.message', ({ error }) => error?.message),
+];
 
 function inside(key: 'answer' | 'usage' | 'cost', names: ReadonlySet<string>): Column[] {
   return [...names].map((name) => column(`${key}.${name}`, (row) => valueOf(row[key], name)));

@@ -21,12 +21,13 @@ export interface SummaryFacts {
 
 /** Counts the jobs of a run: those that stand in its file and belong to its shard. */
 export function countJobs(table: JobTable, { jobs, only }: { jobs: number; only?: (slot: number) => boolean }): Counts {
-  const counts: Counts = { jobs, done: 0, failed: 0, unknown: 0, pending: 0 };
+  const counts: Counts = { jobs, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
   for (const slot of table.slots()) {
     if (only && !only(slot)) continue;
     const state = table.stateOf(slot);
     if (state === 'done' || state === 'failed') counts[state]++;
     else if (state !== 'new') counts.unknown++;
+    if (state === 'done' && table.has(slot, 'incomplete')) counts.incomplete++;
   }
   counts.pending = Math.max(0, jobs - counts.done - counts.failed - counts.unknown);
   return counts;
@@ -78,9 +79,9 @@ export function countOf(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** `12 done, 2 failed, 1 unknown` */
-export function describeCounts({ done, failed, unknown, pending }: Counts): string {
-  const parts = [`${done} done`];
+/** `12 done (1 incomplete), 2 failed, 1 unknown` */
+export function describeCounts({ done, incomplete, failed, unknown, pending }: Counts): string {
+  const parts = [incomplete > 0 ? `${done} done (${incomplete} incomplete)` : `${done} done`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
   if (pending > 0) parts.push(`${pending} not sent yet`);

@@ -52,6 +52,8 @@ export type Performed =
       /** A cache answered: there is no cost. */
       billed?: 'no' | undefined;
       error?: JobError | undefined;
+      /** Done, though the answer may not be whole. */
+      incomplete?: true | undefined;
       /** The gateway asked for a longer wait than the job may have. */
       longWait?: GatewayError | undefined;
       /** Keeps the paid reply where its result cannot be written; returns the failure with the place in its hint. */
@@ -105,6 +107,8 @@ export interface JobRecord {
   usage?: Usage | undefined;
   cost?: Cost | undefined;
   billed?: 'no' | undefined;
+  /** Of `done`: the answer may not be whole. */
+  incomplete?: true | undefined;
   error?: JobError | undefined;
 }
 
@@ -114,6 +118,8 @@ export type JournalRecord = RunRecord | JobRecord;
 export interface Counts {
   jobs: number;
   done: number;
+  /** Among those that are done: their answers may not be whole. */
+  incomplete: number;
   failed: number;
   unknown: number;
   pending: number;

@@ -164,7 +164,7 @@ describe('the live line', () => {
 });
 
 describe('the summary', () => {
-  const counts = { jobs: 5, done: 2, failed: 1, unknown: 1, pending: 1 };
+  const counts = { jobs: 5, done: 2, incomplete: 0, failed: 1, unknown: 1, pending: 1 };
 
   test('counts jobs by where they stand', () => {
     const table = new JobTable();
@@ -176,16 +176,30 @@ describe('the summary', () => {
       ['e', 'new'],
     ] as const)
       table.setState(table.add(keyOf(id)), state);
-    expect(countJobs(table, { jobs: 7 })).toEqual({ jobs: 7, done: 1, failed: 1, unknown: 2, pending: 3 });
+    expect(countJobs(table, { jobs: 7 })).toEqual({
+      jobs: 7,
+      done: 1,
+      incomplete: 0,
+      failed: 1,
+      unknown: 2,
+      pending: 3,
+    });
     const only = (slot: number) => slot === table.find(keyOf('a'));
-    expect(countJobs(table, { jobs: 1, only })).toEqual({ jobs: 1, done: 1, failed: 0, unknown: 0, pending: 0 });
+    expect(countJobs(table, { jobs: 1, only })).toEqual({
+      jobs: 1,
+      done: 1,
+      incomplete: 0,
+      failed: 0,
+      unknown: 0,
+      pending: 0,
+    });
   });
 
   test.each([
-    ['all done', { jobs: 2, done: 2, failed: 0, unknown: 0, pending: 0 }, 0],
-    ['one failed', { jobs: 2, done: 1, failed: 1, unknown: 0, pending: 0 }, 13],
-    ['one unknown', { jobs: 2, done: 1, failed: 0, unknown: 1, pending: 0 }, 13],
-    ['one not sent', { jobs: 2, done: 1, failed: 0, unknown: 0, pending: 1 }, 13],
+    ['all done', { jobs: 2, done: 2, incomplete: 0, failed: 0, unknown: 0, pending: 0 }, 0],
+    ['one failed', { jobs: 2, done: 1, incomplete: 0, failed: 1, unknown: 0, pending: 0 }, 13],
+    ['one unknown', { jobs: 2, done: 1, incomplete: 0, failed: 0, unknown: 1, pending: 0 }, 13],
+    ['one not sent', { jobs: 2, done: 1, incomplete: 0, failed: 0, unknown: 0, pending: 1 }, 13],
   ])('%s', (_, some, code) => {
     expect(exitCodeOf(some)).toBe(code);
   });

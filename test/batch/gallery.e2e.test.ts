@@ -5,7 +5,7 @@ import { escapeHtml, galleryCard, galleryHead } from '../../src/batch/gallery-ht
 import { hostile, makeGallery } from './hostile-batch.ts';
 import { manyJobs, test } from './with-batch.ts';
 
-const counts = { jobs: 1, done: 1, failed: 0, unknown: 0, pending: 0 };
+const counts = { jobs: 1, done: 1, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
 
 describe('the page', () => {
   plain.each(hostile)('takes %j for text', (text) => {

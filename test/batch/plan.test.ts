@@ -20,7 +20,16 @@ describe('what a run does with a job', () => {
     ['an edited one that may have been billed', 'sent', false, { retryUnknown: true }, 'changed'],
     ['an edited one on demand', 'done', false, { acceptChanges: true }, 'run'],
   ])('%s', (_, state, same, flags, expected) => {
-    expect(decide({ state: state as JobState, same }, { ...none, ...flags })).toBe(expected);
+    expect(decide({ state: state as JobState, same, incomplete: false }, { ...none, ...flags })).toBe(expected);
+  });
+
+  test.each([
+    ['stays', true, true, {}, 'skip'],
+    ['is sent again on demand', true, true, { retryIncomplete: true }, 'run'],
+    ['is sent again with other limits', true, false, { retryIncomplete: true }, 'run'],
+    ['that is whole stays as it is, whatever was edited', false, false, { retryIncomplete: true }, 'skip'],
+  ])('a done one that was cut %s', (_, incomplete, same, flags, expected) => {
+    expect(decide({ state: 'done', incomplete, same }, { ...none, ...flags })).toBe(expected);
   });
 });
 

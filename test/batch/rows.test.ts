@@ -152,8 +152,8 @@ test('takes semicolons for separators where the headings have more of them than 
 });
 
 test.for([
-  ['id', 'id,name,command,state,vars.name,text,'],
-  ['key', 'id,name,command,state,key,vars.id,vars.name,text,'],
+  ['id', 'id,command,state,complete,stopReason,name,text,'],
+  ['key', 'id,command,state,complete,stopReason,key,vars.id,name,text,'],
 ] as const)('the export repeats no id of the column %s', async ([idColumn, headings], { folder, batch }) => {
   const key = idColumn === 'key' ? 'key,' : '';
   folder.write('rows.csv', `${key}id,name\n${key && 'k,'}7,Ada\n`);

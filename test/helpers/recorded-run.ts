@@ -193,7 +193,7 @@ function named(text: string, { cwd, port }: { cwd: string; port: number }): stri
     .replaceAll(/models\/[\da-f]{32}\.json/g, 'models/HASH.json')
     .replaceAll(/\d{4}-\d\d-\d\d-\d{4}/g, 'DATE')
     .replaceAll(/\btime="[\d.]+"/g, 'time="SECONDS"')
-    .replaceAll(/ \d+ \| {2}\| {2}\|$/gm, ' MS |  |  |')
+    .replaceAll(/^(\| .* \| \d+ \|) \d+ \|$/gm, '$1 MS |')
     .replaceAll(/\(\d+ ms\)/g, '(MS ms)')
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?/g, 'TIME')
     .replaceAll(/("\w*Ms": ?)[\d.]+/g, '$1MS');

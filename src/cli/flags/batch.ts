@@ -43,6 +43,10 @@ export const batchFlags = {
     rare: true,
   },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
+  retryIncomplete: {
+    flags: '--retry-incomplete',
+    text: 'send again the jobs whose answers a limit cut, with the limits of now',
+  },
   retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
   acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
   failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },

@@ -79,7 +79,7 @@ function describeFault({ instancePath, keyword, params }: ErrorObject): string {
 
 function parseAnswer(answer: string): JsonValue {
   try {
-    return parseFlat(answer) as JsonValue;
+    return parseFlat(withoutFence(answer)) as JsonValue;
   } catch (error) {
     throw new GatewayError('incomplete', `the answer is not JSON: ${jsonFaultWords(answer)}`, {
       sent: 'yes',
@@ -87,6 +87,11 @@ function parseAnswer(answer: string): JsonValue {
       cause: error,
     });
   }
+}
+
+/** Many models put JSON into a code block, whatever they are asked for. */
+function withoutFence(answer: string): string {
+  return /^\s*(`{3,})[a-z]*[ \t]*\r?\n([\s\S]*)\r?\n\1\s*$/i.exec(answer)?.[2] ?? answer;
 }
 
 /** ajv knows the dialects by name and fails on others; the keywords are what counts. */

@@ -1,7 +1,9 @@
 import type { Answer } from '../../client/content.ts';
 import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
+import type { JsonValue } from '../../json.ts';
 import type { Context } from '../context.ts';
+import type { SchemaCheck } from '../input/schema.ts';
 import { isPrintedAtEnd } from '../output/selection.ts';
 import { tellCost, tellUsage } from '../output/tell.ts';
 
@@ -21,6 +23,15 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
     await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
   }
   await noteToolCalls(result, context);
+}
+
+/** The answer as JSON that fits the schema. Throws GatewayError; where a limit cut the answer, it names the limit. */
+export function answerOfSchema(check: SchemaCheck, answer: Answer): JsonValue {
+  try {
+    return check(answer.result.text);
+  } catch (error) {
+    throw verdictOf(answer, { images: 0, requireComplete: true }).error ?? error;
+  }
 }
 
 /** Tool calls alone leave stdout empty; the reader is told why. */

@@ -37,7 +37,12 @@ export async function findRows(folder: string, state: JournalState, jobs: Jobs):
   );
   const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const slot of sent.slots) counts[rowState(table.stateOf(slot))]++;
-  for await (const { key } of jobs()) if (!sent.has(table.find(key))) counts.pending++;
+  if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
+  for await (const { key, pending } of jobs()) {
+    if (sent.has(table.find(key))) continue;
+    counts.pending++;
+    found.see(pending);
+  }
   const read = () => readRows(folder, state, { sent, jobs });
   return { columns: found.columns(), counts, unread: sent.unread, read };
 }

@@ -13,7 +13,7 @@ import { batchFiles, type Counts } from '../../batch/types.ts';
 import { isSpent, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import { nextStep, tellKept } from './notes.ts';
+import { incompleteStep, nextStep, tellKept } from './notes.ts';
 import type { Batch } from './types.ts';
 import { writeSummary } from './folder.ts';
 
@@ -53,6 +53,8 @@ export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Pr
   if (!context.root.json && stop !== 'signal')
     await context.io.stdout.write(`${shownPath(join(outdir, batchFiles.results), context.io.cwd)}\n`);
   if (ending !== undefined) throw ending;
+  const cut = incompleteStep(counts);
+  if (cut) await context.ui.note(cut);
   await tellFailures(batch, counts);
   if (exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await tellKept(counts, state.beganAt);

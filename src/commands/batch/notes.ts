@@ -52,6 +52,12 @@ export function nextStep({ failed, unknown, pending }: Counts, spent: string | u
   return `to send them again: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
 }
 
+/** What to type where answers of finished jobs may not be whole. */
+export function incompleteStep({ incomplete }: Counts): string | undefined {
+  if (incomplete === 0) return undefined;
+  return `${countOf(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
+}
+
 /** Whoever pays again for what is unknown shall know that its reply may be there. */
 export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;

@@ -176,7 +176,7 @@ function decideOn(
   plan.gateways.set(gatewayKey(settings), gateway);
   const before = table.stateOf(slot);
   const same = table.requestOf(slot) === request;
-  const decision = decide({ state: before, same }, flags);
+  const decision = decide({ state: before, incomplete: table.has(slot, 'incomplete'), same }, flags);
   if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
   if (decision !== 'run') return false;
   plan.due++;

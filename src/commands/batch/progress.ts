@@ -45,7 +45,9 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
     count({ id, key }: Job, performed: Performed, bound: Bound | undefined) {
       // It is what it was.
       if (performed.state === 'unsent') return;
-      state.table.setState(state.table.find(key), performed.state);
+      const slot = state.table.find(key);
+      state.table.setState(slot, performed.state);
+      state.table.mark(slot, 'incomplete', performed.incomplete === true);
       state.usage = addUsage(state.usage, performed.usage);
       const { spending } = state;
       if (performed.cost && sums) state.spending = sums.addSpending(spending, performed.cost);

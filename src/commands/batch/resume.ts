@@ -5,12 +5,15 @@ import type { JobState, RunRecord } from '../../batch/types.ts';
 export interface ResumeFlags {
   retryFailed?: boolean;
   retryUnknown?: boolean;
+  retryIncomplete?: boolean;
   acceptChanges?: boolean;
 }
 
 /** What is known of a job when a run begins. */
 export interface Known {
   state: JobState;
+  /** It is done, though its answer may not be whole. */
+  incomplete: boolean;
   /** The request is the one that the journal knows. */
   same: boolean;
 }
@@ -19,8 +22,10 @@ export interface Known {
 export type Decision = 'run' | 'skip' | 'changed';
 
 /** The one place that decides whether a job is paid for again. */
-export function decide({ state, same }: Known, flags: ResumeFlags): Decision {
+export function decide({ state, incomplete, same }: Known, flags: ResumeFlags): Decision {
   if (state === 'new') return 'run';
+  // To allow more tokens edits every job; those whose answers are whole stay as they are.
+  if (state === 'done' && flags.retryIncomplete) return incomplete ? 'run' : 'skip';
   if (!same) return flags.acceptChanges ? 'run' : 'changed';
   if (state === 'failed') return flags.retryFailed ? 'run' : 'skip';
   if (state === 'sent' || state === 'unknown') return flags.retryUnknown ? 'run' : 'skip';

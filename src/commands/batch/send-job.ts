@@ -28,7 +28,7 @@ import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepAtBug, keepReply } from '../../cli/run/keep-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { checkAnswer } from '../../cli/run/check-answer.ts';
+import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
 
 /** Waiting of one job in all. */
 const longestWaitMs = 300_000;
@@ -96,6 +96,7 @@ export async function sendJob(
       ...otherModelOf(result),
       ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
       error: error && errorOf(error, batch),
+      incomplete: error === undefined && result?.complete === false ? true : undefined,
       ...(error && isQuotaSpent(error) && { longWait: error }),
       keep: result && keep,
     };
@@ -203,7 +204,7 @@ async function answerJob(asking: Asking): Promise<void> {
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
-  if (built.check) context.report.answer = built.check(answer.result.text);
+  if (built.check) context.report.answer = answerOfSchema(built.check, answer);
   if (output?.misfit) throw output.misfit;
 }
 

@@ -13,7 +13,7 @@ import {
 import { batchFiles } from '../../batch/types.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { nextStep, spentLimit, tellKept } from './notes.ts';
+import { incompleteStep, nextStep, spentLimit, tellKept } from './notes.ts';
 import { readBatchFolder } from './read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
@@ -44,6 +44,8 @@ async function runStatus(outdir: string, context: Context): Promise<void> {
   if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
   const cost = describeSpending(spending);
   if (cost !== '') lines.push(cost);
+  const cut = incompleteStep(counts);
+  if (cut) lines.push(cut);
   lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
   if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
     const kept = await tellKept(counts, state.beganAt);

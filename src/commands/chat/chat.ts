@@ -22,7 +22,7 @@ import { jsonLine } from '../../terminal/json-line.ts';
 import { picturesTo, select } from '../../cli/output/select.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { readSettings } from '../../cli/run/settings.ts';
-import { checkAnswer } from '../../cli/run/check-answer.ts';
+import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkRaw, checkStdoutOwner } from '../../cli/flags/stdout-owner.ts';
 
 /** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
@@ -78,7 +78,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context)));
   await checkAnswer(turned.answer, wanted, context);
   await warnOfNoImage(plan, context);
-  if (check) context.report.answer = check(turned.answer.result.text);
+  if (check) context.report.answer = answerOfSchema(check, turned.answer);
   await print(turned.answer.result);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
 }

@@ -17,7 +17,7 @@ import { picturesTo } from '../../cli/output/select.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { checkAnswer } from '../../cli/run/check-answer.ts';
+import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
@@ -123,7 +123,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
   };
   const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
-  if (check) check(turned.answer.result.text);
+  if (check) answerOfSchema(check, turned.answer);
   const at = new Date(context.io.now()).toISOString();
   const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at, redaction: context.ui });
   if (!turn) return;

@@ -18,7 +18,7 @@ import { answerTexts, picturesTo, select } from '../../cli/output/select.ts';
 import { isPrintedAtEnd } from '../../cli/output/selection.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { checkAnswer } from '../../cli/run/check-answer.ts';
+import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
 import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildTextRequest, type TextRequestFlags } from '../../cli/request/text-request.ts';
@@ -87,7 +87,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   }
   await checkAnswer(answer, wanted, context);
   await warnOfNoImage(plan, context);
-  if (check) context.report.answer = check(answer.result.text);
+  if (check) context.report.answer = answerOfSchema(check, answer);
   await print(answer.result);
 }
 

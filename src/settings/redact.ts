@@ -10,7 +10,7 @@ export type Redactor = (text: string) => string;
 export interface Redaction {
   /** For messages to people: errors, hints, warnings, lines of `--verbose`. */
   redact: Redactor;
-  /** Every string of a value that is kept or printed as JSON; names and structure stay. */
+  /** Every string and every name of a value that is kept or printed as JSON; its structure stays. */
   clean<T>(value: T): T;
 }
 
@@ -56,12 +56,24 @@ export function isUnmistakable(value: string): boolean {
   return value.length >= 16 || (value.length >= 8 && !wordsOrNumber.test(value));
 }
 
-/** The value with every string in it redacted; the names of its members stay as they are. */
+/** The value with every string in it redacted, the names of its members too; no member is lost where two become one. */
 function redactStrings<T>(value: T, redact: Redactor): T {
   if (typeof value === 'string') return redact(value) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactStrings(item, redact)])) as T;
+  const names = new Set<string>();
+  const members = Object.entries(value).map(([name, item]) => {
+    const shown = freeName(redact(name), names);
+    names.add(shown);
+    return [shown, redactStrings(item, redact)] as const;
+  });
+  return Object.fromEntries(members) as T;
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let n = 2; taken.has(free); n++) free = `${name} ${n}`;
+  return free;
 }
 
 /** The values, and what stands behind the scheme of those that have one. */

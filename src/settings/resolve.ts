@@ -60,13 +60,14 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   const offline = pickOffline(input);
   const named = offline.value ? undefined : namedService(input);
   const chosen = pickProfile(input);
+  // Its URL, key, headers, models and forms belong to its service; the rest of it holds for any.
   const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
   const givenUrl = offline.value ? undefined : pickBaseUrl(input, picked);
   const service = pickService(named, givenUrl, offline.value ? undefined : picked);
   const baseUrl = givenUrl ?? (offline.value ? undefined : ownUrl(service));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
   const model = pickModel(input, picked, offline.value);
-  const timeoutMs = pickTimeout(input, picked);
+  const timeoutMs = pickTimeout(input, chosen);
   return {
     use,
     profile: picked?.name,
@@ -90,17 +91,17 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
     headers: pickHeaders(flags.headers ?? [], owned),
     timeoutMs,
     allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
-    proxy: fromFlag('--proxy', flags.proxy) ?? fromProfile(picked, ({ proxy }) => proxy),
-    systemCa: fromSwitch('--system-ca', flags.systemCa) ?? fromProfile(picked, ({ systemCa }) => systemCa) ?? off,
-    maxTokens: pickMaxTokens(input, picked),
+    proxy: fromFlag('--proxy', flags.proxy) ?? fromProfile(chosen, ({ proxy }) => proxy),
+    systemCa: fromSwitch('--system-ca', flags.systemCa) ?? fromProfile(chosen, ({ systemCa }) => systemCa) ?? off,
+    maxTokens: pickMaxTokens(input, chosen),
     noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
-    preview: fromSwitch('--preview', flags.preview) ?? fromProfile(picked, ({ preview }) => preview) ?? off,
+    preview: fromSwitch('--preview', flags.preview) ?? fromProfile(chosen, ({ preview }) => preview) ?? off,
     markdown:
       mapValue(fromSwitch('--no-markdown', flags.noMarkdown), () => false) ??
-      fromProfile(picked, ({ markdown }) => markdown) ??
+      fromProfile(chosen, ({ markdown }) => markdown) ??
       on,
     typedFlags: typedFlags(flags),
-    prices: pickPrices(input, picked),
+    prices: pickPrices(input, chosen),
     warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
   };
 }

@@ -42,11 +42,12 @@ function isAskedFor({ origin }: Sourced<string>): boolean {
 
 /**
  * Whether a profile that nobody asked for by its name is for another service than the one that was named: neither its URL nor
- * its models fit.
+ * its models fit. A profile without a URL and a service is for any.
  */
 export function isForAnotherService(picked: PickedProfile, named: Sourced<ServiceName> | undefined): boolean {
   if (named === undefined || isAskedFor(picked.name)) return false;
-  return serviceOfProfile(picked.profile) !== named.value;
+  const { baseUrl, service } = picked.profile;
+  return (baseUrl ?? service) !== undefined && serviceOfProfile(picked.profile) !== named.value;
 }
 
 /** The service that was named, the one whose host the base URL has, the profile's, else a gateway. Throws usage where they contradict each other. */

@@ -95,10 +95,10 @@ describe('createMasker', () => {
 });
 
 describe('createRedaction', () => {
-  test('cleans every string of a value, and leaves names, numbers and structure', () => {
+  test('cleans every string and name of a value, and leaves numbers and structure', () => {
     const { clean } = createRedaction([new Secret(key), new Secret('true'), new Secret('text')]);
     const value = { text: [`a ${key}`, 1, true, null, { [key]: 'text' }], none: undefined };
-    expect(clean(value)).toEqual({ text: ['a (redacted)', 1, true, null, { [key]: 'text' }], none: undefined });
+    expect(clean(value)).toEqual({ text: ['a (redacted)', 1, true, null, { '(redacted)': 'text' }], none: undefined });
   });
 
   test('hides what stands behind the scheme of a header, too', () => {
@@ -131,4 +131,12 @@ test('redactHeaders hides by name, by value and by names that are given', () => 
     'content-type': 'application/json',
     'x-ratelimit-remaining-tokens': '5',
   });
+});
+
+test('names of members are redacted too, and no member is lost', () => {
+  const key = 'sk-canary-7f3a9c51';
+  const { clean } = createRedaction([new Secret(key)]);
+  const shown = clean({ [key]: 1, a: [{ [`x${key}`]: 2 }], '(redacted)': 3 });
+  expect(JSON.stringify(shown)).not.toContain('canary');
+  expect(shown).toEqual({ '(redacted)': 1, a: [{ 'x(redacted)': 2 }], '(redacted) 2': 3 });
 });

@@ -158,3 +158,35 @@ describe("the key in a vendor's variable", () => {
     });
   });
 });
+
+describe('of a profile for another service than the named one', () => {
+  const own = {
+    baseUrl: 'https://a.example',
+    models: { text: 'mine' },
+    timeout: '3m',
+    maxTokens: 7,
+    markdown: false,
+    prices: { m: { input: 1 } },
+  };
+  const start = { flags: { service: 'gemini' }, use: 'text' } as const;
+
+  test('prices and defaults hold, its URL and its models do not', () => {
+    const settings = resolve({ ...start, profiles: { default: own } });
+    expect(settings).toMatchObject({
+      baseUrl: { value: google },
+      timeoutMs: { value: 180_000 },
+      markdown: { value: false },
+    });
+    expect(Object.keys(settings.prices)).toEqual(['m']);
+    expect(() =>
+      resolve({ ...start, flags: { service: 'gemini', model: undefined }, profiles: { default: own } }),
+    ).toThrow(/no model/);
+  });
+
+  test('one that names no service and no URL is for any', () => {
+    const profiles = { default: { models: { text: 'mine' } } };
+    const settings = resolve({ flags: { service: 'gemini', model: undefined }, profiles });
+    expect(settings.model).toMatchObject({ value: 'mine' });
+    expect(settings.baseUrl).toMatchObject({ value: google });
+  });
+});

@@ -48,10 +48,22 @@ export function configSetCommand(command: Command): Action {
     const set = (current: LoadedConfig): Config => withValue(current, opened.profile, { key, word: value });
     const config = (await changeConfig(opened, set)) as Config;
     await tell(`${key} is set in profile ${opened.profile} (${opened.loaded.path})`, opened, { key, context });
+    if (key.startsWith('models.')) await warnOfService(config.profiles[opened.profile] ?? {}, opened.profile, context);
     if (key === 'baseUrl') await warnOfAddress(config, opened.profile, context);
     if (opened.loaded.config.profile === undefined && opened.profile !== 'default')
       await context.ui.note(`to use it without --profile: gateway-cli config use ${opened.profile}`);
   };
+}
+
+/** The models of a profile hold for its own service alone. */
+async function warnOfService(profile: Profile, name: string, { io, ui }: Context): Promise<void> {
+  const named = io.env['GATEWAY_SERVICE'];
+  const isTied = (profile.service ?? profile.baseUrl) !== undefined;
+  if (!named || !isTied || serviceOfProfile(profile) === named) return;
+  const word = shellWord(named);
+  await ui.warn(
+    `profile ${name} is for ${services[serviceOfProfile(profile)].title}, and GATEWAY_SERVICE is ${word}; for that one: gateway-cli config set service ${word} --profile ${word}`,
+  );
 }
 
 /** `config unset <key>`: takes a key, or a whole group, out of the profile. */

@@ -40,3 +40,11 @@ test('prices of the file, of the profile and of the flag are one table, in which
   await cli(['config', 'unset', 'prices.b']);
   expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('1\n');
 });
+
+test('models that are set for a profile of another service than the named one are told', async () => {
+  const { file } = place({ profiles: { default: { baseUrl: 'https://a.example' } } });
+  const set = (service: string) =>
+    run(['config', 'set', 'models.text', 'm'], { env: { GATEWAY_CONFIG: file, GATEWAY_SERVICE: service } });
+  expect((await set('gemini')).stderr).toContain('gateway-cli config set service gemini --profile gemini');
+  expect((await set('')).stderr).not.toContain('warning');
+});

@@ -11,7 +11,7 @@ import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineAnswerer, type OfflineOptions } from './offline-answerer.ts';
 import { Problem, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
-import type { Answerer, Call, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
+import type { Answerer, Call, CallerForm, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 
 /** What a gateway serves, and to whom. */
 export interface AppOptions extends OfflineOptions {
@@ -148,7 +148,7 @@ function admit(
   const { headers } = request;
   const { format, operation, model } = route;
   const { key, maxBody, budget, rules } = settings;
-  const keyForm = rules
+  const caller = rules
     ? checkCaller({ headers, query }, key, rules)
     : checkOwnCaller({ format, headers, query }, operation, settings);
   if (operation !== 'models' && operation !== 'other') checkContentType(request);
@@ -161,7 +161,7 @@ function admit(
     target,
     query,
     headers,
-    keyForm,
+    ...caller,
     left,
     body: request,
     length: declaredLength(request),
@@ -173,10 +173,10 @@ function checkOwnCaller(
   shown: Parameters<typeof checkKey>[0],
   operation: Call['operation'],
   settings: Settings,
-): Call['keyForm'] {
+): CallerForm {
   const keyForm = checkKey(shown, settings);
-  if (operation === 'messages' || operation === 'count-message') checkVersion(shown.headers, settings);
-  return keyForm;
+  const hasVersion = operation === 'messages' || operation === 'count-message';
+  return { keyForm, version: hasVersion ? checkVersion(shown.headers, settings) : undefined };
 }
 
 function splitTarget(target: string): { path: string; query: URLSearchParams } {

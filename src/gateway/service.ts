@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ServiceName } from '../services.ts';
 import { bearerToken, headerText, sameSecret } from './http/keys.ts';
 import { Problem } from './problem.ts';
-import type { Format, KeyForm } from './types.ts';
+import type { CallerForm, Format, KeyForm } from './types.ts';
 
 /** A vendor's service that the gateway can play. */
 export type PlayedService = Exclude<ServiceName, 'gateway'>;
@@ -17,12 +17,12 @@ export interface ServiceRules {
   /** The names that models of its vendor have. */
   models: RegExp;
   key: { header: string; form: KeyForm; inQuery: boolean };
-  /** Whether a bearer token counts before the key. */
-  bearerFirst: boolean;
+  /** What a bearer token is: the key in another form, or always refused. */
+  bearerToken: 'key' | 'refused';
   versionHeader: string | undefined;
   noKey: () => Problem;
   wrongKey: () => Problem;
-  bearer: () => Problem;
+  wrongToken: () => Problem;
   notFound: (path: string) => Problem;
   unknownModel: (model: string, target: string) => string;
 }
@@ -39,7 +39,7 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
     methodsArePaths: true,
     models: /^(?:gemini|gemma|imagen)-./,
     key: { header: 'x-goog-api-key', form: 'vendor-key', inQuery: true },
-    bearerFirst: true,
+    bearerToken: 'refused',
     versionHeader: undefined,
     noKey: () =>
       new Problem(
@@ -58,7 +58,7 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
           { '@type': `${googleError}.LocalizedMessage`, locale: 'en-US', message: invalidKey },
         ],
       }),
-    bearer: () =>
+    wrongToken: () =>
       new Problem(
         401,
         'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.',
@@ -84,11 +84,11 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
     methodsArePaths: false,
     models: /^claude-./,
     key: { header: 'x-api-key', form: 'x-api-key', inQuery: false },
-    bearerFirst: false,
+    bearerToken: 'key',
     versionHeader: 'anthropic-version',
     noKey: () => new Problem(401, 'x-api-key header is required'),
     wrongKey: () => new Problem(401, 'invalid x-api-key'),
-    bearer: () => new Problem(401, 'Invalid bearer token'),
+    wrongToken: () => new Problem(401, 'Invalid bearer token'),
     notFound: () => new Problem(404, 'Not found'),
     unknownModel: (model) => `model: ${model}`,
   },
@@ -102,27 +102,30 @@ const googlePage = `<!DOCTYPE html>
   <p>The requested URL was not found on this server.  <ins>That’s all we know.</ins>
 `;
 
-/** Checks key and version as the service does. Returns the form of the key. Throws Problem 400, 401 or 403. */
+/** Checks key and version as the service does. Returns the form of the key and the version. Throws Problem 400, 401 or 403. */
 export function checkCaller(
   { headers, query }: { headers: IncomingHttpHeaders; query: URLSearchParams },
   key: string | undefined,
   rules: ServiceRules,
-): KeyForm {
+): CallerForm {
   const { header, form, inQuery } = rules.key;
-  const shown = headerText(headers, header) || (inQuery && query.get('key')) || undefined;
-  const hasToken = bearerToken(headers.authorization) !== undefined;
-  if (hasToken && (rules.bearerFirst || shown === undefined)) throw rules.bearer();
+  const token = bearerToken(headers.authorization);
+  if (token !== undefined && rules.bearerToken === 'refused') throw rules.wrongToken();
+  const inHeader = headerText(headers, header) || (inQuery && query.get('key')) || undefined;
+  const shown = inHeader ?? token;
   if (shown === undefined) throw rules.noKey();
-  checkVersion(headers, rules.versionHeader);
-  if (key !== undefined && !sameSecret(shown, key)) throw rules.wrongKey();
-  return form;
+  const version = checkVersion(headers, rules.versionHeader);
+  if (key !== undefined && !sameSecret(shown, key))
+    throw inHeader === undefined ? rules.wrongToken() : rules.wrongKey();
+  return { keyForm: form, version };
 }
 
-const versions = new Set(['2023-06-01', '2023-01-01']);
+const versions = new Set(['2026-10-21', '2023-06-01', '2023-01-01']);
 
-function checkVersion(headers: IncomingHttpHeaders, name: string | undefined): void {
-  if (name === undefined) return;
+function checkVersion(headers: IncomingHttpHeaders, name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
   const version = headerText(headers, name);
   if (version === undefined) throw new Problem(400, `${name}: header is required`);
   if (!versions.has(version)) throw new Problem(400, `${name}: ${JSON.stringify(version)} is not a valid version`);
+  return version;
 }

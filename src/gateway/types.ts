@@ -18,8 +18,15 @@ export type Operation =
 /** How the caller showed its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 
+/** What the headers of a caller say of it. */
+export interface CallerForm {
+  keyForm: KeyForm | undefined;
+  /** Of the messages format. */
+  version: string | undefined;
+}
+
 /** One request that passed the gates: host, route, key, content type. Its body is still to be read. */
-export interface Call {
+export interface Call extends CallerForm {
   format: Format;
   operation: Operation;
   method: string;
@@ -29,7 +36,6 @@ export interface Call {
   target: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
-  keyForm: KeyForm | undefined;
   /** The body as it comes, for who passes it on; either this or `readBody` is used. */
   body: Readable;
   /** Its length in bytes; undefined where the caller does not say. */

@@ -56,6 +56,8 @@ function comparable(told: Told): unknown {
 
 const text = '/v1beta/models/local-text:generateContent';
 const google = { 'x-goog-api-key': geminiKey };
+/** What the vendor's client sends since its version 1.0. */
+const currentClient = { authorization: `Bearer ${anthropicKey}`, 'anthropic-version': '2026-10-21' };
 const version = { 'anthropic-version': '2023-06-01' };
 const rows: [name: PlayedService, what: string, asked: Asked, status: number][] = [
   ['gemini', 'no key', { path: text }, 403],
@@ -109,9 +111,11 @@ describe('as one service', () => {
       ask(played.get('gemini'), { path: `${text}?key=${geminiKey}` }),
       ask(played.get('gemini'), { path: text.replace('local-text', 'gemini-2.5-flash'), headers: google }),
       ask(played.get('anthropic'), { path: '/v1/messages', headers }),
+      ask(played.get('anthropic'), { path: '/v1/messages', headers: currentClient }),
+      ask(played.get('anthropic'), { method: 'GET', path: '/v1/models', headers: currentClient }),
       ask(played.get('anthropic'), { path: '/v1/messages', model: 'claude-sonnet-4-5', headers }),
     ]);
-    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 200]);
   });
 
   const lists: [PlayedService, string, Record<string, string>][] = [

@@ -33,13 +33,13 @@ async function readStream() {
 }
 
 async function streamTool() {
-  const stream = client.messages.stream(ask('weather in Oslo?', { tools, tool_choice: { type: 'any' } }));
+  const stream = client.messages.stream(ask('weather in Oslo?', { tools }));
   const { content, stop_reason: stop } = await stream.finalMessage();
   return { stop, calls: content.filter((block) => block.type === 'tool_use') };
 }
 
 const text = await client.messages.create(ask('hello'));
-const tool = await client.messages.create(ask('weather in Oslo?', { tools, tool_choice: { type: 'any' } }));
+const tool = await client.messages.create(ask('weather in Oslo?', { tools }));
 const call = tool.content.find((block) => block.type === 'tool_use');
 const after = await client.messages.create({
   ...ask('weather in Oslo?', { tools }),

@@ -132,6 +132,7 @@ describe.skipIf(!isInstalled())('an SDK script under serve --vendor-env', { time
     ['anthropic.mjs', anthropic, ''],
     ['anthropic.mjs', { '@anthropic-ai/sdk': 'anthropic-1' }, ''],
     ['anthropic.mjs', anthropic, '--service anthropic'],
+    ['anthropic.mjs', { '@anthropic-ai/sdk': 'anthropic-1' }, '--service anthropic'],
     ['vercel.mjs', vercel, ''],
   ];
   test.each(rows)('%s with %j %s runs unchanged', async (script, installed, flags) => {

@@ -37,19 +37,23 @@ function answer(request: StandInRequest, { key, models }: Known): StandInReply {
 
 function refuse({ headers }: StandInRequest, key: string): StandInReply | undefined {
   const shown = headers['x-api-key'] ?? '';
+  // github.com/anthropics/anthropic-sdk-typescript, client.ts of 1.0: the key is a bearer token.
+  const token = shown === '' ? headers['authorization']?.replace(/^Bearer /, '') : undefined;
+  if (token === key) return refuseVersion(headers['anthropic-version']);
   // github.com/AndyMik90/Aperant/issues/1421.
-  if (shown === '' && headers['authorization'] !== undefined) return refused('Invalid bearer token');
+  if (token !== undefined) return refused('Invalid bearer token');
   // github.com/n8n-io/n8n/issues/37930.
   if (shown === '') return refused('x-api-key header is required');
-  const version = headers['anthropic-version'];
+  // github.com/Good-player/free-claude-api-and-anthropic/issues/14.
+  return refuseVersion(headers['anthropic-version']) ?? (shown === key ? undefined : refused('invalid x-api-key'));
+}
+
+function refuseVersion(version: string | undefined): StandInReply | undefined {
   // github.com/PipedreamHQ/pipedream/issues/9697.
   if (version === undefined) return invalid('anthropic-version: header is required');
   // github.com/decolua/9router/issues/2357.
-  if (!['2023-06-01', '2023-01-01'].includes(version)) {
-    return invalid(`anthropic-version: "${version}" is not a valid version`);
-  }
-  // github.com/Good-player/free-claude-api-and-anthropic/issues/14.
-  return shown === key ? undefined : refused('invalid x-api-key');
+  const isKnown = ['2026-10-21', '2023-06-01', '2023-01-01'].includes(version);
+  return isKnown ? undefined : invalid(`anthropic-version: "${version}" is not a valid version`);
 }
 
 function refused(message: string): StandInReply {

@@ -42,8 +42,11 @@ export function checkKey(
   throw new Problem(401, `no API key: send ${formsFor(format, rules)}${passedOver(headers, query, rules)}`);
 }
 
-/** The messages format requires its version header. Throws Problem 400. */
-export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOnly, optionNames }: KeyRules): void {
+/** The messages format requires its version header. Returns the newest version that it names. Throws Problem 400. */
+export function checkVersion(
+  headers: IncomingHttpHeaders,
+  { headerNames, specOnly, optionNames }: KeyRules,
+): string | undefined {
   const neutral = specOnly && headerNames.version !== undefined ? [] : [vendorVersionHeader];
   const names = [headerNames.version, ...neutral, ...(specOnly ? [] : [publicVersionHeader])];
   const values = [...new Set(names)].flatMap((name) => headerText(headers, name) ?? []);
@@ -57,6 +60,7 @@ export function checkVersion(headers: IncomingHttpHeaders, { headerNames, specOn
   }
   const fits = values.every((value) => (specOnly ? value === specVersion : /^\d{4}-\d{2}-\d{2}$/.test(value)));
   if (!fits) throw new Problem(400, `${wanted}: "${specVersion}" is the version of this format`);
+  return values.toSorted().at(-1);
 }
 
 /** What a caller showed that only `specOnly` keeps from being taken. */

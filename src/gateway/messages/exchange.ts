@@ -10,6 +10,7 @@ import type { Call, Reply, RequestContext } from '../types.ts';
 import { messageReply } from './answer.ts';
 import { encodeEvent, messageEvents, type StreamEvent } from './events.ts';
 import { readMessagesRequest } from './request.ts';
+import { checkVersionRules } from './version-rules.ts';
 
 const fallbackModel = 'local-chat';
 
@@ -17,6 +18,7 @@ const fallbackModel = 'local-chat';
 export async function answerMessages(call: Call, body: JsonObject, context: RequestContext): Promise<Reply> {
   const { fault, named } = findModel(body, context);
   const request = readMessagesRequest(named, context.reading);
+  checkVersionRules(named, call.version);
   const { model } = request.task;
   const attempt = fault && context.attempt(request.stream);
   if (attempt) await fault?.before?.(attempt);

@@ -161,3 +161,30 @@ it('takes no field beyond them with --spec-only', async () => {
 it('takes a last assistant turn, which is a prefill', async () => {
   expect((await gateway.post('/v1/messages', turns(user, { role: 'assistant', content: 'So' }))).status).toBe(200);
 });
+
+describe('version 2026-10-21', () => {
+  const ask = (version: string, body: object) =>
+    gateway.post('/v1/messages', body, { 'anthropic-version': version, 'vendor-b-version': version });
+  const forced = (tool_choice: object): object => message('x', { tools: [tool], tool_choice });
+  const rows: [what: string, body: object, words: string][] = [
+    ['a temperature', message('x', { temperature: 0.5 }), '`temperature` is deprecated'],
+    ['top_p', message('x', { top_p: 0.5 }), '`top_p` is deprecated'],
+    ['top_k', message('x', { top_k: 3 }), '`top_k` is deprecated'],
+    ['a call of any tool', forced({ type: 'any' }), "tool_choice.type: 'any' forces tool use"],
+    ['a call of one tool', forced({ type: 'tool', name: 'f' }), "tool_choice.type: 'tool' forces tool use"],
+    ['a prefill', turns(user, { role: 'assistant', content: 'so' }), 'does not support assistant message prefill'],
+  ];
+  it.each(rows)('refuses %s, which older versions take', async (_, body, words) => {
+    const refused = {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: expect.stringContaining(words) },
+    };
+    expect(await ask('2026-10-21', body)).toMatchObject({ status: 400, json: refused });
+    expect((await ask('2023-06-01', body)).status).toBe(200);
+  });
+
+  it('takes the defaults of these fields, and a free choice of tools', async () => {
+    const body = message('x', { temperature: 1, top_p: 1, tools: [tool], tool_choice: { type: 'auto' } });
+    expect((await ask('2026-10-21', body)).status).toBe(200);
+  });
+});

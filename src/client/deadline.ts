@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.ts';
 /** How far an exchange got; decides what a timeout means. */
 export type Phase = 'unsent' | 'sent' | 'reading';
 
-/** Bounds everything of a command from its first attempt on, waits included. */
+/** Bounds everything of a command, from what it reads to its last wait. */
 export interface Deadline {
   /** Aborts by the caller's signal or when the time is over. */
   readonly signal: AbortSignal;
@@ -39,7 +39,29 @@ export function startDeadline(ms: number, caller?: AbortSignal): Deadline {
   };
 }
 
-/** The one time of a command: what is fetched or sent first begins it. */
+/** Work that hears of the end itself, such as a fetch, has so many ms to say more of it. */
+const lastWordMs = 50;
+
+/** What is read before anything is sent has the time of the command, too. Throws what ends it, at once. */
+export async function within<T>({ signal, explain }: Deadline, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let end: (() => void) | undefined;
+  const over = new Promise<never>((_, reject) => {
+    end = () => void (timer = setTimeout(() => reject(signal.reason), lastWordMs));
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end, { once: true });
+  });
+  try {
+    return await Promise.race([work, over]);
+  } catch (error) {
+    throw explain(error, 'unsent');
+  } finally {
+    clearTimeout(timer);
+    if (end) signal.removeEventListener('abort', end);
+  }
+}
+
+/** The one time of a command: what needs it first begins it. */
 export function deadlineOnce(ms: number, caller: AbortSignal): () => Deadline {
   let deadline: Deadline | undefined;
   return () => (deadline ??= startDeadline(ms, caller));

@@ -10,6 +10,8 @@ export interface KeyEffects {
   readFile(path: string): Promise<string>;
   /** All of standard input. */
   readStdin(): Promise<string>;
+  /** Ends a key command. */
+  signal?: AbortSignal | undefined;
 }
 
 const commandTimeoutMs = 30_000;
@@ -30,7 +32,7 @@ export async function readKey(source: KeySource, effects: KeyEffects): Promise<S
     case 'command':
       if (source.distrust !== undefined)
         throw keyError(`apiKeyCommand is not run: ${source.distrust.reason}`, source.distrust.hint);
-      return checkKey(await runKeyCommand(source.argv, source.from), source.from);
+      return checkKey(await runKeyCommand(source.argv, source.from, { signal: effects.signal }), source.from);
   }
 }
 
@@ -51,15 +53,22 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
 export async function runKeyCommand(
   argv: readonly string[],
   from: string,
-  timeoutMs = commandTimeoutMs,
+  { timeoutMs = commandTimeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<string> {
   const { execFile } = await import('node:child_process');
   const [program = '', ...words] = argv;
   // When the time is up Node closes the pipes too: a grandchild may hold them open for ever.
-  const options = { maxBuffer: maxOutput, timeout: timeoutMs, killSignal: 'SIGKILL', windowsHide: true } as const;
+  const options = {
+    maxBuffer: maxOutput,
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    windowsHide: true,
+    signal,
+  } as const;
   return new Promise((resolve, reject) => {
     const child = execFile(program, words, options, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout);
+      if (signal?.aborted) return reject(signal.reason as Error);
       const hint = `try it by hand: ${program} …`;
       const failed = `the key command did not run (${from})`;
       if (error.killed) return reject(keyError(`${failed}: no key after ${formatDuration(timeoutMs)}`, hint));

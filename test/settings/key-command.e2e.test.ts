@@ -51,5 +51,5 @@ test('kills one that takes too long, also when its child holds the pipes', async
   // The grandchild lives until nobody reads what it writes.
   const talker = 'setInterval(() => process.stdout.write("x"), 50)';
   const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(talker)}], { stdio: "inherit" }); setInterval(() => {}, 1000)`;
-  await expect(runKeyCommand([node, '-e', script], from, 300)).rejects.toThrow('no key after 300ms');
+  await expect(runKeyCommand([node, '-e', script], from, { timeoutMs: 300 })).rejects.toThrow('no key after 300ms');
 });

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { codeOf, type GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
+import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { decodeText } from '../../terminal/decode-text.ts';
@@ -20,7 +20,7 @@ export async function readTextFlag(flag: string, path: string, context: Context)
 /** The bytes of a file that the user named. */
 export async function readUserFile(flag: string, path: string, cwd: string): Promise<Uint8Array> {
   try {
-    return await readFile(resolve(cwd, path));
+    return await readFileOrPipe(resolve(cwd, path));
   } catch (error) {
     throw unreadable(flag, path, error);
   }

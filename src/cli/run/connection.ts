@@ -1,12 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import type { Answered } from '../../client/connection.ts';
-import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
+import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { PostOrGet, Target } from '../../client/target.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError } from '../../errors.ts';
+import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { closest } from '../../settings/closest.ts';
 import { readKey } from '../../settings/key.ts';
@@ -88,7 +88,7 @@ export async function openConnectionsTo(
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
 ): Promise<{ connections: Connection[]; close(): Promise<void> }> {
-  const { exchanges, keyed } = await openKeyed(gateways, flags, context);
+  const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
       ...gatewayOf(settings, context, forms),
@@ -112,7 +112,7 @@ interface KeyedExchanges {
 async function openKeyed(
   gateways: readonly AskedGateway[],
   flags: ConnectionFlags,
-  context: Context,
+  { context, deadline }: { context: Context; deadline: () => Deadline },
 ): Promise<KeyedExchanges> {
   const replayed = replayedFolder(flags);
   if (replayed !== undefined) {
@@ -144,7 +144,7 @@ async function openKeyed(
       keyed.push({});
       continue;
     }
-    const key = await readConfiguredKey(settings.key, context);
+    const key = await within(deadline(), readConfiguredKey(settings.key, context, deadline().signal));
     credentials.push(...credentialsOf(settings, key));
     keyed.push({ apiKey: key.reveal() });
   }
@@ -226,9 +226,10 @@ function withSource(error: unknown, { key, typedFlags }: SettingsSurvey): unknow
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */
-export function readConfiguredKey(source: KeySource, context: Context): Promise<Secret> {
+export function readConfiguredKey(source: KeySource, context: Context, signal?: AbortSignal): Promise<Secret> {
   return readKey(source, {
-    readFile: (path) => readFile(resolve(context.io.cwd, path), 'utf8'),
+    signal,
+    readFile: async (path) => Buffer.from(await readFileOrPipe(resolve(context.io.cwd, path))).toString(),
     readStdin: () => readKeyFromStdin(context),
   });
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
-import { deadlineOnce } from '../../client/deadline.ts';
+import { deadlineOnce, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
@@ -61,7 +61,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
   const building = { context, settings, fetchUrl, earlier };
-  const { post, model, prompt, check } = await buildChatRequest(words, flags, building);
+  const { post, model, prompt, check } = await within(deadline(), buildChatRequest(words, flags, building));
   const tools = await openTools(flags, post.body, { context });
   const { force, dryRun, maxImages } = flags;
   const plan = { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };

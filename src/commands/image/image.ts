@@ -1,4 +1,4 @@
-import { deadlineOnce } from '../../client/deadline.ts';
+import { deadlineOnce, within } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/attempts.ts';
@@ -49,7 +49,7 @@ export async function runImage(
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
   const building = { context, settings, fetchUrl, command };
-  const { post, model, prompt, inputs } = await buildImageRequest(words, flags, building);
+  const { post, model, prompt, inputs } = await within(deadline(), buildImageRequest(words, flags, building));
   const preview = settings.preview.value;
   const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
   const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Answer, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
-import { deadlineOnce, endOf } from '../../client/deadline.ts';
+import { deadlineOnce, endOf, within } from '../../client/deadline.ts';
 import { blobsOf } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
@@ -59,7 +59,10 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const settings = await readSettings(flags, context, 'text');
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
-  const { post, model, prompt, check } = await buildTextRequest(words, flags, { context, settings, fetchUrl });
+  const { post, model, prompt, check } = await within(
+    deadline(),
+    buildTextRequest(words, flags, { context, settings, fetchUrl }),
+  );
   const { force, dryRun, maxImages, candidates } = flags;
   const plan = { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
   const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });

@@ -24,10 +24,10 @@ test('--raw -n 1 is one request like any other', async () => {
 });
 
 test.each([['text'], ['chat']])('%s -o without a picture warns where the text went', async (command) => {
-  const ran = await run([command, '--offline', '-o', 'my out.txt', 'hi']);
+  const ran = await run([command, '--offline', '-o', 'my out.png', 'hi']);
   expect(ran.code).toBe(0);
   expect(ran.stdout).not.toBe('');
-  expect(ran.stderr).toContain("warning: no image came; text goes to stdout: > 'my out.txt'");
+  expect(ran.stderr).toContain("warning: no image came; text goes to stdout: > 'my out.png'");
 });
 
 test('--dry-run tells of the requests that -n would make', async () => {

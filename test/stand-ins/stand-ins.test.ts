@@ -66,14 +66,17 @@ describe('Gemini', () => {
 describe('Anthropic', () => {
   const chat = ['chat', 'hi', '-m', 'claude-sonnet-4-5'];
 
-  test('answers a chat with its own version header', async () => {
-    const ran = await against(await startAnthropic(), anthropicKey, [...chat, ...vendorNames]);
+  test.each([
+    ['its own header', []],
+    ['a bearer token', ['--auth', 'bearer']],
+  ])('answers a chat with its own version header and the key in %s', async (_what, flags) => {
+    const ran = await against(await startAnthropic(), anthropicKey, [...chat, ...vendorNames, ...flags]);
     expect(ran).toMatchObject({ code: 0, stdout: 'Hello from Claude.\n', stderr: '' });
   });
 
   test.each([
     ['no version', chat, anthropicKey, 4, 'anthropic-version: header is required'],
-    ['a bearer token', [...chat, ...vendorNames, '--auth', 'bearer'], anthropicKey, 3, 'Invalid bearer token'],
+    ['another token', [...chat, ...vendorNames, '--auth', 'bearer'], 'wrong-key-123456', 3, 'Invalid bearer token'],
     ['a wrong key', [...chat, ...vendorNames], 'wrong-key-123456', 3, 'invalid x-api-key'],
     ['an unknown model', ['chat', 'hi', '-m', 'x', ...vendorNames], anthropicKey, 4, 'model: x'],
     ['a path of the other format', ['text', 'hi', '-m', 'x'], anthropicKey, 4, 'Not found'],

@@ -3,6 +3,7 @@ import { answerContent, countContent } from './content/exchange.ts';
 import { Violation } from './fields/violation.ts';
 import { parseBody } from './http/body.ts';
 import { answerMessages, countMessage } from './messages/exchange.ts';
+import { createThreads } from './messages/threads.ts';
 import { answerModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
 import type { Answerer, Call, Operation, Path, RequestContext } from './types.ts';
@@ -46,6 +47,7 @@ export function createOfflineAnswerer({
   rules,
 }: OfflineOptions): Answerer {
   const countAttempt = createCounter();
+  const threads = createThreads();
   return async (call: Call) => {
     const { format, left, operation } = call;
     if (!isExchange(operation)) return answerModels(call, rules);
@@ -59,6 +61,7 @@ export function createOfflineAnswerer({
       reading: { lenient: !specOnly, ...(!refuseUnknown && { ignore }) },
       fallback: !refuseUnknown,
       rules,
+      threads,
       note: (text) => void notes.push(text),
       pace,
       id,

@@ -9,6 +9,8 @@ export interface ProblemDetails {
   type?: string;
   /** `details` of the content format. */
   details?: JsonObject[];
+  /** `details.error_code` of the messages format. */
+  errorCode?: string;
   headers?: Record<string, string>;
   /** HTML in the place of the JSON. */
   page?: string;
@@ -78,5 +80,7 @@ function contentError({ code, message, extra }: Problem): JsonObject {
 /** The `error` event and the error body share this shape. */
 export function messagesError({ code, message, extra }: Problem, requestId?: string): JsonObject {
   const type = extra.type ?? messagesType[code] ?? (code < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message }, ...(requestId !== undefined && { request_id: requestId }) };
+  const details = extra.errorCode !== undefined && { details: { error_code: extra.errorCode } };
+  const error = { type, message, ...details };
+  return { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) };
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Threads } from './messages/threads.ts';
 import type { ServiceRules } from './service.ts';
 
 /** The two request formats; they differ in every error body. */
@@ -106,6 +107,7 @@ export interface RequestContext {
   fallback: boolean;
   /** The service that is played. */
   rules: ServiceRules | undefined;
+  threads: Threads;
   /** Adds to what the log says of the request. */
   note(text: string): void;
   /** Wait before each delta of a stream, ms. */

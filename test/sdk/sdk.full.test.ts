@@ -64,6 +64,7 @@ describe.skipIf(!isInstalled())(
         async (name) => {
           const got = await runScript('anthropic.js', [name], place());
           expect(got).toMatchObject({
+            thread: name === 'anthropic-0' ? 'no threads' : 4,
             listed: ['local-text', 'local-chat'],
             one: 'local-chat',
             counted: 2,

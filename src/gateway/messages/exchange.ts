@@ -17,13 +17,15 @@ const fallbackModel = 'local-chat';
 /** One exchange of the messages format with an offline model. Throws Problem and Violation. */
 export async function answerMessages(call: Call, body: JsonObject, context: RequestContext): Promise<Reply> {
   const { fault, named } = findModel(body, context);
-  const request = readMessagesRequest(named, context.reading);
-  checkVersionRules(named, call.version);
+  const whole = context.reading.lenient ? context.threads.complete(named) : named;
+  const request = readMessagesRequest(whole, context.reading);
+  checkVersionRules(whole, call.version);
   const { model } = request.task;
   const attempt = fault && context.attempt(request.stream);
   if (attempt) await fault?.before?.(attempt);
   const made = messageReply(request, context.id);
   const message = fault?.message?.(made) ?? made;
+  context.threads.keep(whole, message);
   const reply = { ...(request.stream ? streamed(message, fault, { call, context }) : jsonReply(message)), model };
   return attempt && fault?.reply ? fault.reply(reply, attempt) : reply;
 }

@@ -37,6 +37,7 @@ const publicFields: Fields = {
   diagnostics: anything,
   mcp_servers: anything,
   context_management: anything,
+  thread: object({ 'type!': oneOf('create', 'continue'), previous_message_id: text }),
   betas: list(text),
 };
 

@@ -125,7 +125,7 @@ describe('from a wrong start the hints lead to a command that works', () => {
       'a bearer token for Gemini by its name',
       { argv: ['text', 'hi', '--service', 'gemini', '--auth', 'bearer'], aim: toGemini, steps: 1 },
     ],
-    ['a bearer token for Anthropic', { argv: ['chat', 'hi', '--auth', 'bearer'], aim: toClaude, steps: 2 }],
+    ['a bearer token for Anthropic', { argv: ['chat', 'hi', '--auth', 'bearer'], aim: toClaude, steps: 1 }],
     ['a key in a header for a relay', { argv: ['text', 'hi'], aim: toRelay, steps: 1 }],
     ['the form of a header, chosen for a relay', { argv: ['text', 'hi', '--auth', 'api-key'], aim: toRelay, steps: 1 }],
     [

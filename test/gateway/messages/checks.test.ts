@@ -112,11 +112,7 @@ describe('a request of the messages format that is refused names the field', () 
 describe('what the messages format does not know is left out, and named in the log', () => {
   const system = { role: 'system', content: 'be brief' };
   const rows: [name: string, body: unknown, note: string][] = [
-    [
-      'fields',
-      message('x', { thread: 't', fallbacks: [], user_profile_id: 'u' }),
-      'thread, fallbacks, user_profile_id',
-    ],
+    ['fields', message('x', { fallbacks: [], user_profile_id: 'u' }), 'fallbacks, user_profile_id'],
     ['a nested field', turns({ ...user, name: 'x' }), 'messages.0.name'],
     ['a field of the metadata', message('x', { metadata: { team: 'x' } }), 'metadata.team'],
     ['a system turn first', turns(system, user), 'messages.0.system'],

@@ -6,7 +6,7 @@ import { answerMessages, countMessage } from './messages/exchange.ts';
 import { createThreads } from './messages/threads.ts';
 import { answerModels } from './models/local.ts';
 import type { ServiceRules } from './service.ts';
-import type { Answerer, Call, Operation, Path, RequestContext } from './types.ts';
+import type { Answerer, Call, Level, Operation, Path, RequestContext } from './types.ts';
 
 /** How the offline models answer. */
 export interface OfflineOptions {
@@ -38,14 +38,9 @@ const exchanges = {
 };
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
-export function createOfflineAnswerer({
-  specOnly = false,
-  refuseUnknown = specOnly,
-  pace = 0,
-  varied = false,
-  faultDelay = defaultFaultDelay,
-  rules,
-}: OfflineOptions): Answerer {
+export function createOfflineAnswerer(options: OfflineOptions): Answerer {
+  const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules } = options;
+  const level = levelOf(options);
   const countAttempt = createCounter();
   const threads = createThreads();
   return async (call: Call) => {
@@ -56,10 +51,9 @@ export function createOfflineAnswerer({
     const id = idOf(call, bytes);
     const ignored: Path[] = [];
     const notes: string[] = [];
-    const ignore = (path: Path): void => void ignored.push(path);
     const context: RequestContext = {
-      reading: { lenient: !specOnly, ...(!refuseUnknown && { ignore }) },
-      fallback: !refuseUnknown,
+      reading: { level, leftOut: (path) => void ignored.push(path) },
+      fallback: level === 'lenient' || rules !== undefined,
       rules,
       threads,
       note: (text) => void notes.push(text),
@@ -75,6 +69,11 @@ export function createOfflineAnswerer({
       throw error instanceof Violation ? error.toProblem(format) : error;
     }
   };
+}
+
+function levelOf({ specOnly, refuseUnknown, rules }: OfflineOptions): Level {
+  if (specOnly) return 'spec';
+  return refuseUnknown || rules ? 'strict' : 'lenient';
 }
 
 function isExchange(operation: Operation): operation is keyof typeof exchanges {

@@ -92,12 +92,17 @@ export interface ServedHeaderNames {
 /** Keys and indexes from a body down to a value. */
 export type Path = readonly (string | number)[];
 
+/**
+ * What happens to fields, values and block types that are not known. `lenient` leaves them out, `strict` refuses them as the
+ * services do, `spec` also refuses what clients send beyond the specification.
+ */
+export type Level = 'lenient' | 'strict' | 'spec';
+
 /** How a body is read. */
 export interface Reading {
-  /** What clients send beyond the specification is taken too: further fields, and the snake_case names of client libraries. */
-  lenient: boolean;
-  /** Told of what is not known and left out; without it that is refused. */
-  ignore?: ((path: Path) => void) | undefined;
+  level: Level;
+  /** Told of what a lenient reading leaves out. */
+  leftOut(path: Path): void;
 }
 
 /** What an offline model knows of a request beside its body. */

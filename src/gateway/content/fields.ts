@@ -8,7 +8,7 @@ const partKinds = {
   text,
   inlineData: object({ 'mimeType!': text, 'data!': text, displayName: text }),
   fileData: object({ mimeType: text, 'fileUri!': text, displayName: text }),
-  functionCall: object({ id: text, 'name!': text, args: freeObject }),
+  functionCall: object({ id: text, 'name!': text, args: freeObject, partialArgs: anything, willContinue: flag }),
   functionResponse: object({
     id: text,
     'name!': text,
@@ -38,7 +38,7 @@ const partFields = object({
 const part: Rule = (value, path, reading) => {
   const read = partFields(value, path, reading);
   // A part of a kind that is not known is empty once that was left out.
-  if (reading.ignore && isEmpty(read) && !isEmpty(value)) return read;
+  if (reading.level === 'lenient' && isEmpty(read) && !isEmpty(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
   if (kinds.length === 1) return read;
   const fault =
@@ -80,7 +80,7 @@ const toolList = list(
 
 /** Some clients send a single tool instead of a list. */
 const tools: Rule = (value, path, reading) =>
-  toolList(reading.lenient && !Array.isArray(value) ? [value] : value, path, reading);
+  toolList(reading.level !== 'spec' && !Array.isArray(value) ? [value] : value, path, reading);
 
 const toolConfig = object({
   functionCallingConfig: object({
@@ -100,6 +100,14 @@ const aspectRatio: Rule = (value, path, reading) => {
   throw badValue(path, `${JSON.stringify(ratio.slice(0, 40))} is no aspect ratio; write width:height, such as 16:9`);
 };
 
+/** A size that is not drawn is refused at every level, as a ratio is: a picture of another size would mislead. */
+const imageSize: Rule = (value, path, reading) => {
+  const size = String(text(value, path, reading));
+  if (drawnSizes.includes(size)) return size;
+  throw badValue(path, `Input should be ${drawnSizes.map((each) => `'${each}'`).join(' or ')}`);
+};
+const drawnSizes = ['512', '1K', '2K', '4K'];
+
 const generationConfig = object({
   temperature: number({ min: 0, max: 2 }),
   topP: number({ min: 0, max: 1 }),
@@ -118,11 +126,14 @@ const generationConfig = object({
   responseModalities: list(oneOf('TEXT', 'IMAGE', 'AUDIO', 'VIDEO', 'MODALITY_UNSPECIFIED')),
   mediaResolution: text,
   speechConfig: freeObject,
+  responseFormat: anything,
+  audioTranscriptionConfig: freeObject,
+  translationConfig: freeObject,
   enableEnhancedCivicAnswers: flag,
   thinkingConfig: object({ includeThoughts: flag, thinkingBudget: integer({ min: -1 }), thinkingLevel: text }),
   imageConfig: object({
     aspectRatio,
-    imageSize: oneOf('512', '1K', '2K', '4K'),
+    imageSize,
     personGeneration: text,
     outputMimeType: text,
     outputCompressionQuality: integer(),
@@ -137,10 +148,10 @@ export const contentBody = object(
     'contents!': list(content, { min: 1 }),
     systemInstruction: content,
     generationConfig,
-    safetySettings: list(object({ 'category!': text, 'threshold!': text })),
+    safetySettings: list(object({ 'category!': text, 'threshold!': text, method: text })),
     tools,
     toolConfig,
     cachedContent: text,
   },
-  { serviceTier: text, store: flag, labels: freeObject, model: text },
+  { serviceTier: text, store: flag, labels: freeObject, model: text, continuationToken: text },
 );

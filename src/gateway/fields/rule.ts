@@ -51,11 +51,12 @@ function within(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
   };
 }
 
-/** One of some strings. */
+/** One of some strings. A lenient reading leaves out the field that has another. */
 export function oneOf(...allowed: readonly string[]): Rule {
+  const wanted = `Input should be ${allowed.map((each) => `'${each}'`).join(' or ')}`;
   return (value, path, reading) => {
     if (allowed.includes(String(text(value, path, reading)))) return value;
-    throw badValue(path, `Input should be ${allowed.map((each) => `'${each}'`).join(' or ')}`);
+    throw new Violation(path, { kind: 'value', text: wanted, isUnknown: true });
   };
 }
 
@@ -65,7 +66,10 @@ export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule
     const items = anyList(value, path, reading) as JsonValue[];
     if (items.length < min) throw badValue(path, `${String(path.at(-1))} must not be empty`);
     if (items.length > max) throw badValue(path, `at most ${max} values are allowed, not ${items.length}`);
-    return items.map((item, index) => rule(item, [...path, index], reading));
+    return items.flatMap((item, index) => {
+      const at = [...path, index];
+      return typeof item === 'string' ? unlessUnknown(rule, item, at, reading) : [rule(item, at, reading)];
+    });
   };
 }
 
@@ -75,9 +79,9 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
 }
 
 /**
- * An object of known fields; others are refused or ignored, as the reading says. A null counts as absent. A lenient
- * reading knows the fields of `beyond` too, and snake_case names of camelCase fields; else the message says how the
- * field is spelled.
+ * An object of known fields; others are refused or left out, as the reading says. A null counts as absent. Only the level
+ * `spec` does not know the fields of `beyond`, nor snake_case names of camelCase fields: its message says how the field is
+ * spelled.
  */
 export function object(spec: Fields, beyond: Fields = {}): Rule {
   const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
@@ -85,12 +89,17 @@ export function object(spec: Fields, beyond: Fields = {}): Rule {
   const all = { ...strict, ...beyond };
   return (value, path, reading) => {
     freeObject(value, path, reading);
-    const fields = reading.lenient ? all : strict;
+    const fields = reading.level === 'spec' ? strict : all;
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
-      const field = fieldName(fields, name, reading.lenient);
+      const field = fieldName(fields, name, reading.level !== 'spec');
       if (field === undefined) leaveOut(path, { kind: 'unknown', name, hint: spelling(fields, name) }, reading);
-      else if (inner !== null) result[field] = (fields[field] ?? anything)(inner, [...path, field], reading);
+      if (field === undefined || inner === null) continue;
+      const rule = fields[field] ?? anything;
+      const at = [...path, field];
+      const isRequired = required.includes(`${field}!`);
+      const [kept] = isRequired ? [rule(inner, at, reading)] : unlessUnknown(rule, inner, at, reading);
+      if (kept !== undefined) result[field] = kept;
     }
     const missing = required.map(plainName).find((name) => !Object.hasOwn(result, name));
     if (missing !== undefined) throw new Violation([...path, missing], { kind: 'missing' });
@@ -102,13 +111,25 @@ function plainName(name: string): string {
   return name.replace('!', '');
 }
 
-function leaveOut(path: Path, breach: Extract<Breach, { kind: 'unknown' }>, { ignore }: Reading): void {
-  if (!ignore) throw new Violation(path, breach);
-  ignore([...path, breach.name]);
+function leaveOut(path: Path, breach: Extract<Breach, { kind: 'unknown' }>, reading: Reading): void {
+  if (reading.level !== 'lenient') throw new Violation(path, breach);
+  reading.leftOut([...path, breach.name]);
 }
 
-function fieldName(fields: Fields, name: string, lenient: boolean): string | undefined {
-  return [name, ...(lenient ? [camelCase(name)] : [])].find((candidate) => Object.hasOwn(fields, candidate));
+/** The checked value; none where it, or a field that it requires, has a value that a lenient reading leaves out. */
+function unlessUnknown(rule: Rule, value: JsonValue, path: Path, reading: Reading): JsonValue[] {
+  try {
+    return [rule(value, path, reading)];
+  } catch (error) {
+    const isUnknown = error instanceof Violation && error.breach.kind === 'value' && error.breach.isUnknown;
+    if (!isUnknown || reading.level !== 'lenient') throw error;
+    reading.leftOut(error.path);
+    return [];
+  }
+}
+
+function fieldName(fields: Fields, name: string, alsoSnakeCase: boolean): string | undefined {
+  return [name, ...(alsoSnakeCase ? [camelCase(name)] : [])].find((candidate) => Object.hasOwn(fields, candidate));
 }
 
 function spelling(fields: Fields, name: string): string | undefined {

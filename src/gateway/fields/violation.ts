@@ -7,7 +7,12 @@ export type Breach =
   | { kind: 'unknown'; name: string; hint?: string | undefined }
   | { kind: 'missing' }
   | { kind: 'type'; expected: string; value: JsonValue }
-  | { kind: 'value'; text: string };
+  | {
+      kind: 'value';
+      text: string;
+      /** Whether it is a string that a newer list of the field's values could have. */
+      isUnknown?: true;
+    };
 
 /** A field that breaks a rule; it becomes the error reply of its format. */
 export class Violation extends Error {

@@ -17,7 +17,7 @@ const fallbackModel = 'local-chat';
 /** One exchange of the messages format with an offline model. Throws Problem and Violation. */
 export async function answerMessages(call: Call, body: JsonObject, context: RequestContext): Promise<Reply> {
   const { fault, named } = findModel(body, context);
-  const whole = context.reading.lenient ? context.threads.complete(named) : named;
+  const whole = context.reading.level === 'spec' ? named : context.threads.complete(named);
   const request = readMessagesRequest(whole, context.reading);
   checkVersionRules(whole, call.version);
   const { model } = request.task;

@@ -25,9 +25,14 @@ const publicFields: Fields = {
   thinking: object({
     'type!': oneOf('enabled', 'adaptive', 'disabled', 'between_tools'),
     budget_tokens: integer({ min: 1024 }),
-    display: oneOf('summarized', 'omitted'),
+    display: oneOf('summarized', 'omitted', 'updates'),
+    block_binding: anything,
   }),
-  output_config: object({ effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: outputFormat }),
+  output_config: object({
+    effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'),
+    format: outputFormat,
+    task_budget: freeObject,
+  }),
   output_format: outputFormat,
   service_tier: oneOf('auto', 'standard_only'),
   cache_control: cacheControl,
@@ -39,6 +44,12 @@ const publicFields: Fields = {
   context_management: anything,
   thread: object({ 'type!': oneOf('create', 'continue'), previous_message_id: text }),
   betas: list(text),
+  billing_policy: anything,
+  compaction: anything,
+  fallbacks: anything,
+  fallback_credit_token: text,
+  user_profile_id: text,
+  workspace_id: text,
 };
 
 const base64Source = object({
@@ -59,7 +70,7 @@ const filledText: Rule = (value, path, reading) => {
 
 const blocks = new Map([
   ['text', object({ type: text, 'text!': filledText, cache_control: cacheControl, citations: anything })],
-  ['image', object({ type: text, 'source!': imageSource, cache_control: cacheControl })],
+  ['image', object({ type: text, 'source!': imageSource, cache_control: cacheControl, transformations: anything })],
   [
     'document',
     object({
@@ -80,6 +91,7 @@ const blocks = new Map([
       'input!': freeObject,
       cache_control: cacheControl,
       caller: anything,
+      toolset_name: text,
     }),
   ],
   [
@@ -89,6 +101,7 @@ const blocks = new Map([
       'tool_use_id!': text,
       content: textOrBlocks(),
       is_error: flag,
+      toolset_name: text,
       cache_control: cacheControl,
     }),
   ],
@@ -98,7 +111,7 @@ const blocks = new Map([
 
 /** Blocks that only server tools make come back in later turns; their inside is not looked at. */
 const serverToolBlock =
-  /^(?:search_result|server_tool_use|container_upload|mcp_tool_use|compaction|fallback|[a-z_]+_tool_result)$/;
+  /^(?:search_result|server_tool_use|container_upload|mcp_tool_use|mcp_tool_listing|tool_addition|tool_removal|compaction|fallback|[a-z_]+_tool_result)$/;
 
 function block(value: JsonValue, path: Path, reading: Reading): JsonValue {
   const type = textAt(freeObject(value, path, reading), 'type') ?? '';
@@ -106,8 +119,8 @@ function block(value: JsonValue, path: Path, reading: Reading): JsonValue {
   if (rule) return rule(value, path, reading);
   if (serverToolBlock.test(type)) return value;
   const known = [...blocks.keys()].map((name) => `'${name}'`).join(', ');
-  if (!reading.ignore || type === '') throw badValue([...path, 'type'], `Input should be ${known}`);
-  reading.ignore([...path, type]);
+  if (reading.level !== 'lenient' || type === '') throw badValue([...path, 'type'], `Input should be ${known}`);
+  reading.leftOut([...path, type]);
   return value;
 }
 
@@ -130,10 +143,10 @@ const messageList = list(object({ 'role!': oneOf('user', 'assistant'), 'content!
 
 /** Some clients put the system prompt into a message; it is left out where the reading ignores what it does not know. */
 const messages: Rule = (value, path, reading) => {
-  if (!Array.isArray(value) || !reading.ignore) return messageList(value, path, reading);
+  if (!Array.isArray(value) || reading.level !== 'lenient') return messageList(value, path, reading);
   const kept = value.filter((message, index) => {
     const isSystem = textAt(message, 'role') === 'system';
-    if (isSystem) reading.ignore?.([...path, index, 'system']);
+    if (isSystem) reading.leftOut([...path, index, 'system']);
     return !isSystem;
   });
   return messageList(kept, path, reading);

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serviceRules } from '../../../src/gateway/service.ts';
 import type { LogEntry } from '../../../src/gateway/types.ts';
 import {
   dig,
   editPath,
   imagePath,
+  key,
   startGateway,
   textPath,
   turn,
@@ -163,6 +165,16 @@ describe('what the content format does not know is left out, and named in the lo
     ['a setting', config({ aspectRatio: '1:1', seed: 7 }), 'ignored generationConfig.aspectRatio'],
     ['a kind of part', parts({ text: 'x' }, { song: {} }), 'ignored contents.0.parts.1.song'],
     ['a lone kind of part', parts({ song: {} }), 'ignored contents.0.parts.0.song'],
+    [
+      'a value',
+      config({ thinkingConfig: {}, responseMimeType: 'text/song' }),
+      'ignored generationConfig.responseMimeType',
+    ],
+    [
+      'one of several values',
+      config({ responseModalities: ['TEXT', 'SMELL'] }),
+      'ignored generationConfig.responseModalities.1',
+    ],
     ['a tool', turn('x', { tools: [{ newTool: {} }] }), 'ignored tools.0.newTool'],
     [
       'many fields',
@@ -175,6 +187,16 @@ describe('what the content format does not know is left out, and named in the lo
     const count = log.length;
     expect((await gateway.post(textPath, body)).status).toBe(200);
     await expect.poll(() => log.slice(count)).toMatchObject([{ status: 200, note }]);
+  });
+
+  it('and refused as a service', async () => {
+    const service = await startGateway({ rules: serviceRules.gemini });
+    const headers = { 'x-goog-api-key': key, 'content-type': 'application/json' };
+    for (const [what, body] of rows) {
+      const request = { method: 'POST', headers, body: JSON.stringify(body) };
+      expect((await fetch(service.url + textPath, request)).status, what).toBe(400);
+    }
+    await service.close(0);
   });
 
   it('and refused by --spec-only', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { serviceRules } from '../../../src/gateway/service.ts';
 import type { LogEntry } from '../../../src/gateway/types.ts';
 import { key, message, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
 
@@ -112,17 +113,28 @@ describe('a request of the messages format that is refused names the field', () 
 describe('what the messages format does not know is left out, and named in the log', () => {
   const system = { role: 'system', content: 'be brief' };
   const rows: [name: string, body: unknown, note: string][] = [
-    ['fields', message('x', { fallbacks: [], user_profile_id: 'u' }), 'fallbacks, user_profile_id'],
+    ['fields', message('x', { newest: [], newer: 'u' }), 'newest, newer'],
     ['a nested field', turns({ ...user, name: 'x' }), 'messages.0.name'],
     ['a field of the metadata', message('x', { metadata: { team: 'x' } }), 'metadata.team'],
     ['a system turn first', turns(system, user), 'messages.0.system'],
     ['a system turn between a call and its result', turns(user, use, system, result), 'messages.2.system'],
+    ['a value', message('x', { thinking: { type: 'adaptive', display: 'loud' } }), 'thinking.display'],
+    ['an object whose kind is not known', message('x', { thinking: { type: 'deep' } }), 'thinking.type'],
     ['a block', message([{ type: 'song' }, { type: 'text', text: 'x' }]), 'messages.0.content.0.song'],
   ];
   it.each(rows)('%s', async (_, body, note) => {
     const count = log.length;
     expect(await gateway.post('/v1/messages', body)).toMatchObject({ status: 200 });
     await expect.poll(() => log.slice(count)).toMatchObject([{ status: 200, note: `ignored ${note}` }]);
+  });
+
+  it('and refused as a service', async () => {
+    const service = await startGateway({ rules: serviceRules.anthropic });
+    for (const [, body] of rows) {
+      const headers = { 'x-api-key': key, 'anthropic-version': '2023-06-01' };
+      expect((await service.post('/v1/messages', body, headers)).status).toBe(400);
+    }
+    await service.close(0);
   });
 
   it('and refused by --spec-only', async () => {
@@ -148,7 +160,7 @@ it('takes every field that the specification lists', async () => {
 });
 
 it('takes no field beyond them with --spec-only', async () => {
-  const body = message('hi', { thinking: { type: 'adaptive' } });
+  const body = message('hi', { thinking: { type: 'adaptive', display: 'updates' } });
   expect((await gateway.post('/v1/messages', body)).status).toBe(200);
   const { status, text } = await strict.post('/v1/messages', body, { 'x-api-key': key });
   expect([status, text]).toEqual([400, expect.stringContaining('thinking: Extra inputs are not permitted')]);

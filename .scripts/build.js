@@ -1,9 +1,11 @@
 // Bundles src/ into dist/: one chunk a command, loaded when it is asked for, and the declarations of the library.
 import { execFileSync } from 'node:child_process';
+import { builtinModules } from 'node:module';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { build } from 'rolldown';
+import { esmExternalRequirePlugin } from 'rolldown/plugins';
 import { licenceTexts } from './licences.js';
 import { writeTypes } from './types.js';
 
@@ -51,6 +53,20 @@ const { output } = await build({
 });
 
 writeFileSync(`${dist}/package.json`, '{"type":"commonjs"}\n');
+// Others, such as node:sqlite, are asked for by parts of packages that never run here.
+const onEveryNode = builtinModules.filter((name) => !name.startsWith('node:'));
+// The library once more for programs that are bundled to ES modules: what `require` loads would not start in them.
+await build({
+  cwd: root,
+  input: { index: 'src/index.ts' },
+  platform: 'node',
+  checks: { ineffectiveDynamicImport: false },
+  treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/]/.test(id) },
+  // As imports: `require` of Node's modules would need `import.meta`, which a bundle to CommonJS does not have.
+  plugins: [esmExternalRequirePlugin({ external: onEveryNode.flatMap((name) => [name, `node:${name}`]) })],
+  output: { dir: `${dist}/esm`, codeSplitting: false, polyfillRequire: false, minify: true, comments: false },
+});
+writeFileSync(`${dist}/esm/package.json`, '{"type":"module"}\n');
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
 // What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
 const maker = `${dist}/.maker`;

@@ -1,0 +1,52 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+import { serve } from '../faults/program.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { shell } from '../helpers/spawn.ts';
+import { textReply } from '../helpers/with-server.ts';
+
+const use = (load: string): string => `${load}
+  const client = createClient({ baseUrl: process.env.URL });
+  client.generateContent({ model: 'm', prompt: 'x' }).then(({ text }) => console.log(text)).finally(() => client.close());`;
+const imported = use("import { createClient } from 'gateway-cli';");
+
+/** A folder in which the package is installed. */
+function place(): string {
+  const cwd = scratchFolder();
+  mkdirSync(join(cwd, 'node_modules'));
+  symlinkSync(join(import.meta.dirname, '../..'), join(cwd, 'node_modules/gateway-cli'));
+  return cwd;
+}
+
+async function runs(file: string, cwd: string): Promise<void> {
+  const server = await serve();
+  server.reply({ body: textReply('hello') });
+  const ran = await shell(`${process.execPath} ${file}`, { cwd, env: { URL: server.url } });
+  expect(ran).toMatchObject({ stdout: 'hello\n', stderr: '' });
+}
+
+test.for([
+  ['import', 'a.mjs', imported],
+  ['require', 'a.cjs', use("const { createClient } = require('gateway-cli');")],
+] as const)('the library works by %s', async ([, name, text]) => {
+  const cwd = place();
+  writeFileSync(join(cwd, name), text);
+  await runs(name, cwd);
+});
+
+test.for(['esm', 'cjs'] as const)('a program that has it bundled as %s starts', async (format) => {
+  const cwd = place();
+  writeFileSync(join(cwd, 'a.mjs'), imported);
+  const outfile = join(cwd, format === 'esm' ? 'b.mjs' : 'b.cjs');
+  await build({
+    entryPoints: [join(cwd, 'a.mjs')],
+    bundle: true,
+    platform: 'node',
+    format,
+    outfile,
+    logLevel: 'error',
+  });
+  await runs(outfile, cwd);
+});

@@ -146,6 +146,8 @@ const laterAgain: Advice = { hint: 'run the same command again later: a reply th
 function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; refusal: Refusal | undefined }): Advice {
   const { errorClass, status, refusal, isInside, streamsContent } = facts;
   const patience = isInside ? laterAgain : morePatience;
+  if (status === 400 && wantsCertificate.test(error.message)) return clientCertificate;
+  if (status === 400 && wantsTls.test(error.message)) return { hint: 'that port speaks https://, not http://' };
   if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
   if (errorClass === 'quota') {
     const isSpent = error.quotaSpent || status === 402;
@@ -160,6 +162,14 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (status === 413) return { hint: 'send smaller or fewer images and files' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
 }
+
+/** The words of nginx, Apache, HAProxy, Go and Envoy; each answers in plain HTTP. */
+const wantsCertificate = /no required ssl certificate|the ssl certificate error|client certificate (?:is )?required/i;
+const wantsTls = /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
+const clientCertificate: Advice = {
+  hint: 'the host requires a client certificate that it trusts',
+  reason: 'client-certificate',
+};
 
 const noModel: Advice = { hint: 'the gateway does not offer the model', reason: 'model' };
 

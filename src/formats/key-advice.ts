@@ -35,7 +35,8 @@ export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent 
     case 'model':
       return { hint: 'the key may not use this model', reason: 'model' };
     case 'bad-key':
-      return wrongKey(sent?.service);
+      // Gateways say so of a key in the wrong header, too.
+      return sent?.service === 'gateway' ? unknown : wrongKey(sent?.service);
   }
   if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknown;
   if (sent.service !== 'gateway') return adviceAt(sent, format);

@@ -32,7 +32,7 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
   // Before the head is whole, undici tells contradicting lengths by the code of a body that is too short.
   if (isForeignProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
     return new GatewayError('bad-reply', `${host} does not speak HTTP: ${foreignWords(error, host)}`, {
-      hint: 'check the base URL and its port',
+      hint: 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
       sent: 'yes',
       retryable: false,
       cause: error,

@@ -52,7 +52,7 @@ export async function openTunnel({ proxy, target, authorities, timeoutMs, signal
         return resolve(socket);
       }
       socket.destroy();
-      reject(refused(proxy, statusCode, { place, target: target.hostname }));
+      reject(refused(proxy, statusCode, { place, target }));
     });
     connecting.end();
   });
@@ -89,28 +89,30 @@ function withoutProxy(target: string): string {
   return `to ask without it: NO_PROXY=${target}`;
 }
 
-function refused(proxy: Proxy, status: number, { place, target }: { place: string; target: string }): GatewayError {
+function refused(
+  proxy: Proxy,
+  status: number,
+  { place, target }: { place: string; target: buildConnector.Options },
+): GatewayError {
   const facts = { sent: 'no', retryable: status >= 500 } as const;
-  if (status !== 407)
+  const hasPassword = proxyAuthorization(proxy.url) !== undefined;
+  // Some proxies answer 401 to a wrong password.
+  if (status !== 407 && !(status === 401 && hasPassword))
     return new GatewayError('not-sent', `${nameOf(proxy)} refuses the way to ${place} (${status})`, {
       ...facts,
-      hint: `ask those who run the proxy\n${withoutProxy(target)}`,
+      hint: `ask those who run the proxy\n${withoutProxy(target.hostname)}`,
     });
-  return new GatewayError(
-    'not-sent',
-    `${nameOf(proxy)} ${
-      proxyAuthorization(proxy.url) === undefined
-        ? 'wants a user name and a password'
-        : 'does not take the user name and password'
-    } (407)`,
-    { ...facts, ...passwordAdvice(proxy) },
-  );
+  const what = hasPassword ? 'does not take the user name and password' : 'wants a user name and a password';
+  return new GatewayError('not-sent', `${nameOf(proxy)} ${what} (${status})`, {
+    ...facts,
+    ...passwordAdvice(proxy, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'),
+  });
 }
 
-function passwordAdvice({ url, from }: Proxy): Advice {
+function passwordAdvice({ url, from }: Proxy, variable: string): Advice {
   if (proxyAuthorization(url) !== undefined)
     return { hint: `check them in ${from}; in a URL @ is written %40, : %3A and / %2F` };
   const full = `${url.protocol}//user:password@${url.host}`;
   const hint = `put them into ${from}: ${full}`;
-  return from.endsWith('_PROXY') ? { hint } : { hint, reason: 'proxy-password', value: full };
+  return from.endsWith('_PROXY') ? { hint } : { hint, reason: 'proxy-password', value: `${variable}=${full}` };
 }

@@ -20,11 +20,10 @@ function place(): string {
   return cwd;
 }
 
-async function runs(file: string, cwd: string): Promise<void> {
+async function run(file: string, cwd: string): Promise<object> {
   const server = await serve();
   server.reply({ body: textReply('hello') });
-  const ran = await shell(`${process.execPath} ${file}`, { cwd, env: { URL: server.url } });
-  expect(ran).toMatchObject({ stdout: 'hello\n', stderr: '' });
+  return shell(`${process.execPath} ${file}`, { cwd, env: { URL: server.url } });
 }
 
 test.for([
@@ -33,7 +32,7 @@ test.for([
 ] as const)('the library works by %s', async ([, name, text]) => {
   const cwd = place();
   writeFileSync(join(cwd, name), text);
-  await runs(name, cwd);
+  expect(await run(name, cwd)).toMatchObject({ stdout: 'hello\n', stderr: '' });
 });
 
 test.for(['esm', 'cjs'] as const)('a program that has it bundled as %s starts', async (format) => {
@@ -48,5 +47,5 @@ test.for(['esm', 'cjs'] as const)('a program that has it bundled as %s starts', 
     outfile,
     logLevel: 'error',
   });
-  await runs(outfile, cwd);
+  expect(await run(outfile, cwd)).toMatchObject({ stdout: 'hello\n', stderr: '' });
 });

@@ -135,6 +135,7 @@ test('speaks TLS with the gateway inside the tunnel', async () => {
 
 test.each([
   [407, 'does not take the user name and password (407)', false, 'check them in HTTPS_PROXY'],
+  [401, 'does not take the user name and password (401)', false, 'check them in HTTPS_PROXY'],
   [403, 'refuses the way to gateway.test:443 (403)', false, 'to ask without it: NO_PROXY=gateway.test'],
   [502, 'refuses the way to gateway.test:443 (502)', true, 'to ask without it: NO_PROXY=gateway.test'],
 ])('proxy %i, refused, CONNECT fails', async (status, message, retryable, hint) => {

@@ -35,7 +35,7 @@ const hints: Record<Reason, (value: Value, details: Details) => string> = {
   'output-exists': () => '--force replaces it',
   'output-folder': () => 'name another folder with -o',
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
-  'proxy-password': (url) => `set HTTPS_PROXY=${url}, and leave out --proxy and the profile's proxy`,
+  'proxy-password': (variable) => `set ${variable}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',
   retries: moreRetries,
   'quota-spent': () => "the quota or credit is spent: look at the account's plan",

@@ -190,7 +190,8 @@ function judge(tried: readonly Tried[], works: AuthScheme | undefined, live: Liv
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one.check) ? withFix(one, works, live) : one.check)),
     answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
-    isAbsent: works === undefined && tried.every((one) => one.isAbsent),
+    // Where the other format takes the key, a gateway that refuses it here has no such format.
+    isAbsent: works === undefined && tried.every((one) => one.isAbsent || one.check.class === 'auth'),
   };
 }
 

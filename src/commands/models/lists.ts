@@ -63,7 +63,7 @@ export async function askLists(flags: ConnectionFlags, context: Context): Promis
     }
   }
   const told = failures.filter((failure) => !isNoList(failure));
-  if (found.length === 0) throw told[0] ?? noList(failures[0]);
+  if (found.length === 0) throw noneFound(told, failures);
   const warnings = [...told.map(({ message }) => `one of two lists: ${message}`), ...cuts];
   for (const warning of warnings) await context.ui.warn(warning);
   return { lists: found, complete: warnings.length === 0 };
@@ -110,6 +110,23 @@ async function askList(format: Format, connection: Connection): Promise<ModelLis
 /** A gateway need not have lists; one may answer any path with a page. */
 function isNoList({ class: errorClass, details }: GatewayError): boolean {
   return [404, 405, 501].includes(details.status ?? 0) || errorClass === 'bad-reply';
+}
+
+/** One list is not there, and the key is refused for the other: the gateway may lack that format, and take the key. */
+function noneFound(told: readonly GatewayError[], failures: readonly GatewayError[]): GatewayError {
+  const [first] = told;
+  if (first === undefined) return noList(failures[0]);
+  if (first.class !== 'auth' || told.length === failures.length) return withoutModel(first);
+  return noList(first).but({
+    hint: `one of its two lists does not exist, and for the other: ${first.message}\ngateway-cli doctor --live tries the key, format by format`,
+  });
+}
+
+/** This command names no model. */
+function withoutModel(error: GatewayError): GatewayError {
+  const { reason } = error.details;
+  if (reason !== 'address' && reason !== 'no-such-path' && reason !== 'model') return error;
+  return error.but({ hint: 'check --base-url', reason: undefined });
 }
 
 function noList(failure: GatewayError | undefined): GatewayError {

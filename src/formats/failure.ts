@@ -165,7 +165,8 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
 
 /** The words of nginx, Apache, HAProxy, Go and Envoy; each answers in plain HTTP. */
 const wantsCertificate = /no required ssl certificate|the ssl certificate error|client certificate (?:is )?required/i;
-const wantsTls = /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
+const wantsTls =
+  /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
 const clientCertificate: Advice = {
   hint: 'the host requires a client certificate that it trusts',
   reason: 'client-certificate',

@@ -1,12 +1,15 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, numberAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import { textOfPattern } from './pattern-text.ts';
 import { hashText } from './random.ts';
 
-/** What makes the values: the seed text, and the prompt that strings are taken from. */
+/** What makes the values. */
 export interface InstanceSource {
+  /** Numbers depend on it. */
   seed: string;
-  hint: string;
+  /** Whether properties that the schema does not require are made too. */
+  optional: boolean;
 }
 
 interface Walk extends InstanceSource {
@@ -22,8 +25,8 @@ const deepest = 32;
 
 /**
  * A value that fits a JSON Schema, or the OpenAPI form with types in capitals, as far as plain schemas go: types, properties,
- * const, enum, bounds, lengths, usual formats, local references, the first choice of anyOf and oneOf. Patterns and conditions
- * are not looked at.
+ * const, default, examples, enum, bounds, lengths, usual formats, plain patterns, local references, the first choice of anyOf and
+ * oneOf. Conditions are not looked at. Strings say what they are for, and booleans are false, for a program may act on them.
  */
 export function instanceOf(schema: JsonValue, source: InstanceSource): JsonValue {
   return build(schema, { ...source, root: schema, name: 'value', depth: 0 });
@@ -32,9 +35,9 @@ export function instanceOf(schema: JsonValue, source: InstanceSource): JsonValue
 function build(raw: JsonValue, walk: Walk): JsonValue {
   if (walk.depth > deepest) return null;
   const schema = resolve(raw, walk.root);
-  if (!isObject(schema)) return 'offline';
-  const fixed = valueAt(schema, 'const') ?? listAt(schema, 'enum')[0];
-  if (fixed !== undefined) return fixed;
+  if (!isObject(schema)) return `example ${walk.name}`;
+  const given = givenValue(schema);
+  if (given !== undefined) return given;
   switch (typeOf(schema)) {
     case 'object':
       return buildObject(schema, walk);
@@ -47,17 +50,23 @@ function build(raw: JsonValue, walk: Walk): JsonValue {
     case 'number':
       return buildNumber(schema, walk, 0.5);
     case 'boolean':
-      return true;
+      return false;
     default:
       return null;
   }
+}
+
+/** A value that the schema itself writes out. */
+function givenValue(schema: JsonObject): JsonValue | undefined {
+  const [example] = [...listAt(schema, 'examples'), valueAt(schema, 'example')];
+  return valueAt(schema, 'const') ?? valueAt(schema, 'default') ?? example ?? listAt(schema, 'enum')[0];
 }
 
 function buildObject(schema: JsonObject, walk: Walk): JsonObject {
   const properties = valueAt(schema, 'properties');
   const required = textsAt(schema, 'required');
   const declared = isObject(properties) ? Object.keys(properties) : [];
-  const names = walk.depth < generousDepth ? [...new Set([...declared, ...required])] : required;
+  const names = walk.optional && walk.depth < generousDepth ? [...new Set([...declared, ...required])] : required;
   return Object.fromEntries(names.map((name) => [name, build(valueAt(properties, name) ?? {}, inside(walk, name))]));
 }
 
@@ -93,14 +102,12 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
-/** A text of the schema's format and length: the last name in the prompt, as Paris in "the weather in Paris?". */
-function buildText(schema: JsonObject, { name, hint }: Walk): string {
-  const format = formats[textAt(schema, 'format') ?? ''];
-  if (format !== undefined) return format;
-  const words = hint.slice(0, 1000).split(/\s+/).slice(1);
-  const noun = words.findLast((word) => /^\p{Lu}\p{Ll}/u.test(word))?.replace(/[^\p{L}\p{N}]+$/u, '');
+/** A text of the schema's format, pattern or length. */
+function buildText(schema: JsonObject, { name }: Walk): string {
+  const fitting = formats[textAt(schema, 'format') ?? ''] ?? textOfPattern(textAt(schema, 'pattern'));
+  if (fitting !== undefined) return fitting;
   const { least, most } = lengthsOf(schema, 'Length');
-  return (noun ?? `offline ${name}`).slice(0, most).padEnd(Math.min(least, 100_000), ' offline');
+  return `example ${name}`.slice(0, most).padEnd(Math.min(least, 100_000), ' example');
 }
 
 /** The OpenAPI form may write its bounds as strings (int64). */

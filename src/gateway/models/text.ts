@@ -13,7 +13,7 @@ export function draftAnswer(task: TextTask, variant = 0): Draft {
   const spent = countTokens(thinking);
   const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
   const tool = left > 0 ? chooseTool(task) : undefined;
-  const answer = tool ? draftCall(tool, left, { seed, hint: task.prompt }) : draftText(task, left, seed);
+  const answer = tool ? draftCall(tool, left, seed) : draftText(task, left, seed);
   return { ...answer, thinking, usage: { thinking: spent, answer: answer.tokens } };
 }
 
@@ -29,8 +29,9 @@ export function countInput({ prompt, system = '', earlier, media, toolResults, t
   return Math.max(1, tokens + media.length * tokensPerImage);
 }
 
-function draftCall(tool: ToolOffer, left: number, by: { seed: string; hint: string }): Answer {
-  const input = instanceOf(tool.schema ?? {}, by);
+/** A program may run the call, so it says no more than it must. */
+function draftCall(tool: ToolOffer, left: number, seed: string): Answer {
+  const input = instanceOf(tool.schema ?? {}, { seed, optional: false });
   const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));
   const rest = { text: '', stopSequence: undefined };
   if (tokens > left) return { ...rest, call: undefined, ended: 'max-tokens', tokens: left };
@@ -50,7 +51,7 @@ function draftText(task: TextTask, left: number, seed: string): Answer {
 
 function writeAnswer(task: TextTask, seed: string): string {
   if (task.schema !== undefined) {
-    const value = instanceOf(task.schema, { seed, hint: task.prompt });
+    const value = instanceOf(task.schema, { seed, optional: true });
     return task.json ? JSON.stringify(value) : plain(value);
   }
   if (task.json) return JSON.stringify({ offline: true, model: task.model, prompt: task.prompt });
@@ -61,22 +62,38 @@ function plain(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The tool to call: a demanded one, or one whose name the prompt speaks of, unless its result is already there. */
+/** The tool to call: a demanded one, or one that the prompt names, unless its result is already there. */
 function chooseTool({ tools, choice, prompt, toolResults }: TextTask): ToolOffer | undefined {
   if (choice.mode === 'none') return undefined;
   const allowed = tools.filter(({ name }) => choice.names === undefined || choice.names.includes(name));
-  const meant = allowed.find(({ name }) => speaksOf(prompt, name));
+  const meant = allowed.find(({ name }) => names(prompt, name));
   if (choice.mode === 'any') return meant ?? allowed[0];
   return toolResults.length > 0 ? undefined : meant;
 }
 
-function speaksOf(prompt: string, name: string): boolean {
-  const said = prompt.toLowerCase();
-  const words = name
-    .replaceAll(/[A-Z]/g, ' $&')
+/** Verbs that a question leaves out: `get_weather` is named by "the weather". */
+const verbs = new Set(['get', 'fetch', 'find', 'lookup', 'show']);
+
+/**
+ * Whether a prompt names a tool: each word of its name is there. A name of one word must be spelled as it is, and not begin a
+ * sentence: "Write a poem" names no tool `Write`.
+ */
+function names(prompt: string, tool: string): boolean {
+  const words = wordsOf(tool);
+  if (words.length > 1) {
+    const said = new Set(wordsOf(prompt));
+    return words.every((word, index) => said.has(word) || (index === 0 && verbs.has(word)));
+  }
+  const places = [...prompt.matchAll(/[\p{L}\p{N}]+/gu)].filter(([word]) => word === tool);
+  return places.some(({ index }) => !/^\p{Lu}/u.test(tool) || /[^\s.!?:]\s*$/.test(prompt.slice(0, index)));
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ')
     .toLowerCase()
-    .split(/[^a-z0-9]+/);
-  return said.includes(name.toLowerCase()) || words.some((word) => word.length >= 4 && said.includes(word));
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
 }
 
 function limit(text: string, tokens = Infinity): string {

@@ -123,15 +123,15 @@ describe('tools', () => {
   const config = (mode: string, names?: string[]): object => ({
     functionCallingConfig: { mode, ...(names && { allowedFunctionNames: names }) },
   });
-  const call = { functionCall: { name: 'get_weather', args: { city: 'Paris' } } };
+  const call = { functionCall: { name: 'get_weather', args: { city: 'example city' } } };
   const rows: [name: string, prompt: string, toolConfig: object, parts: unknown][] = [
-    ['AUTO calls what the prompt speaks of', 'How is the weather in Paris?', config('AUTO'), [call]],
+    ['AUTO calls what the prompt names', 'How is the weather in Paris?', config('AUTO'), [call]],
     ['AUTO calls nothing else', 'Hello', config('AUTO'), [{ text: expect.any(String) }]],
     [
       'ANY calls in any case',
       'Hello',
       config('ANY'),
-      [{ functionCall: { name: 'get_weather', args: { city: 'offline city' } } }],
+      [{ functionCall: { name: 'get_weather', args: { city: 'example city' } } }],
     ],
     ['ANY keeps to the allowed names', 'Hello', config('ANY', ['sing']), [{ functionCall: { name: 'sing' } }]],
     ['NONE never calls', 'How is the weather in Paris?', config('NONE'), [{ text: expect.any(String) }]],

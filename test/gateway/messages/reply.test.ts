@@ -85,13 +85,13 @@ describe('the reply of local-chat', () => {
   it('fits output_config.format', async () => {
     const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
     const json = await ask('hello', { output_config: { format: { type: 'json_schema', schema } } });
-    expect(JSON.parse(String(dig(json, 'content', 0, 'text')))).toEqual({ ok: true });
+    expect(JSON.parse(String(dig(json, 'content', 0, 'text')))).toEqual({ ok: false });
   });
 });
 
 describe('tools', () => {
   const rows: [name: string, prompt: string, choice: object | undefined, type: string][] = [
-    ['auto calls what the prompt speaks of', 'the weather in Paris?', undefined, 'tool_use'],
+    ['auto calls what the prompt names', 'the weather in Paris?', undefined, 'tool_use'],
     ['auto calls nothing else', 'hello', { type: 'auto' }, 'text'],
     ['any calls in any case', 'hello', { type: 'any' }, 'tool_use'],
     ['tool calls the named one', 'hello', { type: 'tool', name: 'get_weather' }, 'tool_use'],
@@ -109,7 +109,7 @@ describe('tools', () => {
       type: 'tool_use',
       id: expect.stringMatching(/^toolu_/),
       name: 'get_weather',
-      input: { city: 'Paris' },
+      input: { city: 'example city' },
     };
     expect(dig(json, 'content')).toEqual([call]);
     const id = dig(json, 'content', 0, 'id');
@@ -121,6 +121,42 @@ describe('tools', () => {
     const answer = await ask('', { tools: [weather], messages });
     expect(dig(answer, 'content', 0, 'text')).toContain('The tool get_weather returned “clear sky”');
     expect(dig(answer, 'stop_reason')).toBe('end_turn');
+  });
+
+  const write = { name: 'Write', input_schema: { type: 'object' } };
+  const todo = { name: 'TodoWrite', input_schema: { type: 'object' } };
+  it.each([
+    ['Write a poem on January', 'text'],
+    ['Then: Write a poem. Write it again', 'text'],
+    ['write the password', 'text'],
+    ['call Write now', 'tool_use'],
+    ['use `Write`', 'tool_use'],
+    ['write it to my todo list', 'tool_use'],
+  ])('of %j, tools called Write and TodoWrite make it %s', async (prompt, type) => {
+    expect(dig(await ask(prompt, { tools: [write, todo] }), 'content', 0, 'type')).toBe(type);
+  });
+
+  it('the call says what it must, and nothing that a program should not run', async () => {
+    const properties = {
+      command: { type: 'string' },
+      dangerouslyDisableSandbox: { type: 'boolean' },
+      background: { type: 'boolean' },
+      timeout: { type: 'integer', default: 60 },
+      shell: { type: 'string', examples: ['zsh'] },
+      mode: { enum: ['read', 'write'] },
+      ticket: { type: 'string', pattern: '^[A-Z]{3}-\\d+$' },
+    };
+    const { dangerouslyDisableSandbox: _optional, ...must } = properties;
+    const schema = { type: 'object', properties, required: Object.keys(must) };
+    const json = await ask('in January, use Bash', { tools: [{ name: 'Bash', input_schema: schema }] });
+    expect(dig(json, 'content', 0, 'input')).toEqual({
+      command: 'example command',
+      background: false,
+      timeout: 60,
+      shell: 'zsh',
+      mode: 'read',
+      ticket: 'AAA-0',
+    });
   });
 
   it('a call that the limit would cut is not made', async () => {

@@ -107,7 +107,7 @@ describe('the stream of local-chat', () => {
   it('streams the input of a tool in pieces that add up to JSON', async () => {
     const properties = { city: { type: 'string' }, days: { type: 'integer', minimum: 2, maximum: 2 } };
     const tools = [
-      { name: 'get_weather', input_schema: { type: 'object', properties } },
+      { name: 'get_weather', input_schema: { type: 'object', properties, required: ['city', 'days'] } },
       { name: 'ring', input_schema: { type: 'object' } },
     ];
     const events = await stream('the weather in Paris?', { tools });
@@ -116,7 +116,7 @@ describe('the stream of local-chat', () => {
       dig(data, 'delta', 'type') === 'input_json_delta' ? [dig(data, 'delta', 'partial_json')] : [],
     );
     expect(pieces[0]).toBe('');
-    expect(JSON.parse(pieces.join(''))).toEqual({ city: 'Paris', days: 2 });
+    expect(JSON.parse(pieces.join(''))).toEqual({ city: 'example city', days: 2 });
     const empty = await stream('ring', { tools, tool_choice: { type: 'tool', name: 'ring' } });
     expect(empty.map(({ data }) => dig(data, 'delta', 'partial_json')).join('')).toBe('');
   });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { instanceOf } from '../../../src/gateway/models/schema-instance.ts';
 import type { JsonObject } from '../../../src/json.ts';
 
-const source = { seed: 'seed', hint: 'the weather in Paris?' };
+const source = { seed: 'seed', optional: true };
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const formats = {
   uuid,
@@ -111,7 +111,7 @@ describe('instanceOf makes a value that a validator accepts', () => {
       properties: { city: { type: 'STRING' }, days: { type: 'ARRAY', items: { type: 'INTEGER' }, minItems: '3' } },
     };
     expect(instanceOf(schema, source)).toEqual({
-      city: 'Paris',
+      city: 'example city',
       days: [expect.any(Number), expect.any(Number), expect.any(Number)],
     });
   });
@@ -124,7 +124,26 @@ describe('instanceOf makes a value that a validator accepts', () => {
     expect(instanceOf({ $ref: 'https://example.com/schema' }, source)).toBeDefined();
   });
 
-  it('does not look at a pattern', () => {
-    expect(instanceOf({ type: 'string', pattern: '^(a+)+$' }, source)).toBe('Paris');
+  const patterns = [
+    '^[A-Z]{3}-\\d+$',
+    '^(a+)+$',
+    '^(?:yes|no)\\.?$',
+    '^#[0-9a-fA-F]{6}$',
+    '^\\d{4}-\\d{2}(-\\d{2})?$',
+    '^[\\w.+-]+@[\\w-]+\\.[a-z]{2,}$',
+    '^(?<major>\\d+)\\.x*?$',
+    '^/[^/]*$|^x$',
+    '(?!a)b',
+    '^(a)\\1$',
+  ];
+  it.each(patterns)('reads the pattern %j, or leaves it', (pattern) => {
+    const value = String(instanceOf({ type: 'string', pattern }, source));
+    expect(value === 'example value' || new RegExp(pattern, 'u').test(value), value).toBe(true);
+  });
+
+  it('makes the properties that are not required only where they are wanted', () => {
+    const schema = { type: 'object', properties: { a: { type: 'boolean' }, b: {} }, required: ['a'] };
+    expect(instanceOf(schema, { ...source, optional: false })).toEqual({ a: false });
+    expect(instanceOf(schema, source)).toEqual({ a: false, b: 'example b' });
   });
 });

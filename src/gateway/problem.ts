@@ -72,7 +72,8 @@ export function problemReply(problem: Problem, format: Format, requestId: string
   };
 }
 
-function contentError({ code, message, extra }: Problem): JsonObject {
+/** The error body of the content format; a stream that breaks off ends with it. */
+export function contentError({ code, message, extra }: Problem): JsonObject {
   const status = extra.status ?? contentStatus[code] ?? (code < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
   return { error: { code, message, status, ...(extra.details && { details: extra.details }) } };
 }

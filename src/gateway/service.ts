@@ -12,6 +12,8 @@ export interface ServiceRules {
   format: Format;
   /** Everything else is not found. */
   paths: RegExp;
+  /** Paths that the service has and this gateway does not: a caller should know why they are not found. */
+  vendorPaths: RegExp;
   /** A known path with another method is not found either. */
   methodsArePaths: boolean;
   /** The names that models of its vendor have. */
@@ -36,6 +38,8 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
   gemini: {
     format: 'content',
     paths: /^\/v1(?:beta)?\/models(?:\/|$)/,
+    vendorPaths:
+      /^\/v1alpha\/|^\/(?:(?:upload|download)\/)?v1(?:beta)?\/(?:files|batches|cachedContents|fileSearchStores|tunedModels|corpora|interactions|operations|authTokens|models\/[^/:]+(?::\w+|\/operations))/,
     methodsArePaths: true,
     models: /^(?:gemini|gemma|imagen)-./,
     key: { header: 'x-goog-api-key', form: 'vendor-key', inQuery: true },
@@ -81,6 +85,8 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
   anthropic: {
     format: 'messages',
     paths: /^\/v1\/(?:messages|models)(?:\/[^:]*)?$/,
+    vendorPaths:
+      /^\/v1\/(?:messages\/batches|files|skills|complete|agents|environments|sessions|organizations)(?:\/|$)/,
     methodsArePaths: false,
     models: /^claude-./,
     key: { header: 'x-api-key', form: 'x-api-key', inQuery: false },

@@ -3,7 +3,7 @@ import { type PlayedService, serviceRules } from '../../src/gateway/service.ts';
 import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
 import type { StandIn } from '../stand-ins/start.ts';
-import { message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import { dig, message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
 
 const names = ['gemini', 'anthropic'] as const;
 const real = new Map<PlayedService, StandIn>();
@@ -136,6 +136,24 @@ describe('as one service', () => {
   test.each(names)('as %s it still tells that it is there', async (name) => {
     expect((await fetch(`${played.get(name)?.url}/healthz`)).status).toBe(200);
   });
+});
+
+const missing: [PlayedService, path: string, others: RegExp][] = [
+  ['gemini', '/v1beta/files', /streamGenerateContent, .*countTokens, .*GET \/v1beta\/models/],
+  ['gemini', '/upload/v1beta/files', /generateContent/],
+  ['gemini', '/v1beta/batches/b1', /generateContent/],
+  ['gemini', '/v1beta/cachedContents', /generateContent/],
+  ['gemini', '/v1beta/models/gemini-x:embedContent', /generateContent/],
+  ['gemini', '/v1alpha/models/local-text:generateContent', /v1beta/],
+  ['anthropic', '/v1/messages/batches', /\/v1\/messages, .*count_tokens, GET \/v1\/models/],
+  ['anthropic', '/v1/files', /count_tokens/],
+];
+test.each(missing)('as %s it says in JSON that it does not have %s', async (name, path, others) => {
+  const { status, json } = await ask(played.get(name), { path });
+  const told = String(dig(json, 'error', 'message'));
+  expect([status, told]).toEqual([404, expect.stringContaining(`the local gateway does not have ${path};`)]);
+  expect(told).toMatch(others);
+  expect(told.includes('generateContent')).toBe(name === 'gemini');
 });
 
 interface List {

@@ -24,7 +24,7 @@ export async function answerContent(call: Call, body: JsonObject, context: Reque
     ? imageReply(request, await drawPictures(request, context), name)
     : textReply(request, name);
   const answer = fault?.content?.(made) ?? made;
-  const reply = { ...(stream ? streamed(answer, call, context) : jsonReply(answer)), model };
+  const reply = { ...(stream ? streamed(answer, fault, { call, context }) : jsonReply(answer)), model };
   return attempt && fault?.reply ? fault.reply(reply, attempt) : reply;
 }
 
@@ -83,15 +83,20 @@ function jsonReply(answer: JsonObject): Reply {
 }
 
 /** `?alt=sse` gives events with CRLF line ends, otherwise the pieces are a JSON list, as the public service has it. */
-function streamed(answer: JsonObject, call: Call, { pace }: RequestContext): Reply {
+function streamed(
+  answer: JsonObject,
+  fault: Fault | undefined,
+  { call, context: { pace } }: { call: Call; context: RequestContext },
+): Reply {
   const sse = call.query.get('alt') === 'sse';
-  return streamReply(sse ? 'text/event-stream' : json, encode(answer, sse), { pace, call });
+  const pieces = replyPieces(answer);
+  return streamReply(sse ? 'text/event-stream' : json, encode(fault?.pieces?.(pieces) ?? pieces, sse), { pace, call });
 }
 
-function* encode(answer: JsonObject, sse: boolean): Generator<Piece> {
+function* encode(pieces: Iterable<JsonObject | string>, sse: boolean): Generator<Piece> {
   let before = '[';
-  for (const piece of replyPieces(answer)) {
-    const text = JSON.stringify(piece);
+  for (const piece of pieces) {
+    const text = typeof piece === 'string' ? piece : JSON.stringify(piece);
     yield { text: sse ? `data: ${text}\r\n\r\n` : before + text, waits: before !== '[' };
     before = ',\r\n';
   }

@@ -23,6 +23,8 @@ export interface Fault extends FaultRow {
   message?: (message: JsonObject) => JsonObject;
   /** Changes the events of a streamed message. */
   events?: (events: Iterable<StreamEvent>) => Iterable<StreamEvent>;
+  /** Changes the pieces of a streamed reply of the content format; a text stands for a piece that is not JSON. */
+  pieces?: (pieces: Iterable<JsonObject>) => Iterable<JsonObject | string>;
   /** Changes the bytes and how they end. */
   reply?: (reply: Reply, attempt: Attempt) => Reply | Promise<Reply>;
 }

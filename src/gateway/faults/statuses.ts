@@ -9,7 +9,7 @@ const exhausted = { code: 429, message: 'Resource has been exhausted (e.g. check
 /** Error statuses, for good or for the first tries only. */
 export const statusFaults: FaultTable = {
   ...always(4, { code: 400, message: 'The request was refused, as this model always does.' }),
-  ...always(3, { code: 401, message: 'invalid x-api-key' }),
+  ...always(3, { code: 401, message: 'invalid x-api-key', contentMessage: 'The API key is not valid.' }),
   ...always(5, { code: 402, message: 'Your credit balance is too low.' }),
   ...always(3, { code: 403, message: 'The key may not use this model.' }),
   ...always(4, { code: 404, message: 'The model was not found.' }),
@@ -23,7 +23,7 @@ export const statusFaults: FaultTable = {
   'fault-quota': {
     description: '429 with a wait of an hour: too long to be worth a retry',
     exitCode: 5,
-    before: () => fail({ ...exhausted, waitSeconds: 3600 }),
+    before: (attempt) => fail({ ...exhausted, waitSeconds: 3600 }, attempt),
   },
   ...first(1, 'once', exhausted),
   ...first(1, 'once', overloaded),
@@ -43,6 +43,8 @@ export const statusFaults: FaultTable = {
 interface Failure {
   code: number;
   message: string;
+  /** In the content format, where it differs. */
+  contentMessage?: string;
   /** How long to wait: as a header, and in the details of the content format. */
   waitSeconds?: number;
 }
@@ -50,17 +52,18 @@ interface Failure {
 function always(exitCode: number, failure: Failure): FaultTable {
   const { code, waitSeconds } = failure;
   const description = `always ${code}${waitSeconds === undefined ? '' : `, retry after ${waitSeconds} s`}`;
-  return { [`fault-${code}`]: { description, exitCode, before: () => fail(failure) } };
+  return { [`fault-${code}`]: { description, exitCode, before: (attempt) => fail(failure, attempt) } };
 }
 
 /** Fails the first tries. It starts over after an answer, so that a script can be run again. */
 function first(count: number, word: string, failure: Failure): FaultTable {
-  const before = (attempt: Attempt): void => (attempt.count % (count + 1) < count ? fail(failure) : undefined);
+  const before = (attempt: Attempt): void => (attempt.count % (count + 1) < count ? fail(failure, attempt) : undefined);
   const description = `${failure.code} ${word}, then an answer to the same request`;
   return { [`fault-${failure.code}-${word}`]: { description, exitCode: 0, before } };
 }
 
-function fail({ code, message, waitSeconds }: Failure): never {
+function fail({ code, contentMessage, waitSeconds, ...failure }: Failure, { format }: Attempt): never {
+  const message = (format === 'content' ? contentMessage : undefined) ?? failure.message;
   if (waitSeconds === undefined) throw new Problem(code, message);
   const retryInfo: JsonObject = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${waitSeconds}s` };
   throw new Problem(code, message, { details: [retryInfo], headers: { 'retry-after': String(waitSeconds) } });

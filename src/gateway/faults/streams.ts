@@ -1,15 +1,16 @@
+import type { JsonObject } from '../../json.ts';
 import { event, type StreamEvent } from '../messages/events.ts';
-import { messagesError, Problem } from '../problem.ts';
+import { contentError, messagesError, Problem } from '../problem.ts';
 import type { Reply } from '../types.ts';
 import type { FaultTable } from './fault.ts';
 
 /** Deltas that come before a stream goes wrong. */
 const goodDeltas = 5;
 
-/** Streams of the messages format that go wrong, or are only odd. */
+/** Streams that go wrong, or are only odd. */
 export const streamFaults: FaultTable = {
   'fault-error-event': {
-    description: 'the stream breaks off with an overloaded_error event',
+    description: 'the stream breaks off with an error: an overloaded_error event, or UNAVAILABLE',
     commands: ['chat'],
     exitCode: 6,
     before: ({ stream }) => {
@@ -19,12 +20,17 @@ export const streamFaults: FaultTable = {
       yield* begin(events);
       yield event(messagesError(new Problem(529, 'Overloaded')));
     },
+    pieces: function* (pieces) {
+      yield* firstPieces(pieces);
+      yield contentError(new Problem(503, 'The model is overloaded. Please try again later.'));
+    },
   },
   'fault-no-end': {
-    description: 'the stream ends without a stop reason and message_stop',
+    description: 'the stream ends without a finish reason or stop reason',
     commands: ['chat'],
     exitCode: 11,
     events: begin,
+    pieces: firstPieces,
   },
   'fault-bad-event': {
     description: 'an event in the middle of the stream is not JSON',
@@ -35,6 +41,10 @@ export const streamFaults: FaultTable = {
       const literal = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{oops\n\n';
       yield { ...event({ type: 'content_block_delta' }), literal };
       yield event({ type: 'message_stop' });
+    },
+    pieces: function* (pieces) {
+      yield* firstPieces(pieces);
+      yield '{"candidates":[{"content":{oops';
     },
   },
   'fault-no-message-stop': {
@@ -61,7 +71,10 @@ export const streamFaults: FaultTable = {
     description: 'CRLF line ends, comments, no event names, and [DONE] at the end',
     commands: ['chat'],
     exitCode: 0,
-    reply: (reply, { stream }) => (stream ? { ...reply, body: oddFraming(reply.body) } : reply),
+    reply: (reply) =>
+      reply.headers['content-type']?.startsWith('text/event-stream')
+        ? { ...reply, body: oddFraming(reply.body) }
+        : reply,
   },
 };
 
@@ -71,6 +84,15 @@ function unknownDelta({ data }: StreamEvent): StreamEvent {
     index: data['index'] ?? 0,
     delta: { type: 'offline_delta', note: 'skip me' },
   });
+}
+
+/** The pieces up to the first few; the last of all, which has the finish reason, is not among them. */
+function* firstPieces(pieces: Iterable<JsonObject>): Generator<JsonObject> {
+  let count = 0;
+  for (const piece of pieces) {
+    if (piece['usageMetadata'] !== undefined || count++ === goodDeltas) return;
+    yield piece;
+  }
 }
 
 /** The events up to the first few deltas. */
@@ -89,6 +111,6 @@ async function* oddFraming(body: Reply['body']): AsyncGenerator<string> {
   for await (const chunk of body)
     yield String(chunk)
       .replace(/^event: .*\n/, '')
-      .replaceAll('\n', '\r\n');
+      .replaceAll(/\r?\n/g, '\r\n');
   yield 'data: [DONE]\r\n\r\n';
 }

@@ -57,6 +57,11 @@ describe('statuses', () => {
     expect([messages.status, messages.json]).toMatchObject([code, { type: 'error', error: { type } }]);
   });
 
+  it('fault-401 speaks of the header of its format alone', async () => {
+    expect((await write('fault-401')).text).not.toContain('x-api-key');
+    expect((await chat('fault-401')).text).toContain('invalid x-api-key');
+  });
+
   it('fault-429 tells how long to wait, in the header and in the body', async () => {
     const { headers, json } = await write('fault-429');
     expect(headers.get('retry-after')).toBe('1');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { startGateway, turn, type GatewayUnderTest } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
 let gateway: GatewayUnderTest;
@@ -27,6 +27,30 @@ describe('streams', () => {
 
   it('fault-bad-event has an event that is not JSON', async () => {
     expect((await stream('fault-bad-event')).text).toContain('"delta":{oops\n\n');
+  });
+
+  const pieces = async (model: string, query = '?alt=sse'): Promise<string> =>
+    (await gateway.post(`/v1beta/models/${model}:streamGenerateContent${query}`, turn('hi'), asText)).text;
+  const asText = { 'x-vendor-a-api-key': 'local-test-key', authorization: '' };
+
+  it('fault-error-event breaks a content stream off with UNAVAILABLE', async () => {
+    const text = await pieces('fault-error-event');
+    expect(text.match(/"text":/g)).toHaveLength(5);
+    expect(text).toMatch(/\r\n\r\ndata: \{"error":\{"code":503,[^\n]*"status":"UNAVAILABLE"\}\}\r\n\r\n$/);
+    expect(JSON.parse(await pieces('fault-error-event', ''))).toHaveLength(6);
+  });
+
+  it('fault-no-end and fault-bad-event spoil a content stream too', async () => {
+    const cut = await pieces('fault-no-end');
+    expect([cut.match(/"text":/g)?.length, cut.includes('finishReason')]).toEqual([5, false]);
+    expect(await pieces('fault-bad-event')).toMatch(/data: \{"candidates":\[\{"content":\{oops\r\n\r\n$/);
+  });
+
+  it('fault-odd-framing holds the whole content stream', async () => {
+    const odd = await pieces('fault-odd-framing');
+    expect(odd).toMatch(/^: OFFLINE PROCESSING\r\n\r\ndata: .*"finishReason":"STOP".*\r\n\r\ndata: \[DONE\]\r\n\r\n$/s);
+    expect(odd).not.toContain('\r\r');
+    expect(JSON.parse(await pieces('fault-odd-framing', ''))).not.toHaveLength(0);
   });
 
   it('fault-unknown-events and fault-odd-framing hold the whole answer all the same', async () => {

@@ -212,3 +212,8 @@ export function emptyResult(model: string): Result {
     durationMs: 0,
   };
 }
+
+/** All that came as bytes, in the order in which it is written. */
+export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
+  return [...images, ...files];
+}

@@ -29,11 +29,6 @@ export interface ResultImage {
   blob: StoredBlob;
 }
 
-/** All that came as bytes, in the order in which it is written. */
-export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
-  return [...images, ...files];
-}
-
 /** A call of a tool that the model asks for. */
 export interface ToolCall {
   id?: string | undefined;

@@ -1,10 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { usageError } from '../errors.ts';
 import { closest } from '../settings/closest.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/style.ts';
 import type { Action } from '../cli/context.ts';
+import { addFlags } from '../cli/flags/flag.ts';
 import { quote } from '../cli/flags/values.ts';
 import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
@@ -20,8 +21,13 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
   command.argument('<topic>', 'one of those below').usage('<command or topic>');
   setExamples(command, ['gateway-cli help exit-codes', 'gateway-cli help image gen']);
   setNotes(command, ['Topics:', Object.entries(topicSummaries)]);
-  return async ({ io, root, report }, [name = '']) => {
+  addFlags(command, 'Flags', {
+    recipe: { flags: '--recipe <name>', text: 'print a file to copy, of the topic batch or ci' },
+  });
+  return async ({ io, root, report }, [name = ''], flags) => {
     if (!topics.includes(name)) throw unknownTopic(name);
+    const { recipe } = flags as { recipe?: string };
+    if (recipe !== undefined) return void (await io.stdout.write(await readRecipe(name, recipe)));
     const text = await readShipped(`src/help/${name}.md`);
     if (root.json) {
       report.own = { schema: 'gateway-cli/help@1', text, jsonSchema: await schemaOf(name) };
@@ -31,15 +37,29 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
     // A command of the same name comes first: `help batch` is `batch --help` too.
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
-    const flags = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
+    const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
-    await writePaged(flags + renderMarkdown(blocksOf(text), { width, colored }), io);
+    await writePaged(usage + renderMarkdown(blocksOf(text), { width, colored }), io);
   };
 }
 
 async function schemaOf(topic: string): Promise<unknown> {
   const name = schemas[topic];
   return name && JSON.parse(await readShipped(`dist/${name}.schema.json`));
+}
+
+/** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */
+async function readRecipe(topic: string, name: string): Promise<string> {
+  const files = await readdir(new URL('src/help/recipes/', shipped));
+  const own = files.filter((file) => file.startsWith(`${topic}-`)).toSorted();
+  const names = own.map((file) => file.slice(topic.length + 1).replace(/\.\w+$/, ''));
+  const file = own[names.indexOf(name)];
+  if (file !== undefined) return readShipped(`src/help/recipes/${file}`);
+  if (own.length === 0) throw usageError(`the topic ${topic} has no recipes`, 'gateway-cli help ci --recipe github');
+  const near = closest(name, names);
+  const hint =
+    near === undefined ? `it has: ${names.join(', ')}` : `did you mean: gateway-cli help ${topic} --recipe ${near}?`;
+  throw usageError(`the topic ${topic} has no recipe ${quote(name)}`, hint);
 }
 
 function readShipped(path: string): Promise<string> {

@@ -59,14 +59,20 @@ test.each([
 });
 
 test.each([
-  ['a text', 'text/html', base64],
   ['a path, of unknown bytes', 'image/../../x.sh', unknown],
   ['a program, of unknown bytes', 'application/x-sh', unknown],
-])('mime and bytes disagree: %s is no picture', async (_name, mimeType, data) => {
+])('mime and bytes disagree: %s is no picture, and is kept', async (_name, mimeType, data) => {
   const server = await serve();
   server.reply({ body: imageReply({ mimeType, data }) });
   const ran = await bash('$CLI image gen x', server);
-  expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([10, '', []]);
+  expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([10, '', ['file-1.bin']]);
+});
+
+test('a picture that is declared a text is one', async () => {
+  const server = await serve();
+  server.reply({ body: imageReply({ mimeType: 'text/html', data: base64 }) });
+  const ran = await bash('$CLI image gen x', server);
+  expect([ran.code, ran.stdout, namesIn(ran.cwd)]).toEqual([0, 'image-1.png\n', ['image-1.png']]);
 });
 
 test('fewer pictures than asked are written and named, and the exit code is 11', async () => {

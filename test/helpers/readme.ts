@@ -8,10 +8,9 @@ export const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 /** The texts of `help <topic>`, by their names. */
 export const topicTexts: ReadonlyMap<string, string> = new Map(
-  readdirSync(join(root, 'src/help')).map((name) => [
-    name.replace(/\.md$/, ''),
-    readFileSync(join(root, 'src/help', name), 'utf8'),
-  ]),
+  readdirSync(join(root, 'src/help'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => [name.replace(/\.md$/, ''), readFileSync(join(root, 'src/help', name), 'utf8')]),
 );
 
 /** All that users read, without the help of commands. */

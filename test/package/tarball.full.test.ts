@@ -23,7 +23,8 @@ test('holds these files and no other', () => {
       .replace(/^dist\/chunks\/[\w-]+-[\w-]{8}\.js$/, 'dist/chunks/*.js')
       .replace(/^dist\/types\/[\w/-]+\.d\.ts$/, 'dist/types/*.d.ts')
       .replace(/^dist\/man\/[\w-]+\.[17]$/, 'dist/man/*')
-      .replace(/^src\/help\/[\w-]+\.md$/, 'src/help/*.md'),
+      .replace(/^src\/help\/[\w-]+\.md$/, 'src/help/*.md')
+      .replace(/^src\/help\/recipes\/[\w-]+\.\w+$/, 'src/help/recipes/*'),
   );
   expect([...new Set(kinds)].toSorted()).toEqual([
     'LICENSE',
@@ -46,6 +47,7 @@ test('holds these files and no other', () => {
     'dist/version.txt',
     'package.json',
     'src/help/*.md',
+    'src/help/recipes/*',
   ]);
 });
 

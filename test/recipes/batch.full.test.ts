@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lacks } from '../helpers/screen.ts';
 import { shell } from '../helpers/spawn.ts';
-import { blockBelow, readRecipe, workspace } from './recipe.ts';
+import { blockBelow, readRecipe, recipes, workspace } from './recipe.ts';
 
-const recipe = (name: string) => join(import.meta.dirname, name);
+const recipe = (name: string) => join(recipes, name);
 const jobs = (count: number) =>
   Array.from({ length: count }, (_, i) => `${JSON.stringify({ id: `job-${i}`, prompt: `number ${i}` })}\n`).join('');
 
@@ -30,7 +30,7 @@ const allIds = (count: number) => Array.from({ length: count }, (_, i) => `job-$
 describe('a shell loop over --shard', () => {
   test('runs all jobs and joins them', async () => {
     const at = place(21);
-    const { code, stdout } = await shell(`${recipe('batch-shards.sh')} jobs.jsonl out`, at);
+    const { code, stdout } = await shell(`${recipe('batch-shell.sh')} jobs.jsonl out`, at);
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${join('out', 'results.jsonl')}\n` });
     expect(idsIn(at.cwd)).toEqual(allIds(21));
   });
@@ -38,7 +38,7 @@ describe('a shell loop over --shard', () => {
   test('a shard with failures is joined all the same, and the code is 13', async () => {
     const at = place(8);
     writeFileSync(join(at.cwd, 'jobs.jsonl'), `${jobs(8)}{"id":"bad","prompt":"x","model":"fault-400"}\n`);
-    const { code } = await shell(`${recipe('batch-shards.sh')} jobs.jsonl out --retries 0`, at);
+    const { code } = await shell(`${recipe('batch-shell.sh')} jobs.jsonl out --retries 0`, at);
     expect(code).toBe(13);
     expect(summaryIn(at.cwd)).toMatchObject({ jobs: 9, done: 8, failed: 1 });
   });
@@ -46,7 +46,7 @@ describe('a shell loop over --shard', () => {
   test('a mistake in the jobs ends it with its code', async () => {
     const at = place(1);
     writeFileSync(join(at.cwd, 'jobs.jsonl'), '{"promt":"x"}\n');
-    expect((await shell(`${recipe('batch-shards.sh')} jobs.jsonl out`, at)).code).toBe(2);
+    expect((await shell(`${recipe('batch-shell.sh')} jobs.jsonl out`, at)).code).toBe(2);
   });
 });
 
@@ -114,7 +114,7 @@ describe('the Indexed Job of Kubernetes', () => {
 });
 
 describe('the matrix of GitHub Actions', () => {
-  const lines = readRecipe('batch-github-actions.yml');
+  const lines = readRecipe('batch-github.yml');
   const step = (name: string) => {
     const start = lines.findIndex((line) => line.trim() === `- name: ${name}`);
     return blockBelow(

@@ -5,7 +5,7 @@ import { lacks } from '../helpers/screen.ts';
 import { type Shell, shell } from '../helpers/spawn.ts';
 import { blockBelow, readRecipe, workspace } from './recipe.ts';
 
-const lines = readRecipe('github-actions.yml');
+const lines = readRecipe('ci-github.yml');
 
 /** The shell text of a step. */
 function step(name: string): string {

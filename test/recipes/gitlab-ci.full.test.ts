@@ -5,7 +5,7 @@ import { lacks } from '../helpers/screen.ts';
 import { shell } from '../helpers/spawn.ts';
 import { blockBelow, readRecipe, workspace } from './recipe.ts';
 
-const lines = readRecipe('gitlab-ci.yml');
+const lines = readRecipe('ci-gitlab.yml');
 
 function list(key: string): string[] {
   const at = lines.findIndex((line) => line.trim() === `${key}:`);

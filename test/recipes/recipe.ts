@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { bareEnv, bin } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
+/** Where the package has the recipes. */
+export const recipes = join(import.meta.dirname, '../../src/help/recipes');
+
 /** The lines of a recipe. */
 export function readRecipe(name: string): string[] {
-  return readFileSync(join(import.meta.dirname, name), 'utf8').split('\n');
+  return readFileSync(join(recipes, name), 'utf8').split('\n');
 }
 
 /** The lines below a key that are indented deeper than it, without that indent. */

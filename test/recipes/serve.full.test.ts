@@ -7,8 +7,9 @@ import { createOfflineAnswerer } from '../../src/gateway/offline-answerer.ts';
 import { lacks } from '../helpers/screen.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
+import { recipes } from './recipe.ts';
 
-const page = readFileSync(join(import.meta.dirname, 'serve.md'), 'utf8');
+const page = readFileSync(join(recipes, 'ci-recordings.md'), 'utf8');
 const key = 'canary-7f3a9c51-secret';
 
 /** The shell text of a chapter: all its blocks, one after the other. */

@@ -11,7 +11,7 @@ import { startCountingServer } from '../batch/counting-server.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { lacks } from '../helpers/screen.ts';
 import { shell } from '../helpers/spawn.ts';
-import { workspace } from './recipe.ts';
+import { recipes, workspace } from './recipe.ts';
 
 const tasks = 8;
 const jobs = Array.from({ length: 160 }, (_, i) => ({ id: `job-${i}`, prompt: `number ${i}` }));
@@ -98,7 +98,7 @@ test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
     const at = workspace();
     writeFileSync(join(at.cwd, 'jobs.jsonl'), jobs.map((job) => `${JSON.stringify(job)}\n`).join(''));
     writeFileSync(join(at.cwd, 'key'), 'canary-7f3a9c51-secret', { mode: 0o600 });
-    const script = join(import.meta.dirname, 'batch-slurm.sbatch');
+    const script = join(recipes, 'batch-slurm.sbatch');
     const { PATH = '' } = at.env;
     const gateway = { PATH, GATEWAY_BASE_URL: server.url, GATEWAY_MODEL: 'm', GATEWAY_API_KEY_FILE: `${at.cwd}/key` };
     const sent = await shell(`sbatch --parsable ${script}`, { cwd: at.cwd, env: { ...gateway, ...env } });

@@ -44,7 +44,8 @@ export function namesInside(group: readonly string[], names: Names): Names {
  */
 export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   const [first = -1, second = -1, third] = wordPlaces(argv);
-  if (argv[first] === 'help' && third === undefined && topics.includes(argv[second] ?? '')) return [...argv];
+  const isTopic = argv[first] === 'help' && topics.includes(argv[second] ?? '');
+  if (isTopic && (third === undefined || argv.includes('--recipe'))) return [...argv];
   const group = own(names, argv[first] ?? '')?.commands !== undefined;
   const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
   const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];

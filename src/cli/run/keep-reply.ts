@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { blobsOf } from '../../client/content.ts';
 import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { blobsOf } from '../../client/result.ts';
 import type { KeptReply } from '../../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../../recovery/write-recovery.ts';
 import type { Redaction } from '../../settings/redact.ts';

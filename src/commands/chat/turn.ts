@@ -1,9 +1,9 @@
 import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
-import type { Answer } from '../../client/content.ts';
+import { type Answer, blobsOf } from '../../client/content.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { messagesPost, readMessage } from '../../client/messages.ts';
-import { blobsOf, type Result } from '../../client/result.ts';
+import type { Result } from '../../client/result.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { isObject, type JsonValue } from '../../json.ts';

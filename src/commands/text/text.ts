@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { type Answer, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
+import { type Answer, blobsOf, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
 import { deadlineOnce, endOf, within } from '../../client/deadline.ts';
-import { blobsOf } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { jsonLine } from '../../terminal/json-line.ts';
 import type { HttpReply } from '../../transport/types.ts';

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { tree } from '../../../src/cli/command-tree.ts';
 import { services } from '../../../src/services.ts';
 import { run } from '../../helpers/run.ts';
@@ -91,4 +93,28 @@ test('a group without its command wraps its help too', async () => {
   const { code, stderr } = await run(['sessions'], { columns: 40 });
   expect(code).toBe(2);
   expect(stderr.split('\n').filter((line) => line.length > 40)).toEqual([]);
+});
+
+describe('help --recipe', () => {
+  test.each(['ci', 'batch'])('prints each file that the topic %s names', async (topic) => {
+    const { stdout } = await run(['help', topic, '--json']);
+    const { text } = JSON.parse(stdout) as { text: string };
+    const named = [...text.matchAll(/\[`(\w+)`\]\((recipes\/[\w.-]+)\)/g)];
+    expect(named.length).toBeGreaterThan(2);
+    for (const [, name = '', file = ''] of named) {
+      const ran = await run(['help', topic, '--recipe', name]);
+      expect(ran).toMatchObject({ code: 0, stderr: '' });
+      expect(ran.stdout).toBe(readFileSync(join(import.meta.dirname, '../../../src/help', file), 'utf8'));
+    }
+  });
+
+  test.each([
+    ['ci', 'githbu', 'did you mean: gateway-cli help ci --recipe github?'],
+    ['ci', 'none', 'it has: github, gitlab, recordings'],
+    ['chat', 'github', 'the topic chat has no recipes'],
+  ])('of %s refuses %s', async (topic, recipe, hint) => {
+    const ran = await run(['help', topic, '--recipe', recipe]);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(hint);
+  });
 });

@@ -32,7 +32,7 @@ test("a profile's proxy comes before the variables, and what fails names it", as
   expect(ran).toMatchObject({ code: 7, stdout: '' });
   const place = `127.0.0.1:${server.port}`;
   expect(ran.stderr).toContain(`the proxy ${place} (profile default (${config.GATEWAY_CONFIG})) wants a user name`);
-  expect(ran.stderr).toContain(`set HTTPS_PROXY=http://user:password@${place}, and leave out --proxy`);
+  expect(ran.stderr).toContain(`set HTTP_PROXY=http://user:password@${place}, and leave out --proxy`);
 });
 
 test('serve --upstream goes through --proxy', async ({ server }) => {

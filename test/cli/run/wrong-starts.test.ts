@@ -57,8 +57,11 @@ function hintIn({ stderr }: Ran): string {
 
 /** Types what the hint says; what it leaves open comes from what somebody knows. */
 async function follow(state: State, hint: string, aim: Aim): Promise<State> {
-  if (hint.includes('gateway-cli doctor --live')) return followDoctor(state);
   const { argv, env } = state;
+  const [, checked = ''] = /check the key \(environment (\w+)\)/.exec(hint) ?? [];
+  const isGood = checked === '' || env[checked] === aim.key;
+  // What is said first is done first.
+  if (isGood && hint.includes('gateway-cli doctor --live')) return followDoctor(state);
   const read = (pattern: RegExp): string[] => [...hint.matchAll(pattern)].map(([, found = '']) => found);
   const [command = argv[0] ?? ''] = read(/: gateway-cli (chat|text)$/gm);
   const [variable] = read(/(?:check the key \(environment |^ +set )(\w+_API_KEY)/gm);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A batch in four processes on this machine, one after the other waiting for none, and their results joined.
 # Started again after a crash, each shard continues where it stopped.
-# Usage: batch-shards.sh <jobs.jsonl> <outdir> [flags of gateway-cli batch…]
+# Usage: batch-shell.sh <jobs.jsonl> <outdir> [flags of gateway-cli batch…]
 set -euo pipefail
 jobs=$1 out=$2
 shift 2

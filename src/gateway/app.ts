@@ -4,7 +4,8 @@ import { monotonic } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
-import { guard } from './http/guard.ts';
+import { corsHeaders, isPreflight, preflightReply } from './http/cors.ts';
+import { type Allowed, guard } from './http/guard.ts';
 import { checkKey, checkVersion } from './http/keys.ts';
 import { findRoute, formatOf, type Route, withVersion } from './http/route.ts';
 import { isTaken, sendReply } from './http/send.ts';
@@ -14,15 +15,13 @@ import { checkCaller } from './service.ts';
 import type { Answerer, Call, CallerForm, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 
 /** What a gateway serves, and to whom. */
-export interface AppOptions extends OfflineOptions {
+export interface AppOptions extends OfflineOptions, Allowed {
   /** The key callers must show; without one anybody on this machine is answered. */
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
   /** Every path leads to who answers, and every method. */
   everyPath?: boolean | undefined;
-  /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
-  hosts?: readonly string[] | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;
   /** How replies call these options; by default as they are called here. */
@@ -48,7 +47,7 @@ interface Settings extends AppOptions {
 }
 
 const defaultMaxBody = 128 * 2 ** 20;
-const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts' };
+const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts', origins: 'origins' };
 
 /** The local gateway as a `node:http` request listener, not listening yet: both formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
@@ -75,6 +74,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   };
   const reply = await respond({ request, response, target, path, query, left: caller.left, settings }).catch(explain);
   if (format === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
+  reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
     response.destroy();
@@ -133,7 +133,8 @@ interface Arrived {
 
 async function respond(arrived: Arrived): Promise<Reply> {
   const { request, path, settings } = arrived;
-  guard(request, settings.hosts ?? [], settings.optionNames);
+  guard(request, settings, settings.optionNames);
+  if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
   const route = findRoute(request.method ?? '', path, settings);
   if (route.kind === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };

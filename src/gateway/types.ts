@@ -143,4 +143,5 @@ export interface OptionNames {
   specOnly: string;
   headerNames: string;
   hosts: string;
+  origins: string;
 }

@@ -16,7 +16,12 @@ let named: GatewayUnderTest;
 const headerNames = { apiKey: 'x-goog-api-key', version: 'anthropic-version' };
 beforeAll(async () => {
   gateway = await startGateway();
-  const optionNames = { specOnly: '--spec-only', headerNames: '--header-names', hosts: '--allow-host' };
+  const optionNames = {
+    specOnly: '--spec-only',
+    headerNames: '--header-names',
+    hosts: '--allow-host',
+    origins: '--allow-origin',
+  };
   strict = await startGateway({ specOnly: true, optionNames });
   named = await startGateway({ headerNames });
 });

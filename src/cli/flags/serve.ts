@@ -14,6 +14,13 @@ export const serveFlags = {
     repeat: true,
     rare: true,
   },
+  allowOrigin: {
+    flags: '--allow-origin <origin>',
+    text: 'origin of a web page that may call it from a browser, such as http://localhost:5173',
+    parse: allowedOrigin,
+    repeat: true,
+    rare: true,
+  },
   apiKeyFile: {
     ...connectionFlags.apiKeyFile,
     text: 'file with the key that clients must send (default: a new random key)',
@@ -76,5 +83,15 @@ function allowedHost(word: string): string {
   throw usageError(
     `--allow-host takes a host name or an address, not ${quote(word)}`,
     'for example: --allow-host devbox.lan, or --allow-host 192.168.1.20',
+  );
+}
+
+/** An origin as a browser sends it. Throws GatewayError usage. */
+function allowedOrigin(word: string): string {
+  const origin = word.toLowerCase().replace(/\/$/, '');
+  if (/^[a-z][a-z\d+.-]*:\/\/[^\s/*?#@]+$/.test(origin) && URL.canParse(origin)) return origin;
+  throw usageError(
+    `--allow-origin takes the origin of a web page, not ${quote(word)}`,
+    'for example: --allow-origin http://localhost:5173; repeat the flag for more',
   );
 }

@@ -8,6 +8,7 @@ import {
 } from '../../recordings/models.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { usageError } from '../../errors.ts';
+import { type Use, useNames } from '../../services.ts';
 import { useDefaults } from '../../settings/use-defaults.ts';
 import type { Context } from '../../cli/context.ts';
 
@@ -23,10 +24,10 @@ export function modelVariables({ text, chat, image, edit }: ModelsByUse): Variab
   });
 }
 
-/** Those of the offline models. */
-export const localModels = modelVariables(
-  Object.fromEntries(Object.entries(useDefaults).map(([use, { local }]) => [use, local])),
-);
+/** Those of the offline models, for these uses. */
+export function localModels(uses: readonly Use[] = useNames): Variables {
+  return modelVariables(Object.fromEntries(uses.map((use) => [use, useDefaults[use].local])));
+}
 
 /**
  * What a served command finds: the variables over the environment, where one of chat or edit alone must not outdo the

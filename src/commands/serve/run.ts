@@ -20,16 +20,16 @@ const misleading = [
 interface VendorVariables {
   baseUrl: readonly string[];
   key: readonly string[];
-  /** What they prefer to these: another key, or another service of the vendor. */
+  /** What they prefer to these: another form of the key, or another service of the vendor. */
   rivals: readonly string[];
 }
 
 const vendorVariables: Readonly<Record<PlayedService, VendorVariables>> = {
   gemini: {
     baseUrl: ['GOOGLE_GEMINI_BASE_URL'],
-    // Vercel's client of Gemini reads no base URL: it shall at least not show the real key.
-    key: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
-    rivals: ['GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
+    // Some clients read no base URL: these do not see the real key either.
+    key: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+    rivals: ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
   },
   anthropic: { baseUrl: ['ANTHROPIC_BASE_URL'], key: ['ANTHROPIC_API_KEY'], rivals: ['ANTHROPIC_AUTH_TOKEN'] },
 };

@@ -23,6 +23,7 @@ interface ServeFlags extends SourceFlags {
   port?: number;
   host?: string;
   allowHost?: string[];
+  allowOrigin?: string[];
   apiKeyFile?: string;
   headerNames?: string;
   specOnly?: true;
@@ -32,6 +33,12 @@ interface ServeFlags extends SourceFlags {
   faultDelay?: number;
 }
 
+const optionNames = {
+  specOnly: '--spec-only',
+  headerNames: '--header-names',
+  hosts: '--allow-host',
+  origins: '--allow-origin',
+};
 const defaultPort = 8787;
 /** Replies that are under way get so long after Ctrl-C. */
 const drainMs = 5000;
@@ -90,10 +97,11 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     headerNames,
     specOnly: flags.specOnly,
     rules: service && serviceRules[service],
-    optionNames: { specOnly: '--spec-only', headerNames: '--header-names', hosts: '--allow-host' },
+    optionNames,
     everyPath: source !== undefined,
     pace: flags.pace,
     faultDelay: flags.faultDelay,
+    origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
     log: (entry) => void context.ui.note(logLine(entry)),
     answer: source?.answer,
@@ -111,7 +119,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     // Also where it is a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
     ...(service === undefined && nameVariable(headerNames, flags)),
-    ...(source?.models ?? localModels),
+    ...(source?.models ?? localModels(service && services[service].uses)),
     ...vendors?.variables,
   };
   const unset = vendors?.unset ?? [];

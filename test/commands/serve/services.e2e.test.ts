@@ -19,6 +19,20 @@ describe('serve --service', () => {
   });
 
   test.each([
+    ['gemini', ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
+    ['anthropic', ['GATEWAY_CHAT_MODEL']],
+  ])('%s tells commands the models of its own formats alone', async (service, names) => {
+    const cwd = scratchFolder();
+    const served = await startServe(['--service', service], { cwd, config: writeConfig(cwd, {}) });
+    expect(
+      Object.keys(served.env)
+        .filter((name) => name.endsWith('MODEL'))
+        .toSorted(),
+    ).toEqual(names);
+    await served.stop();
+  });
+
+  test.each([
     [['--service', 'gemini', '--spec-only'], '--service gemini cannot be combined with --spec-only'],
     [['--service', 'anthropic', '--header-names', 'a,b'], '--service anthropic cannot be combined with --header-names'],
     [['--service', 'gemini', '--upstream', 'work'], '--service is for the offline models'],
@@ -54,6 +68,7 @@ describe('serve --vendor-env', () => {
       ANTHROPIC_API_KEY: key,
       GOOGLE_GEMINI_BASE_URL: url,
       GEMINI_API_KEY: key,
+      GOOGLE_API_KEY: key,
       GOOGLE_GENERATIVE_AI_API_KEY: key,
     });
   });
@@ -66,6 +81,7 @@ describe('serve --vendor-env', () => {
       'ANTHROPIC_API_KEY=real',
       'ANTHROPIC_AUTH_TOKEN=real',
       'GEMINI_API_KEY=local',
+      'GOOGLE_API_KEY=local',
       'GOOGLE_GEMINI_BASE_URL=url',
       'GOOGLE_GENERATIVE_AI_API_KEY=local',
     ]);
@@ -77,7 +93,7 @@ describe('serve --vendor-env', () => {
       signal: stop.signal,
       onStdout: (text) => text.startsWith('unset') && stop.abort(new Error('enough')),
     });
-    const pasted = await shell(`${ran.stdout}echo "$GEMINI_API_KEY" "$ANTHROPIC_BASE_URL" "$GOOGLE_API_KEY"`, {
+    const pasted = await shell(`${ran.stdout}echo "$GEMINI_API_KEY" "$ANTHROPIC_BASE_URL" "$ANTHROPIC_AUTH_TOKEN"`, {
       env: rivals,
     });
     expect(pasted.stdout).toMatch(/^local-\S+ http:\/\/127\.0\.0\.1:\d+ \n$/);
@@ -88,7 +104,7 @@ describe('serve --vendor-env', () => {
     const served = await startServe(['--vendor-env'], { cwd, config: writeConfig(cwd, {}) });
     expect(served.env).toMatchObject({ ANTHROPIC_BASE_URL: served.url, GEMINI_API_KEY: served.key });
     expect(JSON.parse((await served.stop()).stdout)).toMatchObject({
-      unset: expect.arrayContaining(['GOOGLE_API_KEY']),
+      unset: expect.arrayContaining(['ANTHROPIC_AUTH_TOKEN']),
     });
   });
 });

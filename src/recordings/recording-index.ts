@@ -53,16 +53,20 @@ export async function openGrowingIndex(folder: string): Promise<GrowingIndex> {
 
 /** Opens a folder of recordings. Throws GatewayError usage when it is not there or has none. */
 export async function openIndex(folder: string): Promise<RecordingIndex> {
-  const files = await listSome(folder);
+  let files = await listSome(folder);
   const runs = new Map<string, { paths: string[]; taken: number }>();
-  let read: Promise<ReadFile[]> | undefined;
+  const heads = new Map<string, ReadFile>();
+  const lookAgain = async (): Promise<ReadFile[]> => {
+    files = await listSome(folder);
+    for (const head of await readHeads(files.filter(({ path }) => !heads.has(path)))) heads.set(head.path, head);
+    return files.flatMap(({ path }) => heads.get(path) ?? []);
+  };
   const find = async (key: RequestKey): Promise<string[]> => {
     const named = await readHeads(files.filter((file) => file.shownHash === shownHash(key.hash)));
     const found = fitting(named, key);
     if (found.length > 0) return found;
-    // A recording may have been renamed, or its request changed by hand: then its first line tells.
-    read ??= readHeads(files);
-    const all = await read;
+    // It may have been recorded since, or renamed, or its request changed by hand: then its first line tells.
+    const all = await lookAgain();
     const others = fitting(all, key);
     if (others.length > 0) return others;
     throw noRecording(folder, key, all);

@@ -166,3 +166,14 @@ describe('a recording that is broken is a bad reply', () => {
     expect(await text(ask())).toBe('a');
   });
 });
+
+test('what is recorded after the start answers too', async () => {
+  const folder = await recorded([['a']]);
+  const { ask } = await play(folder);
+  await expect(ask({ n: 2 })).rejects.toThrow('no recording');
+  const { elapsed, pass } = createClock();
+  const { recorder } = await recorderFor({ elapsed, folder });
+  const exchange = recorder.record(answers(pass, ['later']), base);
+  await readBody(await exchange(messagesRequest({ n: 2 }), calm));
+  expect(await text(ask({ n: 2 }))).toBe('later');
+});

@@ -15,13 +15,25 @@ export function isObject(value: unknown): value is JsonObject {
 const mostLevels = 200;
 
 /**
- * Parses JSON of a reply. What is nested deeper than `mostLevels` becomes its own text, so that nothing is lost and nothing
+ * Parses JSON of a reply. A number too large for one becomes its own text. What is nested deeper than `mostLevels` becomes its own text, so that nothing is lost and nothing
  * that walks the value exhausts the stack. Throws SyntaxError.
  */
 export function parseFlat(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const flat = withDeepAsText(text);
+  const flat = withHugeAsText(withDeepAsText(text));
   return flat === text ? value : JSON.parse(flat);
+}
+
+/** What may be a number that is too large for one: an exponent of three digits, or hundreds of digits. */
+const perhapsHuge = /\d[eE]\+?\d{3}|\d{300}/;
+const stringOrNumber = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** A number that would become Infinity, and null where it is written again, is kept as its own text. */
+function withHugeAsText(json: string): string {
+  if (!perhapsHuge.test(json)) return json;
+  return json.replaceAll(stringOrNumber, (found) =>
+    found.startsWith('"') || Number.isFinite(Number(found)) ? found : `"${found}"`,
+  );
 }
 
 /** What is wrong with JSON that is. */

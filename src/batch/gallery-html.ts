@@ -100,12 +100,15 @@ export interface GalleryFacts {
 }
 
 /** The page up to its first card. */
+/** How every gallery begins. */
+export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
+
 export function galleryHead({ title, counts, usage, pictures }: GalleryFacts): string {
   const { jobs, done, failed, unknown, pending } = counts;
   const facts = [countOf(jobs, 'job'), `${done} done`, `${failed} failed`, `${unknown} unknown`, `${pending} not sent`];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
-  return `<!doctype html>
+  return `${galleryMark}
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policyOf(pictures)}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>

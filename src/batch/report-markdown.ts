@@ -33,9 +33,13 @@ function line(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
-/** Text as it is: nothing in it is Markdown, HTML or the end of a cell. */
+/** GitHub makes links and mentions of these in any text; a zero-width space takes them apart. */
+const live = /(?<=[@#])(?=\w)|(?<=:)(?=\/\/)|(?<=www)(?=\.)/gi;
+
+/** Text as it is: nothing in it is Markdown, HTML, a link, a mention or the end of a cell. */
 function escapeCell(text: string): string {
   return text
+    .replaceAll(live, '\u200b')
     .replaceAll(/[\\`*_[\]<>&|~$]/g, String.raw`\$&`)
     .replaceAll(/\r\n|[\n\r\u2028\u2029]/g, '<br>')
     .replaceAll(/\p{Cc}/gu, ' ');

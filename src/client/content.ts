@@ -95,7 +95,10 @@ async function* readBody(reply: HttpReply, reading: ContentReading): AsyncGenera
   const calls = await callsOf(decoded);
   const { result, late } = await contentResult(decoded, { store: pictures, model, calls, watch });
   if (!isStreamed && result.text !== '') yield [{ type: 'text', text: result.text, block: 0 }];
-  if (found > most) result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
+  if (found > most) {
+    result.warnings.push(`the reply has ${found} candidates; the first ${most} are read`);
+    result.complete = false;
+  }
   return answerOf(result, cut ?? pictures.failure() ?? late ?? (result.complete ? partOfCall(calls) : undefined));
 }
 

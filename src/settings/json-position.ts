@@ -34,26 +34,45 @@ const expected: Record<State, string> = {
   end: 'the end of the file',
 };
 
-const token =
-  /[ \t\r\n]*(?:([{}[\]:,])|("(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*")|(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?))/uy;
+const blank = ' \t\r\n';
+const plainToken = /[{}[\]:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
 /** Walks the text with a stack of its own, so that deep nesting cannot overflow the program's. */
 function faultOf(text: string): { at: number; expected: string } {
   const open: ('in-object' | 'in-list')[] = [];
   let state: State = 'value';
-  token.lastIndex = 0;
-  for (let at = 0; ; at = token.lastIndex) {
-    const [found, sign, key] = token.exec(text) ?? [];
-    const kind = sign ?? (key === undefined ? 'other' : 'string');
-    const next: State | undefined = found === undefined ? undefined : follow(state, kind, open);
-    if (next !== undefined) {
-      state = next;
-      continue;
+  for (let at = 0; ;) {
+    while (at < text.length && blank.includes(text[at] as string)) at++;
+    const isString = text[at] === '"';
+    const end = isString ? endOfString(text, at) : endOfMatch(plainToken, text, at);
+    const kind = isString ? 'string' : '{}[]:,'.includes(text[at] ?? '-') ? (text[at] as string) : 'other';
+    const next: State | undefined = end === undefined ? undefined : follow(state, kind, open);
+    if (next === undefined || end === undefined) {
+      const isCut = isString && end === undefined && (state === 'value' || state === 'first-item');
+      return { at, expected: isCut ? 'a string without raw line breaks, and its end' : expected[state] };
     }
-    while (' \t\r\n'.includes(text[at] ?? '-')) at++;
-    const isCut = text[at] === '"' && found === undefined && (state === 'value' || state === 'first-item');
-    return { at, expected: isCut ? 'a string without raw line breaks, and its end' : expected[state] };
+    state = next;
+    at = end;
   }
+}
+
+function endOfMatch(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}
+
+/** By a loop: a regular expression would need stack for each character of a long string. */
+function endOfString(text: string, start: number): number | undefined {
+  for (let at = start + 1; at < text.length;) {
+    const char = text[at] as string;
+    if (char === '"') return at + 1;
+    if (char < ' ') return undefined;
+    const next = char === '\\' ? endOfMatch(escaped, text, at) : at + 1;
+    if (next === undefined) return undefined;
+    at = next;
+  }
+  return undefined;
 }
 
 /** What state a token leads to; undefined where it cannot stand. `open` is what is not closed yet. */

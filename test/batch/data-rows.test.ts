@@ -102,6 +102,8 @@ test.for([
     'a,,a, \n1,2,3,4\n',
     ['a.csv:1: column 2 has no heading', "a.csv:1: the heading 'a' stands twice", 'a.csv:1: column 4 has no heading'],
   ],
+  ['a.csv', 'caf\u00e9,cafe\u0301\n1,2\n', ["a.csv:1: the heading 'caf\u00e9' stands twice"]],
+  ['a.jsonl', '{"caf\u00e9":1,"cafe\u0301":2}\n', ["a.jsonl:1: the key 'caf\u00e9' stands twice, written in two ways"]],
   ['a.csv', 'a,b\n1,"2\n3,4\n', ['a.csv:2: a cell in double quotes does not end']],
   ['a.csv', 'a,b\n1,2\n3,4 "x"\n', ['a.csv:3: a double quote stands inside a cell']],
   ['a.csv', 'a,b\n1,"2" x\n', ['a.csv:2: something stands behind the closing quote of a cell']],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import { createClient } from '../../src/index.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
-import { eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
+import { canaryKey, eventStream, messageEvents, test, textReply } from '../helpers/with-server.ts';
 
 /** JSON that is nested so many levels deep. */
 const nested = (levels: number): string => `${'['.repeat(levels)}1${']'.repeat(levels)}`;
@@ -133,3 +133,37 @@ test.for([
     expect(readdirSync(cwd)).not.toContain('out');
   },
 );
+
+test('of a thousand candidates some are read, and the answer is not complete', async ({ server, cli }) => {
+  const candidates = Array.from({ length: 1000 }, (_, index) => ({
+    content: { parts: [{ text: `t${index}` }] },
+    finishReason: 'STOP',
+    index,
+  }));
+  server.reply({ body: textReply('', { candidates }) });
+  const { stdout } = await cli(['text', 'hi', '--json']);
+  const document = JSON.parse(stdout) as { candidates: object[] };
+  expect(document).toMatchObject({
+    complete: false,
+    warnings: ['the reply has 1000 candidates; the first 65 are read'],
+  });
+  expect(document.candidates).toHaveLength(65);
+});
+
+test('a number that is too large is kept as it was written', async ({ server, cli }) => {
+  const parts = [{ functionCall: { name: 'f', args: { a: 1, b: 'x1e999' } } }];
+  const body = JSON.stringify(textReply('', { candidates: [{ content: { parts }, finishReason: 'STOP', index: 0 }] }));
+  server.reply({ body: body.replace('"a":1', '"a":[1e999,-1E400,12,1e3]') });
+  const { stdout } = await cli(['text', 'hi', '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({
+    toolCalls: [{ input: { a: ['1e999', '-1E400', 12, 1000], b: 'x1e999' } }],
+  });
+});
+
+test('the key as the model is refused before it stands in an address', async ({ server, cli }) => {
+  const ran = await cli(['image', 'gen', 'x', '-o', '{model}.{ext}', '-m', canaryKey]);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('the model (flag --model) is the key');
+  expect(ran.stderr).not.toContain(canaryKey);
+  expect(server.requests).toEqual([]);
+});

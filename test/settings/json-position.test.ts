@@ -35,3 +35,11 @@ test('survives deep nesting and long strings', () => {
 test('tells a fault in words', () => {
   expect(jsonFaultWords("{\n'a':1}")).toBe('a key in double quotes is expected at line 2, column 1');
 });
+
+test.each([
+  ['one that is long', 'x'.repeat(20_000_000)],
+  ['one of many escapes', '\\n'.repeat(5_000_000)],
+])('a string without an end is found: %s', (_, text) => {
+  expect(findJsonFault(`{"a":"${text}`)).toMatchObject({ line: 1, column: 6 });
+  expect(findJsonFault(`{"a":"${text}" "b"}`)).toMatchObject({ column: text.length + 9 });
+});

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { type JsonValue, parseFlat } from '../../json.ts';
+import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../upload.ts';
 import { quote } from './values.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -73,7 +73,7 @@ export function splitPath(text: string): string[] {
 
 function jsonOrText(text: string): JsonValue {
   try {
-    return parseFlat(text) as JsonValue;
+    return isTooDeep(text) ? text : (JSON.parse(text) as JsonValue);
   } catch {
     return text;
   }

@@ -5,11 +5,12 @@ import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { createSender, type Exchanges, type PostOptions, targetOf } from '../../client/sender.ts';
 import type { PostOrGet, Target } from '../../client/target.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
-import { GatewayError } from '../../errors.ts';
+import { GatewayError, usageError } from '../../errors.ts';
 import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { closest } from '../../settings/closest.ts';
 import { readKey } from '../../settings/key.ts';
+import { isUnmistakable } from '../../settings/redact.ts';
 import type { SettingsSurvey } from '../../settings/settings.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { KeySource } from '../../settings/types.ts';
@@ -145,12 +146,19 @@ async function openKeyed(
       continue;
     }
     const key = await within(deadline(), readConfiguredKey(settings.key, context, deadline().signal));
+    refuseKeyAsModel(settings, key);
     credentials.push(...credentialsOf(settings, key));
     keyed.push({ apiKey: key.reveal() });
   }
   context.ui.hide(credentials.map(({ secret }) => secret));
   const asked = requireKeys(transport, keyless, context);
   return { exchanges: await openExchanges(asked, flags, { context, credentials }), keyed };
+}
+
+/** A key in the place of the model would stand in addresses, logs and file names. */
+function refuseKeyAsModel({ model }: SettingsSurvey, key: Secret): void {
+  if (model?.value.includes(key.reveal()) && isUnmistakable(key.reveal()))
+    throw usageError(`the model (${model.from}) is the key`, 'give the name of a model: -m <model>');
 }
 
 /** What is asked needs a key, what is recorded none: a key that is missing is told at the first request that goes out. */

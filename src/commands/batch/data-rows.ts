@@ -177,7 +177,12 @@ function readRow(text: string, line: number, name: string): ReadRow {
     };
   }
   if (isTooDeep(text)) return { error: usageError(`${name}:${line}: the row is ${tooDeepWords}`) };
-  if (isObject(value)) return { line, columns: value };
+  if (isObject(value)) {
+    const names = Object.keys(value).map((key) => key.normalize('NFC'));
+    const twice = names.find((key, at) => names.indexOf(key) !== at);
+    if (twice === undefined) return { line, columns: value };
+    return { error: usageError(`${name}:${line}: the key ${quote(twice)} stands twice, written in two ways`) };
+  }
   return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
 }
 
@@ -190,7 +195,7 @@ async function* tableRows(reading: Reading, delimiter: string | undefined): Asyn
     const { line } = found;
     if ('error' in found) return onFault(tableFault(found.error, `${name}:${line}`));
     if (headings === undefined) {
-      headings = found.record.map((word) => word.trim());
+      headings = found.record.map((word) => word.trim().normalize('NFC'));
       const faults = headingFaults(headings);
       for (const fault of faults) onFault(usageError(`${name}:${line}: ${fault}`, 'the first line names the columns'));
       if (faults.length > 0) return;

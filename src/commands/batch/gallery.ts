@@ -1,9 +1,10 @@
-import { type FileHandle, readdir } from 'node:fs/promises';
+import { type FileHandle, readdir, readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
-import { type Card, galleryCard, galleryFoot, galleryHead } from '../../batch/gallery-html.ts';
+import { type Card, galleryCard, galleryFoot, galleryHead, galleryMark } from '../../batch/gallery-html.ts';
 import { countJobs, countOf } from '../../batch/summary.ts';
+import { usageError } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../../batch/types.ts';
 import { clearDeadParts, partNonce } from '../../recordings/parts.ts';
@@ -69,11 +70,19 @@ async function runGallery(outdir: string, { embed }: { embed?: true }, context: 
 async function writePage(folder: string, write: (page: FileHandle) => Promise<void>): Promise<void> {
   const path = join(folder, batchFiles.gallery);
   try {
+    await refuseForeign(path);
     await clearDeadParts(folder, await readdir(folder));
     await writeAnew(path, write, { nonce: partNonce, mode: 0o666 });
   } catch (error) {
     throw cannotWrite(path, error);
   }
+}
+
+/** Throws GatewayError usage where the name is that of a page which no gallery is. */
+async function refuseForeign(path: string): Promise<void> {
+  const page = await readFile(path, 'utf8').catch(() => '');
+  if (page === '' || page.slice(0, galleryMark.length) === galleryMark) return;
+  throw usageError(`${path} is a page of your own`, 'move it away, and run the same command again');
 }
 
 /** What stands in the place of a picture: nothing more where the page shows the file itself. */

@@ -88,7 +88,7 @@ const inputFlags = {
     text: 'file or URL to send, such as a PDF',
     repeat: true,
   },
-  schema: { flags: '--schema <path|->', text: 'get JSON that matches this JSON Schema; - is stdin' },
+  schema: { flags: '--schema <path|json|->', text: 'get JSON that fits this JSON Schema, a file or {…}' },
 } satisfies FlagTable;
 
 const code = {
@@ -124,7 +124,7 @@ export const imageFlags = {
   },
   size: {
     flags: '--size <size>',
-    text: 'longer side in pixels: 512, 1K, 2K or 4K',
+    text: 'longer side in pixels: 512, 1K, 2K, 4K or another number',
     parse: imageSize,
     values: ['1K', '2K', '4K', '512'],
   },

@@ -80,7 +80,7 @@ export function ratio(word: string, name: string): string {
 /** The form of an image size: `1K`, `2K`, `4K`, `512`. */
 export function imageSize(word: string, name: string): string {
   if (/^\d{1,5}K?$/.test(word)) return word;
-  const error = misfit(name, '1K, 2K, 4K or 512', { word, example: '2K' });
+  const error = misfit(name, '512, 1K, 2K, 4K or another number of pixels', { word, example: '2K' });
   throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
 }
 

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { MessageInline } from '../../formats/messages/types.ts';
 import { readInputImage, spool } from '../../images/input.ts';
@@ -95,11 +96,25 @@ async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
 const nothing = new Uint8Array();
 
 /** What can be read once only, stdin, a URL or a pipe such as bash's `<(…)`, goes to a file first: its size must be known. */
+/** Programs and browsers give a file as `file:///…`, too. Throws GatewayError usage for one on another host. */
+function pathOf(flag: string, typed: string): string {
+  if (!/^file:\/\//i.test(typed)) return typed;
+  try {
+    return fileURLToPath(typed);
+  } catch (error) {
+    throw usageError(
+      `${flag} ${quote(typed)} names no file of this machine`,
+      `for example: ${flag} file:///tmp/a.png`,
+      error,
+    );
+  }
+}
+
 async function openInput(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
   const fetched = await openUrlInput(flag, typed, reading);
   if (fetched !== undefined) return fetched;
   const { context } = reading;
-  const path = resolve(context.io.cwd, typed);
+  const path = resolve(context.io.cwd, pathOf(flag, typed));
   const isStdin = typed === '-';
   const stream = isStdin ? context.stdin.claim(flag) : await openPipe(path);
   if (stream === undefined) return { path, name: typed, title: basename(typed), origin: {} };

@@ -76,6 +76,7 @@ export type FileOrJson = string | JsonObject | JsonValue[];
 /** JSON of any kind behind a file flag. */
 export async function readJsonFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonValue> {
   if (typeof path !== 'string') return path;
+  if (/^\s*(?:\{[\s\S]*\}|\[[\s\S]*\])\s*$/.test(path)) return parseJson(flag, path);
   return parseJson(`${flag} ${path}`, (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, ''));
 }
 

@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { quote } from '../flags/values.ts';
 import { type Blanks, fillText } from './blanks.ts';
 import { readTextFlag } from './input-files.ts';
-import type { ImageInputFlags } from './stray-images.ts';
+import type { ImageInputFlags } from './stray-files.ts';
 
 /** The flags and words that a prompt can come from. */
 export interface PromptFlags extends ImageInputFlags {
@@ -49,7 +49,7 @@ export async function readPrompt(
   context: Context,
   rules: PromptRules,
 ): Promise<string | undefined> {
-  const given = await givenPrompt(words, flags, context, rules.blanks);
+  const given = await givenPrompt(words, flags, context, rules);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
   const input = rules.readsStdin ? await readBeside(given, flags, context, rules) : undefined;
   const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
@@ -62,12 +62,12 @@ async function givenPrompt(
   words: readonly string[],
   flags: PromptFlags,
   context: Context,
-  blanks: Blanks | undefined,
+  { blanks, command }: Pick<PromptRules, 'blanks' | 'command'>,
 ): Promise<string | undefined> {
   // Before all else: beside --prompt a stray picture would be told as a second prompt.
-  if (flags.image !== undefined || flags.attach !== undefined) {
-    const { refuseStrayImages } = await import('./stray-images.ts');
-    await refuseStrayImages(words, flags, context.io.cwd);
+  if (words.some((word) => /\.\w+$/.test(word))) {
+    const { refuseStrayFiles } = await import('./stray-files.ts');
+    await refuseStrayFiles(words, flags, { command, cwd: context.io.cwd });
   }
   refuseTwoPrompts(words, flags);
   const { prompt, promptFile } = flags;

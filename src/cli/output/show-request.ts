@@ -51,16 +51,21 @@ async function tellOfHeaders({ headers }: Showing['settings'], { ui }: Context):
   }
 }
 
-function curlOf(post: Post, target: Target, { headers }: Showing['settings']): string {
+function curlOf(post: Post, target: Target, { headers, key: source }: Showing['settings']): string {
   const key = 'KEY';
   const withKey = { ...target, key };
   const ofKey = Object.entries(keyHeaders(withKey, post.use)).filter(([, value]) => value.endsWith(key));
   const secret = headers.filter(({ value }) => typeof value.value !== 'string').map(({ value }) => value.name);
   const variables = new Map([
     ...secret.map((name) => [name, variableOf(name)] as const),
-    ...ofKey.map(([name]) => [name, 'GATEWAY_API_KEY'] as const),
+    ...ofKey.map(([name]) => [name, keyVariable(source)] as const),
   ]);
   return curlCommand(addressPost(withKey, post), variables);
+}
+
+/** The variable that holds the key, where one does. */
+function keyVariable(key: KeySource): string {
+  return key.kind === 'value' && 'name' in key.origin ? key.origin.name : 'GATEWAY_API_KEY';
 }
 
 /** `X_CORP_TOKEN` for `x-corp-token`. */

@@ -4,6 +4,7 @@ import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Context } from '../context.ts';
 import type { SchemaCheck } from '../input/schema.ts';
+import { shellWord } from '../../shell-word.ts';
 import { isPrintedAtEnd } from '../output/selection.ts';
 import { tellCost, tellUsage } from '../output/tell.ts';
 
@@ -34,8 +35,10 @@ export function answerOfSchema(check: SchemaCheck, answer: Answer): JsonValue {
   }
 }
 
-/** Tool calls alone leave stdout empty; the reader is told why. */
-async function noteToolCalls({ text, toolCalls, images }: Result, context: Context): Promise<void> {
-  if (isPrintedAtEnd(context) || text !== '' || images.length > 0 || toolCalls.length === 0) return;
-  await context.ui.note(`the model calls ${toolCalls.map((call) => call.name).join(', ')}; --json shows the input`);
+/** Calls are no part of the text, and nothing runs them here. */
+async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: Context): Promise<void> {
+  if (isPrintedAtEnd(context) || first === undefined) return;
+  const names = [first, ...rest].map((call) => call.name).join(', ');
+  const run = context.report.command === 'chat' ? `, --tool-exec ${shellWord(`${first.name}=<command>`)} runs it` : '';
+  await context.ui.note(`the model calls ${names}; --json shows the input${run}`);
 }

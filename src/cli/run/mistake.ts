@@ -86,6 +86,8 @@ function explainDashes(word: string, typed: Typed): GatewayError | undefined {
 
 function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: Typed): GatewayError {
   const message = `unknown flag ${flag}`;
+  const other = otherWay(flag, typed);
+  if (other !== undefined) return usageError(message, other);
   const known = knownFlag(flag, typed);
   if (known !== undefined) return usageError(message, `did you mean: ${known}`);
   if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag))
@@ -95,6 +97,20 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (suggestion !== undefined) return usageError(message, `did you mean: ${suggestion}`);
   const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
   return usageError(message, isCluster ? `${behindDashes(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
+}
+
+/** Flags that are missing on purpose, and what does the same. */
+function otherWay(flag: string, { command }: Typed): string | undefined {
+  const name = command === undefined ? '' : namesOf(command);
+  const isInput = ['-i', '--image', '--attach'].includes(flag);
+  if (name === 'gateway-cli image gen' && isInput)
+    return 'an image to start from is edited: gateway-cli image edit -i photo.jpg "what to change"';
+  if (name === 'gateway-cli image edit' && flag === '--attach') return 'every input is an image: -i photo.jpg';
+  if (flag === '--mask' && name.startsWith('gateway-cli image'))
+    return 'no service here takes a mask: say in the prompt which part changes, or paint over it in the image';
+  if (name.startsWith('gateway-cli batch') && (flag === '--prompt' || flag === '-p'))
+    return `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`;
+  return undefined;
 }
 
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens is meant, and no key. */

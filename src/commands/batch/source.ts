@@ -125,6 +125,11 @@ export function requireJobs(words: readonly string[], flags: SourceFlags): strin
       `a batch takes one job file, not ${rest.length + 1}`,
       'join them: cat *.jsonl | gateway-cli batch -',
     );
+  if (jobs !== undefined && flags.data === undefined && /\.(?:csv|tsv)$/i.test(jobs))
+    throw usageError(
+      `${JSON.stringify(jobs)} is a table, not a file of jobs`,
+      `its rows fill a template: gateway-cli batch --data ${shellWord(jobs)} --template prompt.md -o out`,
+    );
   const rows = flags.data === undefined ? '--template' : '--data';
   const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
   const named = Object.entries(given).filter(([, path]) => path !== undefined);

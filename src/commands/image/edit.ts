@@ -22,8 +22,11 @@ export function imageEditCommand(command: Command): Action {
   addFlags(command, 'Output', outputFlags);
   return async (context, words, flags) => {
     const typed = flags as ImageFlags;
-    if (!typed.image?.length)
+    if (!typed.image?.length) {
+      const { refuseStrayFiles } = await import('../../cli/input/stray-files.ts');
+      await refuseStrayFiles(words, {}, { command: 'image edit', cwd: context.io.cwd });
       throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
+    }
     await runImage(words, typed, { context, use: 'edit', command: 'image edit' });
   };
 }

@@ -136,8 +136,8 @@ test('--contents takes an object that holds the turns, and no other', async ({ s
   expect(other.stderr).toContain('--contents m.json: a JSON array is needed');
 });
 
-test('JSON in the place of a file is told, however long it is', async ({ cli }) => {
-  for (const json of ['{"a":1}', `[${'1,'.repeat(3000)}1]`]) {
+test('half of JSON in the place of a file is told, however long it is', async ({ cli }) => {
+  for (const json of ['{"a":1', `[${'1,'.repeat(3000)}1`]) {
     const ran = await cli(['text', 'x', '--schema', json]);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain('--schema: a file is needed, not JSON');
@@ -153,3 +153,12 @@ test.for([[[]], [['--dry-run']]] as const)(
     expect(ran.stderr).toContain("the number 'seed' of the request is too large\n");
   },
 );
+
+test('a schema stands in the command itself', async ({ server, cli }) => {
+  server.reply({ body: textReply('{"born":1815}') });
+  const ran = await cli(['text', 'x', '--schema', '{"type":"object","required":["born"]}', '--field', 'answer.born']);
+  expect(ran).toMatchObject({ code: 0, stdout: '1815\n' });
+  expect(server.requests[0]?.json()).toMatchObject({
+    generationConfig: { responseJsonSchema: { required: ['born'] } },
+  });
+});

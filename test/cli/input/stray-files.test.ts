@@ -1,8 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { scratchFolder } from '../../helpers/scratch.ts';
-import { eventStream, imageReply, messageEvents, test, textReply } from '../../helpers/with-server.ts';
+import { imageReply, test } from '../../helpers/with-server.ts';
 import { png } from '../../replies/deviation.ts';
 
 /** A folder with three pictures, a text and a folder that is called like a picture. */
@@ -56,10 +57,25 @@ test.for([
   expect(server.requests[0]?.json()).toMatchObject({ contents: [{ parts: [{ text }, {}] }] });
 });
 
-test('without a picture or file to send, the words are nothing but a prompt', async ({ server, cli }) => {
+test.for([
+  ['a text for text', ['text', 'summarise this', 'notes.txt'], "gateway-cli text 'summarise this' < notes.txt"],
+  ['a text alone', ['chat', 'notes.txt'], 'gateway-cli chat "what to do with it" < notes.txt'],
+  ['a picture for text', ['text', 'what', 'is', 'b.png'], "gateway-cli text 'what is' --attach b.png"],
+  ['a picture for chat', ['chat', 'b.png'], '-i b.png'],
+  ['a picture to edit', ['image', 'edit', 'b.png', 'make it red'], "gateway-cli image edit 'make it red' -i b.png"],
+  ['a picture to begin with', ['image', 'gen', 'like', 'b.png'], 'gateway-cli image edit like -i b.png'],
+] as const)('%s is no word of the prompt', async ([, argv, hint], { server, cli }) => {
+  const ran = await cli(argv, { cwd: pictures() });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(hint);
+  expect(server.requests).toHaveLength(0);
+});
+
+test('a picture is sent by its file:// address', async ({ server, cli }) => {
   const cwd = pictures();
-  server.reply({ body: textReply('ok') });
-  server.reply({ body: eventStream(...messageEvents('ok')) });
-  expect(await cli(['text', 'what', 'is', 'b.png'], { cwd })).toMatchObject({ code: 0, stderr: '' });
-  expect(await cli(['chat', 'b.png'], { cwd })).toMatchObject({ code: 0, stderr: '' });
+  server.reply({ body: imageReply({ mimeType: 'image/png', data: png }) });
+  const ran = await cli(['image', 'edit', '-i', `${pathToFileURL(join(cwd, 'my cat.JPEG'))}`, 'x'], { cwd });
+  expect(ran).toMatchObject({ code: 0 });
+  const other = await cli(['image', 'edit', '-i', 'file://elsewhere/a.png', 'x'], { cwd });
+  expect(other).toMatchObject({ code: 2, stdout: '' });
 });

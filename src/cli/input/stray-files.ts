@@ -1,0 +1,74 @@
+import { stat } from 'node:fs/promises';
+import { extname, resolve } from 'node:path';
+import { usageError } from '../../errors.ts';
+import { isImageExtension } from '../../images/extension.ts';
+import { shellWord } from '../../shell-word.ts';
+import { quote } from '../flags/values.ts';
+
+/** The flags that send pictures and files, as they were typed. */
+export interface ImageInputFlags {
+  image?: readonly string[];
+  attach?: readonly string[];
+}
+
+/** Pictures that a hint names; a `*` of the shell may stand for hundreds. */
+const mostNamed = 4;
+
+/** Whether a word alone looks like the name of a file: a name inside a longer, quoted word does not. */
+function looksLikeFile(word: string): boolean {
+  return /^\S+\.[a-z]\w{0,4}$/i.test(word);
+}
+
+/**
+ * A file that stands as a word of its own would go as a word of the prompt without anyone noticing: `text "summarise" a.txt`, or
+ * `-i [ab].png`, of which the shell makes `-i a.png b.png`. Throws GatewayError usage that says how to send it.
+ */
+export async function refuseStrayFiles(
+  words: readonly string[],
+  { image = [], attach = [] }: ImageInputFlags,
+  { command, cwd }: { command: string; cwd: string },
+): Promise<void> {
+  const isPictured = command.startsWith('image');
+  const named = words.filter((word) => isPicture(word) || (!isPictured && looksLikeFile(word)));
+  const isThere = await Promise.all(named.map((word) => isFile(resolve(cwd, word))));
+  const strays = named.filter((_, index) => isThere[index]);
+  const [first] = strays;
+  if (first === undefined) return;
+  const others = words.filter((word) => !strays.includes(word));
+  const which = strays.length === 1 ? quote(first) : `${quote(first)} (and ${strays.length - 1} more)`;
+  throw usageError(
+    `${which} would go as a word of the prompt, not as a ${isPicture(first) ? 'picture' : 'file'}`,
+    `send ${strays.length === 1 ? 'it' : 'them'}: ${commandFor(strays, others, { command, image, attach })}; a prompt that only names a file goes in quotes: -p "…"`,
+  );
+}
+
+function commandFor(
+  strays: readonly string[],
+  others: readonly string[],
+  { command, image, attach }: { command: string; image: readonly string[]; attach: readonly string[] },
+): string {
+  const [first = ''] = strays;
+  const given = image.length > 0 ? image : attach;
+  if (given.length > 0) return flagsOf(image.length > 0 ? '-i' : '--attach', [...given, ...strays]);
+  const prompt = others.length === 0 ? '"what to do with it"' : shellWord(others.join(' '));
+  const start = `gateway-cli ${command === 'image gen' ? 'image edit' : command} ${prompt}`;
+  const isText = strays.length === 1 && /\.(?:txt|md|csv|json|log|html?|xml|ya?ml)$/i.test(first);
+  if (isText) return `${start} < ${shellWord(first)}`;
+  return `${start} ${flagsOf(isPicture(first) && command !== 'text' ? '-i' : '--attach', strays)}`;
+}
+
+function flagsOf(flag: string, paths: readonly string[]): string {
+  const shown = paths.slice(0, mostNamed).map((path) => `${flag} ${shellWord(path)}`);
+  return `${shown.join(' ')}${paths.length > mostNamed ? ' …' : ''}`;
+}
+
+function isPicture(word: string): boolean {
+  return isImageExtension(extname(word).slice(1));
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
+}

@@ -175,6 +175,7 @@ export const chatFlags = {
     text: 'continue or begin a saved conversation',
     parse: notAFlag,
   },
+  save: { flags: '--no-save', text: 'keep no session of this conversation', rare: true },
   continue: { flags: '--continue', text: 'continue the conversation that was saved last' },
   toolExec: {
     flags: '--tool-exec <name=command>',

@@ -19,6 +19,8 @@ interface Shown extends PrintFlags {
   isMarkdown: boolean;
   /** Runs while nothing is printed; where it cannot move, it ends with the wait for the reply. The caller stops it at the end. */
   progress: Progress;
+  /** Told of the text of the answer as it comes. */
+  onText?: ((text: string) => void) | undefined;
 }
 
 /** Prints deltas as they arrive: those of one chunk in one write. */
@@ -55,9 +57,9 @@ async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): 
   }
   const thinking = deltas.map((delta) => (delta.type === 'thinking' ? delta.text : '')).join('');
   if (shown.thinking && thinking !== '') await think(thinking, printing);
-  if (isPrintedAtEnd(context)) return;
   const text = deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
-  if (text !== '') await answer(text, printing);
+  shown.onText?.(text);
+  if (text !== '' && !isPrintedAtEnd(context)) await answer(text, printing);
 }
 
 interface Printing {

@@ -49,9 +49,9 @@ export async function runInteractive(typed: AllChatFlags, { context, settings, r
     last: undefined,
   };
   const turns = talk.messages.filter(({ role }) => role === 'assistant').length;
-  await ui.note(
-    `${talk.model}${turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : ''} · /help · /exit or Ctrl-D leaves`,
-  );
+  const before = turns > 0 ? ` · ${turns} answer${turns === 1 ? '' : 's'} before` : '';
+  const kept = flags.save === false ? 'not kept' : 'kept as a session';
+  await ui.note(`${talk.model}${before} · ${kept} · /help · /exit or Ctrl-D leaves`);
   for (;;) {
     const read = await untilAborted(editor.read('> '), signal);
     if (read.kind === 'end') await io.stdout.write('\n');

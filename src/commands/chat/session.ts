@@ -19,6 +19,8 @@ import type { Context } from '../../cli/context.ts';
 export interface SessionFlags {
   session?: string;
   continue?: true;
+  /** false by `--no-save` */
+  save?: boolean;
   dryRun?: true;
   curl?: true;
   raw?: true;
@@ -38,6 +40,8 @@ export interface Resumed {
 /** Opens the session of `--session` or `--continue`, locked until the end of the run. Throws GatewayError usage. */
 export async function resumeSession(flags: SessionFlags, context: Context): Promise<Resumed | undefined> {
   if (flags.session === undefined && !flags.continue) return undefined;
+  if (flags.save === false)
+    throw usageError('--no-save keeps no session, and one is named', 'leave one of them out: --no-save or --session');
   if (flags.session !== undefined && flags.continue) {
     throw usageError('--session and --continue both name a session', 'keep one of them');
   }
@@ -79,6 +83,7 @@ async function requireFolder(folder: string, cwd: string): Promise<void> {
 /** A conversation that may have a session, and gets one with its first turn. */
 export interface Keeping {
   context: Context;
+  flags: Pick<SessionFlags, 'save'>;
   messages: readonly SessionMessage[];
   resumed: Resumed | undefined;
 }
@@ -88,6 +93,7 @@ export interface Keeping {
  * no finished turn; where there is no place for that, a warning. `replaced`: how many messages were before a turn asked again.
  */
 export async function keepInSession(talk: Keeping, replaced: number | undefined): Promise<void> {
+  if (talk.flags.save === false) return;
   talk.resumed ??= await freshSession(talk.context);
   const { file } = talk.resumed;
   if (!file) return;

@@ -32,6 +32,7 @@ export const slashCommands: Readonly<Record<string, SlashCommand>> = {
     run: changeSystem,
   },
   image: { text: '<path|url>: send a picture along with the next prompt', run: addImage },
+  new: { text: 'begin a new conversation; this one stays where it is kept', run: beginAnew },
   save: { text: '<name|file.jsonl|file.md>: keep it as a session of that name, or write Markdown', run: save },
   retry: {
     text: 'ask the last prompt again; the new answer takes the place of the old one',
@@ -106,6 +107,17 @@ async function addImage(typed: string, talk: Talk): Promise<void> {
 /** A path that was dragged into the terminal often comes in quotes. */
 function unquoted(typed: string): string {
   return /^(['"])(.+)\1$/.exec(typed)?.[2] ?? typed.replaceAll('\\ ', ' ');
+}
+
+/** The model, the system instruction and the flags stay as they are. */
+async function beginAnew(_: string, talk: Talk): Promise<void> {
+  const label = talk.resumed?.file === undefined ? undefined : talk.resumed.label;
+  talk.messages = [];
+  talk.resumed = undefined;
+  talk.last = undefined;
+  talk.images = [];
+  talk.attach = [];
+  await talk.context.ui.note(`a new conversation${label === undefined ? '' : `; the one before is kept as ${label}`}`);
 }
 
 async function save(typed: string, talk: Talk): Promise<void> {

@@ -1,4 +1,6 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
+import { storable } from '../../chat/session-file.ts';
+import type { BodyValue } from '../../upload.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/settings.ts';
@@ -68,23 +70,59 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
   const { context, editor } = talk;
   const stop = new AbortController();
   let leaving = false;
+  const heard: Heard = { text: '', question: undefined };
   talk.last = prompt;
   editor.onInterrupt((again) => {
     leaving ||= again;
     stop.abort(new GatewayError('interrupted', 'the answer was stopped', { sent: 'unknown' }));
   });
   try {
-    await askAndKeep(prompt, talk, AbortSignal.any([context.signal, stop.signal]));
+    await askAndKeep(prompt, talk, { signal: AbortSignal.any([context.signal, stop.signal]), heard });
   } catch (error) {
     if (!stop.signal.aborted || context.signal.aborted) await tellFailure(error, context);
-    else await context.ui.note('stopped; this turn is not kept. /retry asks it again');
+    else await keepHalf(prompt, talk, heard);
   } finally {
     editor.onInterrupt(undefined);
   }
   return !leaving;
 }
 
-async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Promise<void> {
+/** What came of a turn before it was stopped. */
+interface Heard {
+  text: string;
+  /** The last message of its request. */
+  question: BodyValue | undefined;
+}
+
+/** What a person has read of an answer is part of the conversation. */
+async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): Promise<void> {
+  const { context, model } = talk;
+  if (text.trim() === '' || question === undefined) {
+    await context.ui.note('stopped; this turn is not kept. /retry asks it again');
+    return;
+  }
+  const at = new Date(context.io.now()).toISOString();
+  const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
+  const [asked] = (await storable([question])) as unknown as SessionMessage[];
+  if (asked === undefined) return;
+  const half: SessionMessage = {
+    role: 'assistant',
+    content: [{ type: 'text', text: context.ui.clean(text) }],
+    model,
+    at,
+  };
+  talk.messages = [...before, { ...asked, at }, half];
+  const replaced = prompt.answered ? before.length : undefined;
+  prompt.answered = true;
+  await keepInSession(talk, replaced);
+  await context.ui.note('stopped; what came of the answer is kept. /retry asks it again');
+}
+
+async function askAndKeep(
+  prompt: Prompt,
+  talk: Talk,
+  { signal, heard }: { signal: AbortSignal; heard: Heard },
+): Promise<void> {
   const { context, settings, flags, connection, model } = talk;
   const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
   const earlier = talk.system === null ? before.map((message) => ({ ...message, system: undefined })) : before;
@@ -97,6 +135,8 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
     earlier,
   };
   const { post, check } = await buildChatRequest([], flagsOf(prompt, talk), building);
+  const { messages: sent } = post.body;
+  heard.question = Array.isArray(sent) ? (sent.at(-1) as BodyValue) : undefined;
   const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
   const { force, maxImages } = flags;
   const plan = {
@@ -120,6 +160,7 @@ async function askAndKeep(prompt: Prompt, talk: Talk, signal: AbortSignal): Prom
     tools,
     limit: talk.limit,
     deadline: deadline(),
+    onText: (part: string) => void (heard.text += part),
   };
   const turned = await askTurn(post.body, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);

@@ -30,6 +30,8 @@ export interface Asking {
   limit: CostLimit | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
+  /** Told of the text of the answers as it comes. */
+  onText?: ((text: string) => void) | undefined;
 }
 
 /** How a turn ended: the last answer with everything added up, and the conversation as it was sent and answered. */
@@ -100,7 +102,7 @@ function isUnwritten({ io, report }: Context): boolean {
 
 async function askOnce(
   body: Body,
-  { context, connection, images, isMarkdown, model, flags, deadline }: Asking,
+  { context, connection, images, isMarkdown, model, flags, deadline, onText }: Asking,
 ): Promise<Answer> {
   const store = images.openStore();
   const end = () => endOf(deadline);
@@ -114,7 +116,7 @@ async function askOnce(
   } as const;
   const ask = async (): Promise<Answer> => {
     const { reply } = await connection.send(messagesPost(body), { deadline });
-    return printStream(readMessage(reply, reading), { ...flags, isMarkdown, progress }, context);
+    return printStream(readMessage(reply, reading), { ...flags, isMarkdown, progress, onText }, context);
   };
   const answer = await ask().finally(() => progress.stop());
   context.report.result ??= answer.result;

@@ -1,0 +1,81 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, vi } from 'vitest';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { createPause } from '../../helpers/scripted-server.ts';
+import { eventStream, messageEvents, test } from '../../helpers/with-server.ts';
+import { person } from './person.ts';
+
+/** A new state folder; env-paths reads the process itself. */
+let sessions: string;
+beforeEach(() => {
+  const state = scratchFolder();
+  vi.stubEnv('XDG_STATE_HOME', state);
+  sessions = join(state, 'gateway-cli', 'sessions');
+});
+
+const answer = (...texts: string[]) => ({ body: eventStream(...messageEvents(...texts)) });
+const kept = (): string[] =>
+  existsSync(sessions) ? readdirSync(sessions).filter((name) => name.endsWith('.jsonl')) : [];
+const rolesIn = (name: string): string[] =>
+  readFileSync(join(sessions, name), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { role: string }).role);
+
+test('a conversation says at its beginning that it is kept', async ({ server, cli }) => {
+  server.reply(answer('Hello'));
+  const ran = await cli(['chat'], person(['hi']).options);
+  expect(ran.stderr).toContain('kept as a session');
+  expect(kept()).toHaveLength(1);
+});
+
+test('--no-save keeps nothing, and says so', async ({ server, cli }) => {
+  server.reply(answer('Hello'));
+  const ran = await cli(['chat', '--no-save'], person(['hi']).options);
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello\n\n' });
+  expect(ran.stderr).toContain('not kept');
+  expect(kept()).toEqual([]);
+  const named = await cli(['chat', 'hi', '--no-save', '--session', 'trip']);
+  expect(named).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('/new begins anew, in a session of its own', async ({ server, cli }) => {
+  server.reply(answer('one'));
+  server.reply(answer('two'));
+  const ran = await cli(['chat'], person(['first', '/new', 'second']).options);
+  expect(ran.stderr).toContain('a new conversation; the one before is kept as ');
+  expect(server.requests[1]?.json()).toMatchObject({ messages: [{ role: 'user', content: 'second' }] });
+  expect(kept().map(rolesIn)).toEqual([
+    ['user', 'assistant'],
+    ['user', 'assistant'],
+  ]);
+});
+
+test('Ctrl-C keeps what came of the answer', async ({ server, cli }) => {
+  const pause = createPause();
+  const events = messageEvents('half of ');
+  server.reply({
+    headers: { 'content-type': 'text/event-stream' },
+    chunks: [eventStream(...events.slice(0, 3)), pause.until],
+  });
+  server.reply(answer('more'));
+  const someone = person(['hi', 'go on']);
+  const running = cli(['chat', '--no-markdown'], {
+    ...someone.options,
+    onStdout: (text) => {
+      if (text.includes('half of')) someone.interrupt();
+    },
+  });
+  const ran = await running;
+  pause.release();
+  expect(ran.stderr).toContain('what came of the answer is kept');
+  expect(server.requests[1]?.json()).toMatchObject({
+    messages: [
+      { content: 'hi' },
+      { role: 'assistant', content: [{ type: 'text', text: 'half of ' }] },
+      { content: 'go on' },
+    ],
+  });
+  expect(kept().map(rolesIn)).toEqual([['user', 'assistant', 'user', 'assistant']]);
+});

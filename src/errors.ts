@@ -15,7 +15,7 @@ export const outcomes = {
   quota: { code: 5, billed: 'no', meaning: 'rate limit or quota: 429, 402, after retries' },
   gateway: { code: 6, billed: 'unknown', meaning: 'gateway failing: 5xx, 529, 408, after retries' },
   'not-sent': { code: 7, billed: 'no', meaning: 'not sent: DNS, refused, TLS, proxy, connect timeout' },
-  'no-reply': { code: 8, billed: 'unknown', meaning: 'sent, but no reply head came: timeout or connection lost' },
+  'no-reply': { code: 8, billed: 'unknown', meaning: 'sent, but no answer began: timeout or connection lost' },
   'bad-reply': {
     code: 9,
     billed: 'yes',

@@ -179,10 +179,15 @@ function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsCo
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return noModel;
   if (format !== undefined && shape !== undefined && shape !== format)
     return { hint: `the gateway has the ${shape} format alone`, reason: 'other-format', value: shape };
-  const hint = 'check the model and the base URL';
+  const hint = otherFormats.test(message)
+    ? 'a gateway that speaks the format of OpenAI alone is not supported\ncheck the model and the base URL'
+    : 'check the model and the base URL';
   if (streamsContent) return { ...noStream, hint: `${hint}; where they are right,\n${noStream.hint}` };
   return { hint, reason: 'no-such-path' };
 }
+
+/** What OpenAI, vLLM, LiteLLM and Ollama say of a path that they do not have. */
+const otherFormats = /^(?:invalid url \(|not found$|404 page not found)/i;
 
 /** Not the path of a request, which has the word too. */
 function namesModel(text: string): boolean {

@@ -117,7 +117,7 @@ export const resultDefinition = v.pipe(
     candidates: known(v.array(candidate), 'every candidate of the reply'),
     images: key(v.array(image), 'the images that were written'),
     files: known(v.array(file), 'audio, documents and other files that came with the reply'),
-    toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls that nobody answered'),
+    toolCalls: key(v.array(v.object(toolCallEntries)), 'tool calls without a result'),
     turns: known(v.array(turn), 'the requests of a tool loop, and the tools that it ran'),
     stopReason: known(text, "why the answer ended, in the gateway's own word"),
     stopSequence: known(text, 'the stop sequence that ended the answer'),

@@ -48,7 +48,7 @@ inTmux('in tmux: shows each delta at once, escaped, and waits for the next promp
   );
   server.reply({ chunks: [`${start}${block}${first}`, pause.until, `${second}${rest.join('')}`] });
   const terminal = await open('node $BIN chat --no-markdown');
-  await terminal.shows('m · /help');
+  await terminal.shows('m · kept as a session · /help');
   await terminal.type('hello');
   await terminal.press('Enter');
   await terminal.shows('first');
@@ -94,7 +94,7 @@ inTmux(
   },
 );
 
-inTmux('in tmux: Ctrl-C stops the answer, which is not kept, and twice leaves', async ({ server, open }) => {
+inTmux('in tmux: Ctrl-C stops the answer, whose half is kept, and twice leaves', async ({ server, open }) => {
   server.reply(answer('whole'));
   const [start, block, first] = messageEvents('half an ans').map((event) => eventStream(event));
   const never = createPause();
@@ -118,8 +118,15 @@ inTmux('in tmux: Ctrl-C stops the answer, which is not kept, and twice leaves', 
   await terminal.shows('again leaves');
   await terminal.press('C-c');
   await terminal.shows('exit 0');
-  expect(kept(terminal.cwd).map(({ content }) => content)).toMatchObject(['one', [{ text: 'whole' }], 'three', [{}]]);
-  expect(server.requests[2]?.json()).toMatchObject({ messages: [{}, {}, { content: 'three' }] });
+  expect(kept(terminal.cwd).map(({ content }) => content)).toMatchObject([
+    'one',
+    [{ text: 'whole' }],
+    'two',
+    [{ text: 'half an ans' }],
+    'three',
+    [{}],
+  ]);
+  expect(server.requests[2]?.json()).toMatchObject({ messages: [{}, {}, {}, {}, { content: 'three' }] });
 });
 
 inTmux(

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { kill } from 'node:process';
 import { constants } from 'node:os';
-import { usageError } from '../../errors.ts';
+import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
 import type { PlayedService } from '../../gateway/service.ts';
 import type { Context } from '../../cli/context.ts';
@@ -55,14 +56,17 @@ export async function runServed(
   const env = servedEnvironment(context.io.env, variables);
   for (const name of [...misleading, ...unset]) if (!Object.hasOwn(variables, name)) delete env[name];
   const [program = '', ...args] = words;
+  const isWindows = context.io.platform === 'win32';
+  // Without a terminal, whose keys reach every program by themselves, the command leads a group of its own.
+  const leads = context.io.stdin.kind !== 'terminal' && !isWindows;
   const child = spawn(program, args, {
     cwd: context.io.cwd,
     env,
     stdio: 'inherit',
-    shell: context.io.platform === 'win32',
+    shell: isWindows,
+    detached: leads,
   });
-  // Ctrl-C reaches the command too; a signal to us alone is passed on.
-  const stop = (): void => void child.kill();
+  const stop = (): void => passOn(context.signal.reason, { child, leads });
   context.signal.addEventListener('abort', stop, { once: true });
   const ended = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.on('error', (error) => reject(cannotRun(program, error)));
@@ -72,6 +76,19 @@ export async function runServed(
   context.signal.throwIfAborted();
   context.report.printed = true;
   context.report.exitCode = ended.code ?? 128 + (ended.signal === null ? 0 : constants.signals[ended.signal]);
+}
+
+const signals: Partial<Record<ErrorClass, NodeJS.Signals>> = { interrupted: 'SIGINT', hangup: 'SIGHUP' };
+
+/** The signal that ended the run, for the command and all that it started. */
+function passOn(reason: unknown, { child, leads }: { child: ChildProcess; leads: boolean }): void {
+  const signal = (reason instanceof GatewayError ? signals[reason.class] : undefined) ?? 'SIGTERM';
+  if (!leads || child.pid === undefined) return void child.kill(signal);
+  try {
+    kill(-child.pid, signal);
+  } catch {
+    // The whole group is gone.
+  }
 }
 
 function cannotRun(program: string, error: Error): Error {

@@ -70,6 +70,7 @@ export type Reason =
   | 'output-exists'
   | 'output-folder'
   | 'output-is-folder'
+  | 'output-other-type'
   | 'proxy-password'
   | 'refused'
   | 'retries'

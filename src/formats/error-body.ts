@@ -17,6 +17,8 @@ export interface ErrorBody extends ErrorDetailFacts {
   shape?: 'content' | 'messages' | undefined;
   /** Waiting is no use: the money or the day's quota is spent. */
   quotaSpent?: boolean | undefined;
+  /** The name of the limit that was reached, as the service calls it. */
+  limit?: string | undefined;
 }
 
 /** Messages may hold JSON again; deeper than this they are left as they are (deviation 18). */
@@ -176,6 +178,7 @@ interface ErrorDetailFacts {
   /** RetryInfo.retryDelay in ms. */
   retryDelayMs?: number | undefined;
   quotaSpent?: boolean | undefined;
+  limit?: string | undefined;
   /** Names of request fields that were refused. */
   fields?: string[] | undefined;
 }
@@ -187,7 +190,9 @@ export function readDetails(details: JsonValue | undefined): ErrorDetailFacts {
   for (const detail of list) {
     facts.reason ??= textField(detail, 'reason') ?? textField(detail, 'errorCode');
     facts.retryDelayMs ??= durationMs(field(detail, 'retryDelay'));
-    if (saysSpent([textField(detail, 'errorCode')], quotaIds(detail))) facts.quotaSpent = true;
+    const quotas = quotaIds(detail);
+    if (saysSpent([textField(detail, 'errorCode')], quotas.join(' '))) facts.quotaSpent = true;
+    facts.limit ??= quotas[0];
     const fields = violations(detail, 'fieldViolations').map((violation) => textField(violation, 'field'));
     const named = fields.filter((name) => name !== undefined && name !== '');
     if (named.length > 0) facts.fields = [...(facts.fields ?? []), ...(named as string[])];
@@ -196,10 +201,8 @@ export function readDetails(details: JsonValue | undefined): ErrorDetailFacts {
 }
 
 /** A quota for a day is not back in a minute: `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. */
-function quotaIds(detail: JsonObject): string {
-  return violations(detail, 'violations')
-    .map((violation) => textField(violation, 'quotaId') ?? '')
-    .join(' ');
+function quotaIds(detail: JsonObject): string[] {
+  return violations(detail, 'violations').flatMap((violation) => textField(violation, 'quotaId') ?? []);
 }
 
 function violations(detail: JsonObject, key: string): JsonObject[] {

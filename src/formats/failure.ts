@@ -52,7 +52,8 @@ function build(error: ErrorBody, known: Known): GatewayError {
   const name = error.type ?? error.status ?? (typeof error.code === 'string' ? error.code : undefined);
   const label = name === undefined ? '' : ` (${quote(name, 60)})`;
   const said = error.message === '' || error.message === name ? '' : `: ${quote(error.message)}`;
-  return new GatewayError(errorClass, `${told}${label}${said}`, {
+  const limit = errorClass === 'quota' && error.limit !== undefined ? ` (limit ${quote(error.limit, 80)})` : '';
+  return new GatewayError(errorClass, `${told}${label}${said}${limit}`, {
     ...adviceFor(error, { ...known, errorClass, refusal }),
     status,
     requestId: known.requestId ?? error.requestId,

@@ -4,7 +4,7 @@ import { dirname, extname, resolve } from 'node:path';
 import { codeOf, settingError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
-import { isImageExtension, knownExtensions } from './extension.ts';
+import { isImageExtension, knownExtensions, sameExtension } from './extension.ts';
 import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import { newFileMode } from '../files/place-file.ts';
 import { sidecarPath } from './sidecar.ts';
@@ -15,6 +15,8 @@ export interface OutputCheck {
   force: boolean;
   /** Sidecars will be written too. */
   sidecar?: boolean | undefined;
+  /** Pictures that are sent: one of the same name and another type is no earlier output. */
+  inputs?: readonly string[] | undefined;
   /** Nothing will be written: no folder is made. */
   dryRun?: boolean | undefined;
 }
@@ -33,6 +35,22 @@ export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promi
   const extensions = plan.extension === undefined ? knownExtensions() : [plan.extension];
   for (const extension of extensions) {
     for (const name of givenNames(plan, extension)) await checkName(name, options);
+  }
+  if (!options.force) await checkOtherTypes(plan, options);
+}
+
+/** `-o cat.png` is cat.jpg where a JPEG comes: an earlier one is found now, and not when the next is paid for. */
+async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputCheck): Promise<void> {
+  const { extension } = plan;
+  if (extension === undefined || !isImageExtension(extension)) return;
+  const sent = new Set(inputs.map((path) => resolve(cwd, path)));
+  const others = knownExtensions().filter((other) => !sameExtension(other, extension));
+  for (const name of others.flatMap((other) => givenNames(plan, other))) {
+    if (sent.has(resolve(cwd, name)) || !(await find(resolve(cwd, name)))) continue;
+    throw settingError(`${shown(name)} already exists, and its type decides the name of an image`, {
+      reason: 'output-other-type',
+      value: `${plan.stem}-2.${extension}`,
+    });
   }
 }
 

@@ -41,7 +41,7 @@ test.each<[string, Case]>([
   ['a taken name with force', { output: 'cat.png', force: true }],
   ['a dangling link with force', { output: 'dangling.png', force: true }],
   ['a template', { output: 'folder/{slug}-{n}.{ext}' }],
-  ['a name whose other extension is taken', { output: 'bare.png' }],
+  ['a name whose other extension is taken, with --force', { output: 'bare.png', force: true }],
   ['one of many where a later name is taken', { output: 'many.png' }],
   ['a sidecar that is taken, unasked', { output: 'side.png' }],
   ['a name of 251 bytes', { output: `${'x'.repeat(247)}.png` }],
@@ -54,6 +54,7 @@ test.each<[string, Case]>([
 
 test.each<[string, Case, string, string]>([
   ['a missing folder', { output: 'no/cat.png' }, 'there is no folder "no"', 'mkdir -p no'],
+  ['a picture of another type', { output: 'bare.png' }, '"bare.webp" already exists', '-o bare-2.png'],
   ['a missing folder with a blank', { output: 'no w/cat.png' }, 'there is no folder "no w"', "mkdir -p 'no w'"],
   ['a missing parent of a folder', { output: 'no/dir/' }, 'there is no folder "no/dir/"', 'mkdir -p no/dir/'],
   ['a file as a folder', { output: 'cat.png/x.png' }, '"cat.png" is not a folder', ''],

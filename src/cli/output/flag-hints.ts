@@ -34,6 +34,8 @@ const hints: Record<Reason, (value: Value, details: Details) => string> = {
   'output-device': () => 'write to it through stdout: -o - > file',
   'output-exists': () => '--force replaces it',
   'output-folder': () => 'name another folder with -o',
+  'output-other-type': (name) =>
+    `choose another name: -o ${shellWord(String(name))}; with --force the new one is numbered`,
   'output-is-folder': (path) => `to write into it: -o ${shellWord(`${path}/`)}`,
   'proxy-password': (variable) => `set ${variable}, and leave out --proxy and the profile's proxy`,
   refused: () => 'add --dry-run to see the request that it refuses',

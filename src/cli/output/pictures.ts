@@ -19,6 +19,8 @@ export interface ImageOutputFlags {
   size?: string | undefined;
   dryRun?: boolean | undefined;
   maxImages?: number | undefined;
+  /** Pictures that are sent. */
+  image?: readonly string[] | undefined;
 }
 
 /** What the output is planned from. */

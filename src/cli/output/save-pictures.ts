@@ -69,8 +69,8 @@ async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: 
   // A text in a read-only folder must go on: pictures may come with it, but nobody asked for them.
   const mayFail = wanted.besideText === true && wanted.output === undefined;
   if (wanted.output !== '-' && !mayFail) {
-    const { force = false, sidecar, dryRun } = wanted;
-    await checkOutput(plan, { cwd, force, sidecar, dryRun });
+    const { force = false, sidecar, dryRun, image } = wanted;
+    await checkOutput(plan, { cwd, force, sidecar, dryRun, inputs: image });
   }
   return plan;
 }

@@ -83,3 +83,18 @@ test.for([
     expect(ran.stderr).toContain(`set ${variable}=http://user:password@`);
   },
 );
+
+test('a 429 names the limit that was reached, and the wait', async ({ server, cli }) => {
+  const details = [
+    { violations: [{ quotaId: 'GenerateContentInputTokensPerModelPerMinute-FreeTier' }] },
+    { retryDelay: '25s' },
+  ];
+  server.reply({
+    status: 429,
+    body: { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'too many', details } },
+  });
+  const ran = await cli(['text', 'x', '--retries', '0']);
+  expect(ran.code).toBe(5);
+  expect(ran.stderr).toContain('too many (limit GenerateContentInputTokensPerModelPerMinute-FreeTier)');
+  expect(ran.stderr).toContain('after 25 s');
+});

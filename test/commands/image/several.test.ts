@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
 import { createPause } from '../../helpers/scripted-server.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
 import { imageReply, test, textReply } from '../../helpers/with-server.ts';
 import { png } from '../../replies/deviation.ts';
 
@@ -180,4 +181,22 @@ describe('a quota', () => {
     expect(ran).toMatchObject({ code: 5, stdout: '' });
     expect(server.requests).toHaveLength(1);
   });
+});
+
+test('a name that an earlier picture of another type took is refused before anything is paid for', async ({
+  server,
+  cli,
+}) => {
+  const cwd = scratchFolder();
+  const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex').toString('base64');
+  server.reply({ body: imageReply({ mimeType: 'image/jpeg', data: jpeg }) });
+  expect(await cli(['image', 'gen', 'x', '-o', 'cat.png'], { cwd })).toMatchObject({ code: 0, stdout: 'cat.jpg\n' });
+  const again = await cli(['image', 'gen', 'x', '-o', 'cat.png'], { cwd });
+  expect(again).toMatchObject({ code: 2, stdout: '' });
+  expect(again.stderr).toContain('-o cat-2.png');
+  expect(server.requests).toHaveLength(1);
+  // The picture that is edited is no earlier output.
+  server.reply(ok);
+  const edited = await cli(['image', 'edit', '-i', 'cat.jpg', 'x', '-o', 'cat.png'], { cwd });
+  expect(edited).toMatchObject({ code: 0, stdout: 'cat.png\n' });
 });

@@ -1,5 +1,7 @@
 import type { MadePicture } from '../content/answer.ts';
 import type { ContentRequest } from '../content/request.ts';
+import { imageFacts } from '../../images/sniff.ts';
+import { createBudget } from '../http/budget.ts';
 import { badValue } from '../fields/violation.ts';
 import type { Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
@@ -22,13 +24,31 @@ const pictureTokens = 1290;
  * variant of a request without a seed goes on where the one before ended.
  */
 export async function makePictures(request: ContentRequest, variant = 0): Promise<MadePicture[]> {
-  const { task, candidates } = request;
+  const { task } = request;
   if (task.prompt.trim() === '')
     throw badValue(['contents', 0, 'parts', 0, 'text'], 'a prompt or an instruction is required');
   const images = task.media.filter(({ mimeType }) => mimeType.startsWith('image/'));
   if (task.model === 'local-edit' && images.length === 0) {
     throw badValue(['contents', 0, 'parts', 1, 'inlineData'], 'an image to edit is required');
   }
+  const free = await pixels.take(await pixelsOf(images), new AbortController().signal);
+  try {
+    return await makeFrom(images, request, variant);
+  } finally {
+    free();
+  }
+}
+
+/** A small file can have many pixels: those of all requests together are no more than one picture may have. */
+const pixels = createBudget(mostPixels);
+
+async function pixelsOf(images: readonly Media[]): Promise<number> {
+  const facts = await Promise.all(images.map(({ bytes }) => imageFacts(bytes)));
+  return facts.reduce((sum, { width = 0, height = 0 }) => sum + width * height, 0);
+}
+
+async function makeFrom(images: readonly Media[], request: ContentRequest, variant: number): Promise<MadePicture[]> {
+  const { task, candidates } = request;
   const inputs = await Promise.all(images.map((image: Media) => decodeImage(image)));
   const made: MadePicture[] = [];
   const start = task.seed === undefined ? variant * candidates : 0;

@@ -8,7 +8,7 @@ import { message, turn } from './gateway-under-test.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { isFull } from '../helpers/full.ts';
 
-/** The full run: issue 5's 500 at once for 30 s. `npm test`: a small number, and nothing of the clock. */
+/** The full run: 500 at once for 30 s. `npm test`: a small number, and nothing of the clock. */
 const load = isFull ? { parallel: 500, seconds: 30 } : { parallel: 50, seconds: 0 };
 /** As many at least, however slow the machine is. */
 const fewest = 1500;

@@ -68,10 +68,9 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
       ...(fix !== undefined && { fix: context.ui.redact(fix) }),
     };
     checks.push(shown);
-    progress.clear();
-    if (!root.json) await io.stdout.write(await lineOf(shown, style));
   }
   progress.stop();
+  if (!root.json) for (const check of inOrder(checks)) await io.stdout.write(await lineOf(check, style));
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
   const exitCode = first ? outcomes[first.class ?? 'internal'].code : 0;
@@ -83,6 +82,12 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
     hint: failed.find(({ fix }) => fix !== undefined)?.fix,
     sent: 'no',
   });
+}
+
+/** What is wrong comes first. */
+function inOrder(checks: readonly Check[]): Check[] {
+  const states = ['failed', 'warning', 'skipped', 'ok'] as const;
+  return states.flatMap((state) => checks.filter((check) => check.state === state));
 }
 
 /** In the order in which a request would meet them; what cannot be known after a failure is left out. */
@@ -99,7 +104,7 @@ async function* examine(flags: Flags, context: Context, settings: Surveyed['rows
   }
   settings.push(...surveyed.rows);
   const { json, verbose } = context.root;
-  for (const row of json || verbose ? surveyed.rows : surveyed.used)
+  for (const row of json || verbose ? surveyed.rows : [])
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
   const all = servedBy(surveyed);
   if (all.length === 1 || surveyed.of.text.offline.value)
@@ -138,7 +143,10 @@ async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
   yield found.check;
   yield models;
   if (url === undefined || !(yield* examineConnection(url, settings, { flags, context }))) return;
-  if (flags.live && found.key) yield* await askLive({ ...examined, key: found.key });
+  if (found.key === undefined) return;
+  if (flags.live) return yield* await askLive({ ...examined, key: found.key });
+  const { checkKeyByLists } = await import('./key-check.ts');
+  yield await checkKeyByLists({ ...examined, key: found.key });
 }
 
 /** Loads the live examination only where it is wanted. */

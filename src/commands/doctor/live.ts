@@ -262,7 +262,7 @@ function refused(name: string, error: unknown): Asked {
 }
 
 /** A key that was read already, so that no command runs twice. */
-function withSecret(source: KeySource, secret: Secret): KeySource {
+export function withSecret(source: KeySource, secret: Secret): KeySource {
   return source.kind === 'missing' ? source : { ...source, kind: 'value', secret };
 }
 

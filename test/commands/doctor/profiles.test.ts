@@ -51,8 +51,9 @@ test('every profile in use is examined, each with its own key', async () => {
 });
 
 test('a failure names its profile, and what mends it too', async () => {
-  const { cli } = await place({});
-  const ran = await cli();
+  const { pics, cli } = await place({});
+  pics.reply({ body: { models: [{ name: 'models/t' }] } });
+  const ran = await cli('-v');
   expect(ran.stdout).toMatch(/^ok {6}key {15}pics: there is one/m);
   expect(ran.stdout).toMatch(/^ok {6}setting {11}profile of chat = talk/m);
   expect(ran.stdout).toContain('gateway-cli config set models.chat claude-sonnet-5-5 --profile talk\n');

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { run } from '../../helpers/run.ts';
+import { startScriptedServer } from '../../helpers/scripted-server.ts';
+import { canaryKey, test } from '../../helpers/with-server.ts';
+import type { Check } from '../../../src/commands/doctor/types.ts';
+
+/** What the HEAD of the examination is answered with. */
+const head = { status: 404, headers: { date: new Date().toUTCString(), connection: 'close' } };
+/** What a list of models is asked with, by which the key is tried. */
+const noList = { status: 404, body: 'there is none' };
+const someList = { body: { models: [{ name: 'models/m' }] } };
+
+test.for([
+  ['a key that both lists refuse', [{ status: 401 }, { status: 401 }], 'FAILED', 3],
+  ['lists that are not there', [noList, noList], 'skipped', 0],
+  ['one list that is not there, and a refusal', [{ status: 401 }, noList], 'skipped', 0],
+] as const)(
+  '%s decides what is said of the key, and what is wrong stands first',
+  async ([, replies, state, code], { server, cli }) => {
+    server.reply(head);
+    for (const reply of replies) server.reply(reply);
+    const ran = await cli(['doctor']);
+    expect(ran.code).toBe(code);
+    expect(ran.stdout).toMatch(new RegExp(`^${state} +key taken`));
+    expect(ran.stdout).not.toContain('baseUrl =');
+  },
+);
+
+test('the chain is read and judged', async () => {
+  const folder = join(import.meta.dirname, '../../fixtures/tls');
+  const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
+  const tls = { key: pem('server.key'), cert: pem('server.pem') };
+  const server = await startScriptedServer({ tls });
+  onTestFinished(() => server.close());
+  server.reply(head);
+  server.reply(someList);
+  const env = {
+    GATEWAY_API_KEY: canaryKey,
+    GATEWAY_MODEL: 'm',
+    GATEWAY_IMAGE_MODEL: 'm',
+    GATEWAY_BASE_URL: `https://localhost:${server.port}`,
+  };
+  const trusted = await run(['doctor', '--json', '--cacert', join(folder, 'ca.pem')], { env });
+  const { checks } = JSON.parse(trusted.stdout) as { checks: Check[] };
+  expect(checks.findLast(({ name }) => name === 'tls')?.state).toMatch(/^(?:ok|warning)$/);
+  expect(checks.findLast(({ name }) => name === 'http')?.state).toBe('ok');
+  expect(checks.find(({ name }) => name === 'tls')?.text).toMatch(
+    /^TLSv1\.\d, certificate of .+ by .+, valid until \d{4}-/,
+  );
+  const unknown = await run(['doctor', '--json'], { env });
+  expect(unknown.code).toBe(7);
+  const tlsCheck = (JSON.parse(unknown.stdout) as { checks: Check[] }).checks.find(({ name }) => name === 'tls');
+  expect(tlsCheck).toMatchObject({ state: 'failed', fix: expect.stringContaining('--cacert') as string });
+  expect(tlsCheck?.text).toContain('not trusted (');
+});

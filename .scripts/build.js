@@ -33,12 +33,11 @@ const { output } = await build({
   input: {
     main: 'src/main.ts',
     index: 'src/index.ts',
-    'thumbnail-worker': 'src/commands/batch/thumbnail-worker.ts',
   },
   platform: 'node',
   checks: { ineffectiveDynamicImport: false },
   // No module of ours but the program does anything by being loaded.
-  treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts|.*-worker\.ts)/.test(id) },
+  treeshake: { moduleSideEffects: (id) => !/[\\/]src[\\/](?!main\.ts|program\.ts)/.test(id) },
   output: {
     dir: dist,
     cleanDir: true,

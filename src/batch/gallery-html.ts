@@ -26,8 +26,6 @@ export interface CardPicture {
   width?: number | undefined;
   height?: number | undefined;
   bytes: number;
-  /** A small picture as a data URL; without it the page shows the file beside it. */
-  thumbnail?: string | undefined;
   /** Why the page shows no picture. */
   hidden?: string | undefined;
 }
@@ -77,12 +75,12 @@ if(on)chosen[key].add(value);chip.setAttribute('aria-pressed',String(on));filter
 words.addEventListener('input',filter);document.forms[0].addEventListener('submit',event=>event.preventDefault());filter();
 const sizes=new ResizeObserver(()=>requestAnimationFrame(lay));sizes.observe(main.parentElement);cards.forEach(({card})=>sizes.observe(card));`;
 
-/** Nothing is loaded but pictures of its folder or its own, nothing runs but the script above: whatever a text says, it stays text. */
-function policyOf(pictures: GalleryFacts['pictures']): string {
+/** Nothing is loaded but pictures of its folder, nothing runs but the script above: whatever a text says, it stays text. */
+function policy(): string {
   return [
     "default-src 'none'",
     // Browsers differ in whether the page of a file is of the same origin as the files beside it.
-    `img-src ${pictures === 'embedded' ? 'data:' : "'self' file:"}`,
+    "img-src 'self' file:",
     `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
     `script-src 'sha256-${hash('sha256', script, 'base64')}'`,
     "form-action 'none'",
@@ -95,21 +93,19 @@ export interface GalleryFacts {
   title: string;
   counts: Counts;
   usage: Usage;
-  /** Whether pictures are files beside the page, or in it. */
-  pictures: 'linked' | 'embedded';
 }
 
-/** The page up to its first card. */
 /** How every gallery begins. */
 export const galleryMark = '<!doctype html><!-- gateway-cli batch gallery -->';
 
-export function galleryHead({ title, counts, usage, pictures }: GalleryFacts): string {
+/** The page up to its first card. */
+export function galleryHead({ title, counts, usage }: GalleryFacts): string {
   const { jobs, done, failed, unknown, pending } = counts;
   const facts = [countOf(jobs, 'job'), `${done} done`, `${failed} failed`, `${unknown} unknown`, `${pending} not sent`];
   const tokens = totalTokens(usage);
   if (tokens > 0) facts.push(`${tokens} tokens`);
   return `${galleryMark}
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policyOf(pictures)}">
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy()}">
 <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">
 <title>${escapeHtml(title)}</title><style>${style}</style></head><body>
 <header><h1><bdi>${escapeHtml(title)}</bdi></h1><p>${facts.join(' · ')}</p></header>
@@ -144,16 +140,15 @@ export function galleryFoot(): string {
   return `</main><script>${script}</script></body></html>\n`;
 }
 
-function figure({ path, mimeType, width, height, bytes, thumbnail, hidden }: CardPicture): string {
+function figure({ path, mimeType, width, height, bytes, hidden }: CardPicture): string {
   const size = width && height ? `${width}×${height}` : 'size unknown';
   const caption = `${size} · ${mimeType} · ${Math.ceil(bytes / 1000)} kB`;
   const link = escapeHtml(linkTo(path));
   // With both sides known the card has its height before the picture is there.
   const sides = width && height ? ` width="${width}" height="${height}"` : '';
-  const source = thumbnail === undefined ? link : escapeHtml(thumbnail);
   const shown =
     hidden === undefined
-      ? `<img src="${source}"${sides} alt="" loading="lazy" decoding="async">`
+      ? `<img src="${link}"${sides} alt="" loading="lazy" decoding="async">`
       : `<span class="none">${escapeHtml(hidden)}</span>`;
   return `<figure><a href="${link}">${shown}</a><figcaption>${escapeHtml(caption)}</figcaption></figure>`;
 }

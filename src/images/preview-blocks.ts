@@ -72,7 +72,7 @@ function colorAt({ width, height, data }: Pixels, x: number, y: number): Color {
 }
 
 /** Each new pixel is the mean of those it covers; a transparent one has no say in the colour. */
-export function shrink(picture: Pixels, width: number, height: number): Pixels {
+function shrink(picture: Pixels, width: number, height: number): Pixels {
   if (width === picture.width && height === picture.height) return picture;
   const data = new Uint8Array(width * height * 4);
   const columns = Array.from({ length: width }, (_, x) => span(x, width, picture.width));

@@ -13,7 +13,7 @@ export const hostile = [
 ];
 
 /** Runs a batch of these texts, a picture and a refusal offline, and makes its gallery. */
-export async function makeGallery(cwd: string, ...flags: string[]): Promise<Ran> {
+export async function makeGallery(cwd: string): Promise<Ran> {
   const jobs = hostile.map((prompt, i) => ({ id: `t${i}`, prompt }));
   const lines = [
     ...jobs,
@@ -22,5 +22,5 @@ export async function makeGallery(cwd: string, ...flags: string[]): Promise<Ran>
   ];
   writeFileSync(join(cwd, 'jobs.jsonl'), lines.map((job) => JSON.stringify(job)).join('\n'));
   await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--retries', '0'], { cwd });
-  return run(['batch', 'gallery', 'out', ...flags], { cwd });
+  return run(['batch', 'gallery', 'out'], { cwd });
 }

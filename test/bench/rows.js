@@ -256,8 +256,7 @@ export const rows = [
     from: 'batch-images',
     atMost: 150,
   }),
-  wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB, linked', atMost: 1500 }),
-  wall({ id: 'gallery-embed', what: 'the same with --embed', atMost: 15_000 }),
+  wall({ id: 'gallery', what: 'gallery of 150 pictures of 1 MiB', atMost: 1500 }),
   packed({
     id: 'tarball',
     what: 'packed tarball',

@@ -42,7 +42,6 @@ test('holds these files and no other', () => {
     'dist/man/*',
     'dist/package.json',
     'dist/result.schema.json',
-    'dist/thumbnail-worker.js',
     'dist/types/*.d.ts',
     'dist/version.txt',
     'package.json',

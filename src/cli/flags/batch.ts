@@ -83,14 +83,6 @@ export const batchConnectionFlags = {
   },
 } satisfies FlagTable;
 
-/** `batch gallery` alone. */
-export const galleryFlags = {
-  embed: {
-    flags: '--embed',
-    text: 'put small copies of the images into the page, so that you can send it as one file',
-  },
-} satisfies FlagTable;
-
 /** What `batch export` writes. */
 export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit'] as const;
 export type ExportFormat = (typeof exportFormats)[number];

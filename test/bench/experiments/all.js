@@ -1,5 +1,5 @@
 import { batchOf, pictureBatch } from './batches.js';
-import { galleryOf } from './gallery.js';
+import { gallery } from './gallery.js';
 import { tarball } from './packed.js';
 import { bigEdit, fourPictures, pictures } from './pictures.js';
 import { delayAt, firstDelta, manyDeltas, oneText, startOf } from './words.js';
@@ -20,7 +20,6 @@ export const experiments = {
   'batch-2000': batchOf(2000, 13),
   'batch-20000': batchOf(20_000, 1),
   'batch-images': pictureBatch,
-  gallery: galleryOf([], './images/'),
-  'gallery-embed': galleryOf(['--embed'], 'data:image/'),
+  gallery,
   tarball,
 };

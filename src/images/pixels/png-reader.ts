@@ -8,8 +8,9 @@ const signatureLength = signature.length;
 
 /** Reads a PNG of any colour type and depth. Throws where it is damaged, has more pixels, or unpacks to more than its header says. */
 export function readPng(bytes: Buffer, most: number = mostPixels): Picture {
-  const parts = unpack(bytes, most);
-  return readPlain(parts) ?? readOther(parts);
+  const decoded = decode(packLoosely(unpack(bytes, most)));
+  const { width, height } = decoded;
+  return { width, height, data: toRgba(decoded) };
 }
 
 /** What makes the pixels of a file. */
@@ -42,41 +43,15 @@ function unpack(bytes: Buffer, most: number): Parts {
   return { header, palette: found.get('PLTE'), transparency: found.get('tRNS'), rows };
 }
 
-/** By colour type: gray, red green blue, and both with alpha. */
-const channelsOf = new Map([
-  [0, 1],
-  [2, 3],
-  [4, 2],
-  [6, 4],
-]);
-
-/** Nearly all pictures: eight bits a sample, no palette, no interlacing. The package takes four times as long for them. */
-function readPlain({ header, transparency, rows }: Parts): Picture | undefined {
-  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
-  const channels = channelsOf.get(header.readUInt8(9));
-  const isPlain = header.readUInt8(8) === 8 && header.readUInt8(12) === 0 && transparency === undefined;
-  if (channels === undefined || !isPlain) return undefined;
-  unfilter(rows, { width, height, channels });
-  const samples = new Uint8Array(width * height * channels);
-  const length = width * channels;
-  for (let y = 0; y < height; y++) {
-    const start = y * (length + 1) + 1;
-    samples.set(rows.subarray(start, start + length), y * length);
-  }
-  return { width, height, data: channels === 4 ? samples : expand(samples, channels) };
-}
-
-function readOther({ header, palette, transparency, rows }: Parts): Picture {
+/** The file again, its rows not compressed: the package sets no bound to what it unpacks. */
+function packLoosely({ header, palette, transparency, rows }: Parts): Buffer {
   const notes = [
     ['PLTE', palette],
     ['tRNS', transparency],
   ] as const;
   const kept = notes.flatMap(([type, data]) => (data === undefined ? [] : [chunk(type, data)]));
   const pixels = chunk('IDAT', deflateSync(rows, { level: 0 }));
-  const file = [signature, chunk('IHDR', header), ...kept, pixels, chunk('IEND', Buffer.alloc(0))];
-  const decoded = decode(Buffer.concat(file));
-  const { width, height } = decoded;
-  return { width, height, data: toRgba(decoded) };
+  return Buffer.concat([signature, chunk('IHDR', header), ...kept, pixels, chunk('IEND', Buffer.alloc(0))]);
 }
 
 /** Most bytes that the rows of an image can take: four channels of its depth, and the filter bytes of seven passes. */
@@ -133,60 +108,4 @@ function expand(samples: Uint8Array, channels: number, png?: DecodedPng): Uint8A
 
 function scale(value: number, depth: number): number {
   return Math.floor((value * 255) / (2 ** depth - 1));
-}
-
-/** How the rows of a PNG lie in its unpacked data: eight bits a sample, none of them interlaced. */
-interface Rows {
-  width: number;
-  height: number;
-  channels: number;
-}
-
-/**
- * Undoes the filters of all rows, in place; the samples of row `y` then begin at `y * (width * channels + 1) + 1`. Throws where
- * the data is short, or names a filter that there is not.
- */
-function unfilter(data: Uint8Array, { width, height, channels }: Rows): void {
-  const length = width * channels;
-  if (data.length < height * (length + 1)) throw new Error('the picture is cut short');
-  for (let y = 0; y < height; y++) {
-    const start = y * (length + 1) + 1;
-    const filter = data[start - 1];
-    const row = data.subarray(start, start + length);
-    const above = y === 0 ? new Uint8Array(length) : data.subarray(start - length - 1, start - 1);
-    if (filter === 1) addLeft(row, channels);
-    else if (filter === 2) addAbove(row, above);
-    else if (filter === 3) addMean(row, above, channels);
-    else if (filter === 4) addPaeth(row, above, channels);
-    else if (filter !== 0) throw new Error('the picture has a filter that there is not');
-  }
-}
-
-function addLeft(row: Uint8Array, step: number): void {
-  for (let i = step; i < row.length; i++) row[i] = (row[i] as number) + (row[i - step] as number);
-}
-
-function addAbove(row: Uint8Array, above: Uint8Array): void {
-  for (let i = 0; i < row.length; i++) row[i] = (row[i] as number) + (above[i] as number);
-}
-
-function addMean(row: Uint8Array, above: Uint8Array, step: number): void {
-  for (let i = 0; i < row.length; i++) {
-    const left = i < step ? 0 : (row[i - step] as number);
-    row[i] = (row[i] as number) + ((left + (above[i] as number)) >> 1);
-  }
-}
-
-function addPaeth(row: Uint8Array, above: Uint8Array, step: number): void {
-  for (let i = 0; i < step; i++) row[i] = (row[i] as number) + (above[i] as number);
-  for (let i = step; i < row.length; i++) {
-    const left = row[i - step] as number;
-    const up = above[i] as number;
-    const corner = above[i - step] as number;
-    const toLeft = Math.abs(up - corner);
-    const toUp = Math.abs(left - corner);
-    const toCorner = Math.abs(left + up - 2 * corner);
-    const nearest = toLeft <= toUp && toLeft <= toCorner ? left : toUp <= toCorner ? up : corner;
-    row[i] = (row[i] as number) + nearest;
-  }
 }

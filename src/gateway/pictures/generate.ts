@@ -5,13 +5,11 @@ import { createBudget } from '../http/budget.ts';
 import { badValue } from '../fields/violation.ts';
 import type { Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
-import { drawOver } from './draw-over.ts';
-import { cropEdit, readInstruction } from './instruction.ts';
 import { mostPixels, type Picture, type Size } from '../../images/pixels/picture.ts';
 import { encodePng } from '../../images/pixels/png.ts';
-import { paintScene } from './scene/scene.ts';
 import { ratioOf, sizeFor } from './size.ts';
-import { inset } from '../../images/pixels/transform.ts';
+import { drawCard, type Label, layLabel } from './test-card.ts';
+import { cropTo } from '../../images/pixels/transform.ts';
 
 const jpegQuality = 90;
 const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this machine; no model was asked.' };
@@ -61,16 +59,13 @@ async function makeFrom(images: readonly Media[], request: ContentRequest, varia
 }
 
 async function drawPicture({ task, aspectRatio, imageSize }: ContentRequest, seed: string): Promise<MadePicture> {
-  const { picture, caption } = paintScene(task.prompt, seed, sizeFor(aspectRatio, imageSize));
-  const bytes = await encodePng(picture, notes);
-  return {
-    mimeType: 'image/png',
-    bytes,
-    tokens: pictureTokens,
-    caption: `An offline drawing, no model was asked: ${caption}.`,
-  };
+  const size = sizeFor(aspectRatio, imageSize);
+  const bytes = await encodePng(drawCard(size, labelOf(task.prompt, [sizeText(size), aspectRatio]), seed), notes);
+  const caption = `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
+  return { mimeType: 'image/png', bytes, tokens: pictureTokens, caption };
 }
 
+/** The first input under a label; cropped where a ratio is asked that it does not have. */
 async function editPicture(
   request: ContentRequest,
   [first, ...others]: [Decoded, ...Decoded[]],
@@ -79,26 +74,38 @@ async function editPicture(
   const { task, aspectRatio } = request;
   const { mimeType, picture, size } = first;
   if (!picture) return redrawPicture(request, first, seed);
-  const named = readInstruction(task.prompt, aspectRatio);
-  const drawn = named.length === 0 ? drawOver(picture, task.prompt, seed) : undefined;
-  const crop = aspectRatio === undefined ? undefined : cropEdit(aspectRatio);
-  const edits = crop === undefined || named.at(-1)?.name === crop.name ? named : [...named, crop];
-  const edited = edits.reduce((current, edit) => edit.apply(current), drawn?.picture ?? picture);
-  for (const [index, { picture: other }] of others.entries()) if (other) layInCorner(edited, other, index);
-  const done = [...(drawn ? [drawn.caption] : []), ...edits.map(({ name }) => name)].join(', ');
-  const caption = `An offline edit of the ${size.width}×${size.height} picture, no model was asked: ${done}.`;
+  const edited = cropped(picture, aspectRatio);
+  const more = others.length === 0 ? undefined : `and ${others.length} more`;
+  layLabel(edited, labelOf(task.prompt, [`edit of ${sizeText(size)}`, more]), seed);
+  const caption = `An offline edit of the ${sizeText(size)} picture${more ? ` ${more}` : ''}, no model was asked.`;
   return { ...(await encode(edited, mimeType)), tokens: pictureTokens, caption };
 }
 
-/** What cannot be decoded is answered by a new picture of the same size, or of that size in the asked ratio. */
+/** A copy of the middle part with that ratio; a picture that fits already (4 %, as the client measures) stays whole. */
+function cropped(picture: Picture, aspectRatio: string | undefined): Picture {
+  const ratio = aspectRatio === undefined ? undefined : ratioOf(aspectRatio);
+  const fits = ratio === undefined || Math.abs(picture.width / picture.height / ratio - 1) <= 0.04;
+  return fits ? { ...picture, data: picture.data.slice() } : cropTo(picture, ratio);
+}
+
+/** What cannot be decoded is answered by a card of the same size, or of that size in the asked ratio. */
 async function redrawPicture(
   { task, aspectRatio }: ContentRequest,
   { mimeType, size }: Decoded,
   seed: string,
 ): Promise<MadePicture> {
-  const { picture } = paintScene(task.prompt, seed, fitSize(size, aspectRatio));
-  const caption = `An offline drawing of the size of the picture: ${mimeType} cannot be edited offline, and no model was asked.`;
+  const card = fitSize(size, aspectRatio);
+  const picture = drawCard(card, labelOf(task.prompt, [sizeText(card), aspectRatio]), seed);
+  const caption = `An offline test card of the size of the picture: ${mimeType} cannot be edited offline, and no model was asked.`;
   return { ...(await encode(picture, 'image/png')), tokens: pictureTokens, caption };
+}
+
+function labelOf(prompt: string, facts: readonly (string | undefined)[]): Label {
+  return { prompt, facts: [...facts.filter((fact) => fact !== undefined), 'offline'].join('  ') };
+}
+
+function sizeText({ width, height }: Size): string {
+  return `${width}×${height}`;
 }
 
 function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size {
@@ -108,17 +115,6 @@ function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size
     width: Math.max(1, Math.min(width, Math.round(height * ratio))),
     height: Math.max(1, Math.min(height, Math.round(width / ratio))),
   };
-}
-
-/** Further input images are laid small along the lower edge. */
-function layInCorner(picture: Picture, other: Picture, index: number): void {
-  const width = Math.max(1, Math.floor(picture.width / 5));
-  const height = Math.ceil((other.height / other.width) * width);
-  inset(picture, other, {
-    left: Math.floor(width * 0.1) + index * Math.ceil(width * 1.1),
-    top: Math.max(0, picture.height - height),
-    width,
-  });
 }
 
 /** A JPEG stays a JPEG, everything else becomes a PNG. */

@@ -6,12 +6,6 @@ export function mirror(picture: Picture): Picture {
   return remap(picture, { width, height }, (x, y) => y * width + (width - 1 - x));
 }
 
-/** Top becomes bottom. */
-export function flip(picture: Picture): Picture {
-  const { width, height } = picture;
-  return remap(picture, { width, height }, (x, y) => (height - 1 - y) * width + x);
-}
-
 /** Turns clockwise. */
 export function rotate(picture: Picture, degrees: 90 | 180 | 270): Picture {
   const { width, height } = picture;
@@ -31,23 +25,6 @@ export function cropTo(picture: Picture, ratio: number): Picture {
   const left = (picture.width - width) >> 1;
   const top = (picture.height - height) >> 1;
   return remap(picture, { width, height }, (x, y) => (y + top) * picture.width + x + left);
-}
-
-/** Lays a picture, shrunk to a width, onto another at a corner. */
-export function inset(
-  picture: Picture,
-  small: Picture,
-  { left, top, width }: { left: number; top: number; width: number },
-): void {
-  const scale = small.width / width;
-  const [from, to] = [pixelsOf(small), pixelsOf(picture)];
-  const height = Math.floor(small.height / scale);
-  for (let y = 0; y < height && y + top < picture.height; y++) {
-    for (let x = 0; x < width && x + left < picture.width; x++) {
-      const pixel = Math.floor((y + 0.5) * scale) * small.width + Math.floor((x + 0.5) * scale);
-      to[(y + top) * picture.width + x + left] = from[pixel] ?? 0;
-    }
-  }
 }
 
 /** A new picture whose pixels come from the places that `from` names. */

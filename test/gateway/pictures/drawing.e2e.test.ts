@@ -30,7 +30,7 @@ describe('local-image', () => {
     const { mimeType, bytes } = imageOf(json);
     expect(mimeType).toBe('image/png');
     expect(decode(bytes, { checkCrc: true })).toMatchObject({ width: 1344, height: 768, channels: 3, depth: 8 });
-    expect(countColours(bytes)).toBeGreaterThan(5000);
+    expect(countColours(bytes)).toBeGreaterThan(500);
     expect(dig(json, 'candidates', 0, 'finishReason')).toBe('STOP');
     expect(dig(json, 'usageMetadata', 'candidatesTokensDetails')).toEqual([{ modality: 'IMAGE', tokenCount: 1290 }]);
   });
@@ -38,7 +38,7 @@ describe('local-image', () => {
   it('says in words, in the file and in its text that it is offline', async () => {
     const json = await draw('a lighthouse at dusk');
     expect(dig(json, 'candidates', 0, 'content', 'parts', 0, 'text')).toBe(
-      'An offline drawing, no model was asked: the sea by dusk with a lighthouse.',
+      'An offline test card of 512×512 pixels, no model was asked.',
     );
     expect(decode(imageOf(json).bytes).text).toMatchObject({ Software: 'gateway-cli offline model' });
   });
@@ -62,16 +62,7 @@ describe('local-image', () => {
     expect(dig(json, 'usageMetadata', 'candidatesTokenCount')).toBe(3 * 1290);
   });
 
-  const prompts = [
-    'a city in the rain at night',
-    'a winter forest',
-    'a castle in the mountains',
-    'a red balloon over the desert',
-    'boats',
-    'a house, a cat and birds by day',
-    '漢字',
-    '🙂',
-  ];
+  const prompts = ['a city in the rain at night', 'one-very-long-word'.repeat(20), '漢字', '🙂'];
   it.each(prompts)('draws %j', async (prompt) => {
     for (const aspectRatio of ['16:9', '1:8', '8:1']) {
       expect(countColours(imageOf(await draw(prompt, { aspectRatio })).bytes)).toBeGreaterThan(300);
@@ -80,7 +71,6 @@ describe('local-image', () => {
 
   it('keeps the file small', async () => {
     const json = await draw('hello', { imageSize: '1K', aspectRatio: '16:9' });
-    // The file stays small because smooth rows are stored as differences.
-    expect(imageOf(json).bytes.length).toBeLessThan(1_000_000);
+    expect(imageOf(json).bytes.length).toBeLessThan(300_000);
   });
 });

@@ -1,28 +1,24 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { readLines } from '../../batch/read-lines.ts';
-import { codeOf, usageError } from '../../errors.ts';
-import { isObject, isTooDeep, type JsonObject, tooDeepWords } from '../../json.ts';
+import { usageError } from '../../errors.ts';
+import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { findJsonFault } from '../../settings/json-position.ts';
 import type { Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/values.ts';
 import { valueText } from '../../cli/input/blanks.ts';
-import { splitArray } from './json-array.ts';
-import { notUtf8, openLines } from './open-lines.ts';
+import { notUtf8, openLines, textOf } from './open-lines.ts';
+import { type ReadRow, type Row, tableRows } from './table-rows.ts';
 
 /** How a data file is written. */
 const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
 type DataFormat = (typeof dataFormats)[number];
 
 /** One row of a data file. */
-export interface DataRow {
+export interface DataRow extends Row {
   /** The id of its job. */
   id: string;
-  /** Where it begins, from 1. */
-  line: number;
-  /** By their headings; cells of CSV and TSV are texts. */
-  columns: JsonObject;
 }
 
 /** A data file, open: it can be run through as often as needed, and holds no row in memory. */
@@ -116,38 +112,53 @@ interface Reading {
   onFault: (error: unknown) => void;
 }
 
-type ReadRow = Omit<DataRow, 'id'> | { error: Error };
-
 const readers: Readonly<Record<DataFormat, (reading: Reading) => AsyncGenerator<ReadRow, void>>> = {
-  csv: (reading) => tableRows(reading, undefined),
-  tsv: (reading) => tableRows(reading, '\t'),
+  csv: ({ handle, name, onFault }) => tableRows(textOf(handle, name), undefined, { name, onFault }),
+  tsv: ({ handle, name, onFault }) => tableRows(textOf(handle, name), '\t', { name, onFault }),
   json: arrayRows,
   jsonl: lineRows,
 };
 
-async function* textOf({ handle, name }: Reading): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const block = Buffer.allocUnsafe(256 * 1024);
-  for (let position = 0; ;) {
-    const { bytesRead } = await handle.read(block, 0, block.length, position);
-    position += bytesRead;
-    const bytes = block.subarray(0, bytesRead);
-    let text: string;
-    try {
-      text = decoder.decode(bytes, { stream: bytesRead > 0 });
-    } catch {
-      throw notUtf8(name, bytes.toString('latin1'));
-    }
-    if (text !== '') yield text;
-    if (bytesRead === 0) return;
-  }
-}
+/** Larger arrays are written as JSON Lines: a JSON text is parsed as a whole. */
+const mostArrayBytes = 64 * 1024 * 1024;
 
 async function* arrayRows(reading: Reading): AsyncGenerator<ReadRow, void> {
-  for await (const item of splitArray(textOf(reading))) {
-    if ('fault' in item) reading.onFault(usageError(`${reading.name}:${item.line}: ${item.fault}`, rowsExample));
-    else yield readRow(item.text, item.line, reading.name);
+  const { handle, name, onFault } = reading;
+  if ((await handle.stat()).size > mostArrayBytes) {
+    const instead = `write one row a line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quote(name)} > rows.jsonl`;
+    return onFault(usageError(`${name}: a JSON array of more than 64 MiB`, instead));
   }
+  let text = '';
+  for await (const piece of textOf(handle, name)) text += piece;
+  const array = parseArray(text, name);
+  if ('error' in array) return onFault(array.error);
+  const lines = itemLines(text);
+  for (const [index, value] of array.values.entries()) yield checkRow(value, lines[index] ?? 1, name);
+}
+
+function parseArray(text: string, name: string): { values: unknown[] } | { error: Error } {
+  if (text.trim() === '') return { error: usageError(`${name}: the file is empty`, rowsExample) };
+  const read = parseRow(text, { line: 1, name });
+  if ('error' in read) return read;
+  if (Array.isArray(read.value)) return { values: read.value };
+  return { error: usageError(`${name}:1: a JSON array is needed: it begins with [`, rowsExample) };
+}
+
+/** The line in which each item of an array begins. */
+function itemLines(json: string): number[] {
+  const lines: number[] = [];
+  let [line, depth, isNext] = [1, 0, false];
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at] as string;
+    if (char === '\n') line++;
+    if (' \t\r\n'.includes(char)) continue;
+    if (isNext && char !== ']') lines.push(line);
+    isNext = depth === (char === '[' ? 0 : 1) && (char === '[' || char === ',');
+    if (char === '"') at = stringEnd(json, at + 1);
+    else if (char === '[' || char === '{') depth++;
+    else if (char === ']' || char === '}') depth--;
+  }
+  return lines;
 }
 
 async function* lineRows({ handle, name }: Reading): AsyncGenerator<ReadRow, void> {
@@ -162,138 +173,26 @@ async function* lineRows({ handle, name }: Reading): AsyncGenerator<ReadRow, voi
 const rowsExample = 'for example: [{"city":"Rome"},{"city":"Oslo"}]';
 
 function readRow(text: string, line: number, name: string): ReadRow {
-  let value: unknown;
+  const read = parseRow(text, { line, name });
+  return 'error' in read ? read : checkRow(read.value, line, name);
+}
+
+function parseRow(text: string, { line, name }: { line: number; name: string }): { value: unknown } | { error: Error } {
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (isTooDeep(text)) return { error: usageError(`${name}:${line}: the row is ${tooDeepWords}`) };
+    return { value };
   } catch (error) {
     const fault = findJsonFault(text);
-    const place = `${name}:${line + fault.line - 1}`;
-    return {
-      error: usageError(
-        `${place}: not JSON: ${fault.expected} is expected at column ${fault.column}`,
-        rowsExample,
-        error,
-      ),
-    };
-  }
-  if (isTooDeep(text)) return { error: usageError(`${name}:${line}: the row is ${tooDeepWords}`) };
-  if (isObject(value)) {
-    const names = Object.keys(value).map((key) => key.normalize('NFC'));
-    const twice = names.find((key, at) => names.indexOf(key) !== at);
-    if (twice === undefined) return { line, columns: value };
-    return { error: usageError(`${name}:${line}: the key ${quote(twice)} stands twice, written in two ways`) };
-  }
-  return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
-}
-
-/** CSV, whose cells commas divide, or the semicolons of some spreadsheets; or TSV. Quoted cells hold what they like. */
-async function* tableRows(reading: Reading, delimiter: string | undefined): AsyncGenerator<ReadRow, void> {
-  const { name, onFault } = reading;
-  let headings: string[] | undefined;
-  let number = 0;
-  for await (const found of recordsOf(textOf(reading), delimiter)) {
-    const { line } = found;
-    if ('error' in found) return onFault(tableFault(found.error, `${name}:${line}`));
-    if (headings === undefined) {
-      headings = found.record.map((word) => word.trim().normalize('NFC'));
-      const faults = headingFaults(headings);
-      for (const fault of faults) onFault(usageError(`${name}:${line}: ${fault}`, 'the first line names the columns'));
-      if (faults.length > 0) return;
-    } else yield rowOf(found.record, { headings, line, number: ++number, name });
+    const words = `not JSON: ${fault.expected} is expected at column ${fault.column}`;
+    return { error: usageError(`${name}:${line + fault.line - 1}: ${words}`, rowsExample, error) };
   }
 }
 
-type Found = { line: number } & ({ record: string[] } | { error: unknown });
-
-/** The records of a table, each with the line that it begins in; an error is the last that comes. */
-async function* recordsOf(texts: AsyncGenerator<string, void>, delimiter = ','): AsyncGenerator<Found, void> {
-  const { parse } = await import('csv-parse');
-  const queue: Found[] = [];
-  let [next, empty] = [1, 0];
-  const first = (await texts.next()).value ?? '';
-  const heading = /^[^\r\n]*/.exec(first)?.[0] ?? '';
-  const parser = parse({
-    delimiter: delimiter === ',' && countOf(';', heading) > countOf(',', heading) ? ';' : delimiter,
-    // Left to itself, the reader takes the first line ending for that of all rows.
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: 64 * 1024 * 1024,
-    on_record(record: string[], { empty_lines: passed }) {
-      const line = next + passed - empty;
-      queue.push({ line, record });
-      // The reader's own count takes CRLF in a cell for two lines.
-      next = line + 1 + record.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
-      empty = passed;
-      // What came before an error would be lost in the reader's own queue.
-      return null;
-    },
-  });
-  const failed = new Promise<Error>((resolve) => parser.once('error', resolve));
-  const step = (act: (done: () => void) => void): Promise<Error | undefined> =>
-    Promise.race([failed, new Promise<undefined>((resolve) => act(() => resolve(undefined)))]);
-  try {
-    for (let text: string | void = first; text !== undefined; text = (await texts.next()).value) {
-      const piece = text;
-      const error = await step((done) => parser.write(piece, (failure) => !failure && done()));
-      yield* queue.splice(0);
-      if (error) return yield { line: next, error };
-    }
-    const error = await step((done) => parser.once('finish', done).end());
-    yield* queue.splice(0);
-    if (error) yield { line: next, error };
-  } finally {
-    parser.destroy();
-  }
-}
-
-/** How often a character stands outside of quoted cells. */
-function countOf(character: string, line: string): number {
-  return line.replaceAll(/"[^"]*"/g, '').split(character).length - 1;
-}
-
-function headingFaults(headings: readonly string[]): string[] {
-  const seen = new Set<string>();
-  return headings.flatMap((heading, at) => {
-    if (heading === '') return `column ${at + 1} has no heading`;
-    const isTwice = seen.has(heading);
-    seen.add(heading);
-    return isTwice ? `the heading ${quote(heading)} stands twice` : [];
-  });
-}
-
-function rowOf(
-  record: readonly string[],
-  { headings, line, number, name }: { headings: readonly string[]; line: number; number: number; name: string },
-): ReadRow {
-  if (record.length === headings.length)
-    return { line, columns: Object.fromEntries(headings.map((heading, at) => [heading, record[at] ?? ''])) };
-  const cells = `${record.length} ${record.length === 1 ? 'cell' : 'cells'}`;
-  return {
-    error: usageError(
-      `${name}:${line}: row ${number} has ${cells}, and there are ${headings.length} headings`,
-      record.length < headings.length
-        ? 'add the cells that are missing; an empty cell is nothing between two separators'
-        : 'put a cell that holds the separator or a line break in double quotes',
-    ),
-  };
-}
-
-function tableFault(error: unknown, place: string): unknown {
-  const code = codeOf(error) ?? '';
-  if (code === 'CSV_MAX_RECORD_SIZE' || code === 'CSV_QUOTE_NOT_CLOSED')
-    return usageError(`${place}: a cell in double quotes does not end`, 'add the closing quote', error);
-  if (code === 'INVALID_OPENING_QUOTE')
-    return usageError(
-      `${place}: a double quote stands inside a cell`,
-      'put the whole cell in double quotes, and write each quote in it twice',
-      error,
-    );
-  if (code === 'CSV_INVALID_CLOSING_QUOTE')
-    return usageError(
-      `${place}: something stands behind the closing quote of a cell`,
-      'write each double quote inside a cell twice',
-      error,
-    );
-  return error;
+function checkRow(value: unknown, line: number, name: string): ReadRow {
+  if (!isObject(value)) return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
+  const names = Object.keys(value).map((key) => key.normalize('NFC'));
+  const twice = names.find((key, at) => names.indexOf(key) !== at);
+  if (twice === undefined) return { line, columns: value };
+  return { error: usageError(`${name}:${line}: the key ${quote(twice)} stands twice, written in two ways`) };
 }

@@ -39,3 +39,22 @@ export function notUtf8(place: string, text: string): Error {
   const from = text.includes('\0') ? 'it looks like UTF-16: iconv -f UTF-16 -t UTF-8' : 'iconv -t UTF-8';
   return usageError(`${place}: it is not UTF-8 text`, `convert the file: ${from}`);
 }
+
+/** The text of a file from its beginning on, in pieces. Throws GatewayError usage where it is not UTF-8. */
+export async function* textOf(handle: FileHandle, name: string): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const block = Buffer.allocUnsafe(256 * 1024);
+  for (let position = 0; ;) {
+    const { bytesRead } = await handle.read(block, 0, block.length, position);
+    position += bytesRead;
+    const bytes = block.subarray(0, bytesRead);
+    let text: string;
+    try {
+      text = decoder.decode(bytes, { stream: bytesRead > 0 });
+    } catch {
+      throw notUtf8(name, bytes.toString('latin1'));
+    }
+    if (text !== '') yield text;
+    if (bytesRead === 0) return;
+  }
+}

@@ -14,8 +14,6 @@ export interface Card {
   text?: string | undefined;
   usage?: Usage | undefined;
   error?: { class: string; message: string } | undefined;
-  /** The file of a result that is too long for a line, below the gallery's folder. */
-  wholeResult?: string | undefined;
   pictures: readonly CardPicture[];
 }
 
@@ -117,7 +115,7 @@ export function galleryHead({ title, counts, usage }: GalleryFacts): string {
 
 /** One job. */
 export function galleryCard(card: Card): string {
-  const { id, state, command, prompt, model, text, usage, error, wholeResult, pictures } = card;
+  const { id, state, command, prompt, model, text, usage, error, pictures } = card;
   const tokens = totalTokens(usage ?? {});
   const facts = [command, model, tokens > 0 ? `${tokens} tokens` : undefined, state].filter(
     (fact) => fact !== undefined,
@@ -127,7 +125,6 @@ export function galleryCard(card: Card): string {
     prompt && `<p><bdi>${escapeHtml(cut(prompt))}</bdi></p>`,
     text && `<div class="text"><bdi>${escapeHtml(cut(text))}</bdi></div>`,
     error && `<p class="error"><bdi>${escapeHtml(cut(`${error.class}: ${error.message}`))}</bdi></p>`,
-    wholeResult && `<p><a href="${escapeHtml(linkTo(wholeResult))}">the whole result</a></p>`,
     `<p class="facts"><bdi>${escapeHtml(facts.join(' · '))}</bdi></p>`,
   ];
   const data = { state, command, model };

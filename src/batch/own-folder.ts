@@ -76,10 +76,10 @@ async function isLeftOver(folder: string, name: string, head: string): Promise<b
   return isImages && (await readdir(join(folder, name))).every((inside) => isPartName(inside));
 }
 
-/** The name of a file that a result places in one of the batch's own folders; undefined for any other place. */
-export function nameInside(place: 'images' | 'large', path: unknown): string | undefined {
+/** The name of a picture that a result places in the batch's own folder for them; undefined for any other place. */
+export function imageNameOf(path: unknown): string | undefined {
   const name = typeof path === 'string' ? basename(path) : '';
-  return name !== '' && path === `${batchFiles[place]}/${name}` ? name : undefined;
+  return name !== '' && path === `${batchFiles.images}/${name}` ? name : undefined;
 }
 
 /** Removes what runs that were killed did not finish. To be called by who has the folder's lock. */

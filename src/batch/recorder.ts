@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Bound } from '../cost/types.ts';
-import { resultLine } from './large-result.ts';
 import { SyncedFile } from '../files/synced-file.ts';
+import { resultLine } from './result-line.ts';
 import { batchFiles, type Job, type JobRecord, type Performed, type RunRecord, type Step } from './types.ts';
 import type { Lock } from './lock.ts';
 
@@ -85,7 +85,7 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     },
     async ended({ job: { id }, request }, performed, check) {
       if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
-      results.append(await resultLine(folder, { id, request, ...performed.document }));
+      results.append(await resultLine({ id, request, ...performed.document }, performed.keep));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import { nameInside } from './own-folder.ts';
+import { imageNameOf } from './own-folder.ts';
 import { batchFiles, type JobError } from './types.ts';
 
 /** Where a job of a report stands. */
@@ -57,7 +57,7 @@ export function rowOf(id: string, state: RowState, document: JsonObject = {}): R
 
 /** The file lies where the batch puts its pictures, whatever the line says. */
 function pathOf(image: JsonValue): string[] {
-  const name = isObject(image) ? nameInside('images', image['path']) : undefined;
+  const name = isObject(image) ? imageNameOf(image['path']) : undefined;
   return name === undefined ? [] : [`${batchFiles.images}/${name}`];
 }
 

@@ -205,9 +205,10 @@ function record(
     .catch(async (error: unknown) => {
       // Before all else nobody sends what could not be written down either.
       stopTaking(running, undefined, error);
-      const told = performed.state === 'unsent' ? error : await (performed.keep?.(error) ?? error);
-      if (performed.state !== 'unsent') running.onLost(job, told);
-      fail(running, told);
+      if (performed.state === 'unsent') return fail(running, error);
+      const { failure } = (await performed.keep?.(error)) ?? { failure: error };
+      running.onLost(job, failure);
+      fail(running, failure);
     })
     .finally(() => running.recording.delete(settled));
   running.recording.add(settled);

@@ -56,9 +56,14 @@ export type Performed =
       incomplete?: true | undefined;
       /** The gateway asked for a longer wait than the job may have. */
       longWait?: GatewayError | undefined;
-      /** Keeps the paid reply where its result cannot be written; returns the failure with the place in its hint. */
-      keep?: ((failure: unknown) => Promise<unknown>) | undefined;
+      keep?: Keep | undefined;
     };
+
+/**
+ * Keeps a paid reply whose result cannot be written in a recovery file; gives the failure with the place in its hint, and the
+ * file, if one could be written.
+ */
+export type Keep = (failure: unknown) => Promise<{ failure: unknown; path?: string | undefined }>;
 
 /** One of several machines, from 1. */
 export interface Shard {
@@ -147,7 +152,5 @@ export const batchFiles = {
   summary: 'summary.json',
   lock: 'lock.json',
   images: 'images',
-  /** Results that are too long for a line. */
-  large: 'large',
   gallery: 'index.html',
 } as const;

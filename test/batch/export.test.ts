@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { lexer, type Tokens } from 'marked';
@@ -146,21 +146,6 @@ test('shows a job that was sent and has no result, and counts jobs that were nev
   const junit = await batch(['export', 'out', '--format', 'junit', '--jobs', 'jobs.jsonl']);
   expect(junit.stdout).toContain('tests="3" failures="0" errors="1"');
   expect(junit.stdout.match(/<testcase/g)).toHaveLength(3);
-});
-
-test('reads a result that is too long for a line from its file', async ({ folder, batch }) => {
-  folder.jobs({ id: 'long', prompt: 'p' });
-  await batch();
-  const [line = {}] = folder.lines('results.jsonl');
-  mkdirSync(join(folder.cwd, 'out/large'));
-  const text = 'x'.repeat(40_000);
-  folder.write('out/large/a.json', JSON.stringify({ ...line, text, stopReason: 'of the file' }));
-  const { text: _, ...short } = line;
-  folder.write('out/results.jsonl', `${JSON.stringify({ ...short, wholeResult: 'large/a.json' })}\n`);
-  const ran = await batch(['export', 'out', '-v']);
-  const [row] = parse<Record<string, string>>(ran.stdout, { columns: true });
-  expect(row).toMatchObject({ text, stopReason: 'of the file' });
-  expect(ran.stderr).toContain('long: its text has 40000 characters');
 });
 
 plain('md is one table for GitHub, whatever the texts hold', () => {

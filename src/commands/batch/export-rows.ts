@@ -1,13 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Key } from '../../batch/digest.ts';
 import { type JournalState, unanswered } from '../../batch/journal.ts';
-import { nameInside } from '../../batch/own-folder.ts';
-import type { ResultLine } from '../../batch/reconcile.ts';
 import { type Column, findColumns, type Row, rowOf, type RowState } from '../../batch/row.ts';
 import { findSentJobs, type SentJobs } from '../../batch/sent-jobs.ts';
-import { batchFiles, type JobState } from '../../batch/types.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import type { JobState } from '../../batch/types.ts';
 
 /** A job as its file names it: its place in the table, and its row while nothing is known of it. */
 export interface NamedJob {
@@ -33,7 +28,7 @@ export async function findRows(folder: string, state: JournalState, jobs: Jobs):
   const { table } = state;
   const found = findColumns();
   const sent = await findSentJobs(folder, table, async (_, result) =>
-    found.see(rowOf(result.id, 'done', await wholeDocument(folder, result))),
+    found.see(rowOf(result.id, 'done', result.document)),
   );
   const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
   for (const slot of sent.slots) counts[rowState(table.stateOf(slot))]++;
@@ -43,13 +38,12 @@ export async function findRows(folder: string, state: JournalState, jobs: Jobs):
     counts.pending++;
     found.see(pending);
   }
-  const read = () => readRows(folder, state, { sent, jobs });
+  const read = () => readRows(state, { sent, jobs });
   return { columns: found.columns(), counts, unread: sent.unread, read };
 }
 
 /** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
 async function* readRows(
-  folder: string,
   state: JournalState,
   { sent, jobs }: { sent: SentJobs; jobs: Jobs },
 ): AsyncGenerator<Row, void> {
@@ -59,7 +53,7 @@ async function* readRows(
   const readRow = async (slot: number): Promise<Row> => {
     const is = rowState(table.stateOf(slot));
     const { id, result } = await reader.read(slot);
-    return result ? rowOf(id, is, await wholeDocument(folder, result)) : unansweredRow(id, is, state);
+    return result ? rowOf(id, is, result.document) : unansweredRow(id, is, state);
   };
   try {
     for await (const { key, pending } of jobs()) {
@@ -82,16 +76,4 @@ function unansweredRow(id: string, is: RowState, { failures }: JournalState): Ro
 function rowState(state: JobState): RowState {
   if (state === 'new') return 'pending';
   return state === 'sent' ? 'unknown' : state;
-}
-
-/** A long result stands in a file of its own; where that cannot be read, its line has the short values. */
-async function wholeDocument(folder: string, { document }: ResultLine): Promise<JsonObject> {
-  const name = nameInside('large', document['wholeResult']);
-  if (name === undefined) return document;
-  try {
-    const whole: unknown = JSON.parse(await readFile(join(folder, batchFiles.large, name), 'utf8'));
-    return isObject(whole) ? whole : document;
-  } catch {
-    return document;
-  }
 }

@@ -135,7 +135,7 @@ async function checkTarget(
   const place = relative(await realpath(folder), join(await realpath(dirname(path)), basename(path)));
   const own = [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock];
   const [first = ''] = place.split(sep);
-  let taken = [...own, batchFiles.images, batchFiles.large].find((name) => name === first);
+  let taken = [...own, batchFiles.images].find((name) => name === first);
   const target = await stat(path).catch(() => undefined);
   for (const name of own) {
     const stats = target && (await stat(join(folder, name)).catch(() => undefined));

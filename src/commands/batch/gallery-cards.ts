@@ -1,7 +1,7 @@
 import type { Card, CardPicture } from '../../batch/gallery-html.ts';
 import type { JobTable } from '../../batch/job-table.ts';
 import type { JournalState } from '../../batch/journal.ts';
-import { nameInside } from '../../batch/own-folder.ts';
+import { imageNameOf } from '../../batch/own-folder.ts';
 import type { ResultLine } from '../../batch/reconcile.ts';
 import { findSentJobs, type SentJobs } from '../../batch/sent-jobs.ts';
 import { batchFiles } from '../../batch/types.ts';
@@ -47,7 +47,7 @@ function unansweredCard(id: string): Card {
 }
 
 function cardOf(result: ResultLine, isUnknown: boolean): Card {
-  const { ok, command, prompt, model, text, usage, error, wholeResult } = result.document;
+  const { ok, command, prompt, model, text, usage, error } = result.document;
   return {
     id: result.id,
     state: isUnknown ? 'unknown' : ok === true ? 'done' : 'failed',
@@ -59,7 +59,6 @@ function cardOf(result: ResultLine, isUnknown: boolean): Card {
     error: isObject(error)
       ? { class: textOf(error['class']) ?? '', message: textOf(error['message']) ?? '' }
       : undefined,
-    wholeResult: textOf(wholeResult),
     pictures: picturesOf(result),
   };
 }
@@ -72,7 +71,7 @@ function pictureOf(image: JsonValue): CardPicture | undefined {
   if (!isObject(image)) return undefined;
   const { path, mimeType, width, height, bytes } = image;
   // The file lies where the batch puts its pictures, whatever the line says.
-  const name = nameInside('images', path);
+  const name = imageNameOf(path);
   if (name === undefined) return undefined;
   return {
     path: `${batchFiles.images}/${name}`,

@@ -6,14 +6,13 @@ import { quarantineFile, quarantine, type Range } from '../../files/quarantine.t
 import { keyOf } from '../../batch/digest.ts';
 import { readJobRecords } from '../../batch/journal.ts';
 import type { ShardFolder, Whole } from './merge-check.ts';
-import { nameInside } from '../../batch/own-folder.ts';
+import { imageNameOf } from '../../batch/own-folder.ts';
 import { openIfThere } from '../../batch/read-lines.ts';
 import { readResultLines } from '../../batch/reconcile.ts';
 import { SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord } from '../../batch/types.ts';
 import { codeOf } from '../../errors.ts';
 import { freeNumber } from '../../files/free-number.ts';
-import { makeFolder } from '../../files/make-folder.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -46,7 +45,6 @@ export async function copyShards(
       unread += await copyResults(folder, building, async (document) => {
         context.signal.throwIfAborted();
         const images = await copyImages(document['images'], { folder, building });
-        await copyLarge(document['wholeResult'], { folder, building });
         const files = await copyImages(document['files'], { folder, building });
         results.append(JSON.stringify({ ...document, ...(images && { images }), ...(files && { files }) }));
         // A job that was sent again can have several results.
@@ -102,14 +100,6 @@ async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncG
   yield* lostEnds;
 }
 
-/** The file of a result that is too long for a line; its name is random, so it keeps it. */
-async function copyLarge(path: JsonValue | undefined, { folder, building }: { folder: string; building: string }) {
-  const name = nameInside('large', path);
-  if (name === undefined) return;
-  await makeFolder(join(building, batchFiles.large));
-  await copyNew(join(folder, batchFiles.large, name), join(building, batchFiles.large, name));
-}
-
 /** The pictures of one result under their names, or the next free ones. */
 async function copyImages(
   images: JsonValue | undefined,
@@ -125,7 +115,7 @@ async function copyImage(
   image: JsonValue,
   { folder, building }: { folder: string; building: string },
 ): Promise<JsonValue> {
-  const name = isObject(image) ? nameInside('images', image['path']) : undefined;
+  const name = isObject(image) ? imageNameOf(image['path']) : undefined;
   // Anything else is no picture of the batch's own folder: the line stays as it is.
   if (name === undefined) return image;
   const from = join(folder, batchFiles.images, name);

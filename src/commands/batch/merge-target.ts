@@ -25,7 +25,6 @@ const files = [
   batchFiles.results,
   quarantineFile(batchFiles.results),
   batchFiles.summary,
-  batchFiles.large,
   batchFiles.images,
   batchFiles.journal,
 ];

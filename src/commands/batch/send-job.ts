@@ -5,7 +5,7 @@ import { isObject } from '../../json.ts';
 import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
-import { batchFiles, type Job, type JobError, type JobRecord, type Performed } from '../../batch/types.ts';
+import { batchFiles, type Job, type JobError, type JobRecord, type Keep, type Performed } from '../../batch/types.ts';
 import { type Answer, blobsOf, type ContentReading, readContent } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
 import type { Result } from '../../client/result.ts';
@@ -81,9 +81,9 @@ export async function sendJob(
     const durationMs = batch.io.elapsed() - started;
     const { model, prompt } = prepared.built;
     const { result } = report;
-    const keep = (unwritten: unknown): Promise<unknown> => {
+    const keep: Keep = async (unwritten) => {
       report.lost.text = (result?.text ?? '') !== '';
-      return kept(unwritten, context);
+      return { failure: await kept(unwritten, context), path: report.kept };
     };
     return {
       state: stateOf(error, call),

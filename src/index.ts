@@ -28,7 +28,7 @@ export type {
   Tool,
   ToolResultBlock,
   ToolUseBlock,
-} from './client/message-types.ts';
+} from './client/client-types.ts';
 export type { ResultCandidate, ToolCall } from './client/result.ts';
 export type { Certainty, ErrorClass, ErrorDetails, Reason } from './errors.ts';
 export type { Usage } from './formats/content/types.ts';

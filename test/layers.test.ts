@@ -65,7 +65,6 @@ const open = new Set([
   'model-name.ts',
   'services.ts',
   'shell-word.ts',
-  'time-text.ts',
   'upload.ts',
   'version.ts',
 ]);

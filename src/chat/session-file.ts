@@ -1,14 +1,14 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { codeOf, type GatewayError, usageError } from '../errors.ts';
-import { readReason } from '../files/file-reason.ts';
+import { codeOf, type GatewayError, usageError, settingError } from '../errors.ts';
+import { readReason, writeReason } from '../files/file-reason.ts';
 import { copyRange, openToAppend } from '../files/quarantine.ts';
 import { notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { type BodyValue, isUpload } from '../upload.ts';
-import { lockSession } from './session-lock.ts';
+import { type ProcessLock, takeProcessLock } from '../files/lock/process-lock.ts';
 
 /** What a session file holds. */
 export interface StoredSession {
@@ -198,4 +198,29 @@ export async function storable(value: BodyValue): Promise<JsonValue> {
     Object.entries(value).map(async ([key, item]) => [key, await storable(item)] as const),
   );
   return Object.fromEntries(fields);
+}
+
+/**
+ * Takes `<path>.lock`, so that two chats never write one session: from the reading to the last turn. Throws GatewayError
+ * usage, before anything is paid for.
+ */
+export async function lockSession(path: string): Promise<ProcessLock> {
+  const file = `${path}.lock`;
+  const lock = await takeProcessLock(file).catch((error: unknown) => {
+    throw settingError(`the session ${JSON.stringify(path)} cannot be written: ${writeReason(error)}`, {
+      reason: 'session-place',
+      cause: error,
+    });
+  });
+  if ('release' in lock) return lock;
+  throw usageError(
+    `the session ${JSON.stringify(path)} is in use by ${lock.heldBy}`,
+    `wait for it, or if it no longer runs: rm ${shellWord(file)}`,
+  );
+}
+
+/** Throws GatewayError usage where another process writes the session now. */
+export async function refuseLocked(path: string): Promise<void> {
+  const lock = await lockSession(path);
+  await lock.release();
 }

@@ -26,11 +26,11 @@ export const tree: Tree = {
     commands: {
       gen: {
         summary: 'prompt in, image files out',
-        load: async () => (await import('../commands/image/gen.ts')).imageGenCommand,
+        load: async () => (await import('../commands/image/image.ts')).imageGenCommand,
       },
       edit: {
         summary: 'images and an instruction in, image files out',
-        load: async () => (await import('../commands/image/edit.ts')).imageEditCommand,
+        load: async () => (await import('../commands/image/image.ts')).imageEditCommand,
       },
     },
   },
@@ -51,11 +51,11 @@ export const tree: Tree = {
       },
       show: {
         summary: 'print a conversation to read',
-        load: async () => (await import('../commands/sessions/sessions-show.ts')).sessionsShowCommand,
+        load: async () => (await import('../commands/sessions/sessions.ts')).sessionsShowCommand,
       },
       export: {
         summary: 'print a conversation as Markdown',
-        load: async () => (await import('../commands/sessions/sessions-show.ts')).sessionsExportCommand,
+        load: async () => (await import('../commands/sessions/sessions.ts')).sessionsExportCommand,
       },
       rm: {
         summary: 'remove conversations',
@@ -76,7 +76,7 @@ export const tree: Tree = {
       },
       prune: {
         summary: 'remove old recordings, or failed ones',
-        load: async () => (await import('../commands/recordings/prune.ts')).recordingsPruneCommand,
+        load: async () => (await import('../commands/recordings/recordings.ts')).recordingsPruneCommand,
       },
     },
   },
@@ -97,15 +97,15 @@ export const tree: Tree = {
       },
       path: {
         summary: 'print where the config file is',
-        load: async () => (await import('../commands/config/read.ts')).configPathCommand,
+        load: async () => (await import('../commands/config/write.ts')).configPathCommand,
       },
       list: {
         summary: 'print every setting with its origin, keys redacted',
-        load: async () => (await import('../commands/config/read.ts')).configListCommand,
+        load: async () => (await import('../commands/config/write.ts')).configListCommand,
       },
       get: {
         summary: 'print one setting',
-        load: async () => (await import('../commands/config/read.ts')).configGetCommand,
+        load: async () => (await import('../commands/config/write.ts')).configGetCommand,
       },
       set: {
         summary: 'write one setting; - reads it from stdin or asks',

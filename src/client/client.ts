@@ -13,18 +13,18 @@ import type {
   MessagesRequest,
   Picture,
   Reply,
+  MemoryPicture,
+  MessageStream,
 } from './client-types.ts';
-import type { Answered } from './connection.ts';
+import { type Answered, createSender, type Sender } from './connection.ts';
 import { type Deadline, endOf } from './deadline.ts';
 import { type Answer, contentPost, readStreamedContent, streamedContentPost } from './content.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { openMedia } from './media.ts';
-import { openStream } from './message-stream.ts';
 import { messagesPost, readMessage } from './messages.ts';
 import { ResponseError } from './response-error.ts';
-import { createSender, type Sender } from './sender.ts';
 import { verdictOf } from './verdict.ts';
-import { usageError } from '../errors.ts';
+import { usageError, GatewayError } from '../errors.ts';
 import { isAspect } from '../images/aspect.ts';
 
 /**
@@ -176,4 +176,37 @@ async function replyOf<Image extends Picture>(
   if (verdict.error) throw new ResponseError(verdict.error, reply);
   if (verdict.doubt) reply.warnings.push(verdict.doubt.message);
   return reply;
+}
+
+/** What a generator returns or throws is kept for `reply`; its deltas go to whoever loops. */
+function openStream(
+  asking: AsyncGenerator<StreamDelta, Reply<MemoryPicture>>,
+  signal: AbortSignal | undefined,
+): MessageStream {
+  let outcome: { reply: Reply } | { error: unknown } | undefined;
+  async function next(): Promise<IteratorResult<StreamDelta, undefined>> {
+    try {
+      const step = await asking.next();
+      if (!step.done) return step;
+      outcome ??= step.value === undefined ? undefined : { reply: step.value };
+      return { done: true, value: undefined };
+    } catch (error) {
+      outcome ??= { error };
+      throw error;
+    }
+  }
+  async function leave(): Promise<IteratorResult<StreamDelta, undefined>> {
+    await asking.return(undefined as never);
+    return { done: true, value: undefined };
+  }
+  return {
+    [Symbol.asyncIterator]: () => ({ next, return: leave }),
+    async reply() {
+      while (outcome === undefined) if ((await next()).done) break;
+      if (outcome === undefined) signal?.throwIfAborted();
+      if (outcome === undefined) throw new GatewayError('incomplete', 'the stream was left before its end');
+      if ('error' in outcome) throw outcome.error;
+      return outcome.reply;
+    },
+  };
 }

@@ -5,19 +5,15 @@ import type { JoinedCall } from '../formats/content/streamed-call.ts';
 import type { Candidate, ContentReply } from '../formats/content/types.ts';
 import type { StreamDelta } from '../formats/messages/types.ts';
 import { quote } from '../formats/quote.ts';
-import { looksLikeSse } from '../formats/sniff-body.ts';
+import { looksLikeSse, located, peek, isBare, isCut, readDiverted, readPlain } from './read-body.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { createWatch, type Watch } from './deadline.ts';
-import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import type { Decoded } from './content-stream.ts';
-import { peek } from './peek.ts';
-import { doubtsOfModel } from './answering-model.ts';
-import { isBare, isCut, readDiverted, readPlain } from './read-json.ts';
-import type { Result, ResultImage } from './result.ts';
+import { doubtsOfModel, type Result, type ResultImage } from './result.ts';
 import { endedWell } from './verdict.ts';
 
 /** A result, and the error that goes with it when the reply was cut, or a picture of it was bad: what came is kept. */

@@ -1,10 +1,11 @@
 import { GatewayError } from '../errors.ts';
 import { closeCutJson } from '../formats/cut-json.ts';
 import { createMessageAssembler, type MessageAssembler } from '../formats/messages/events.ts';
-import { decodeMessage } from '../formats/messages/reply.ts';
-import { readTextRun, type TextRun } from '../formats/messages/text-run.ts';
-import type { MessageReply, StreamDelta } from '../formats/messages/types.ts';
-import { looksLikeSse } from '../formats/sniff-body.ts';
+import { decodeMessage, replayableContent } from '../formats/messages/reply.ts';
+import { readTextRun, type TextRun } from '../formats/messages/block-stream.ts';
+import type { MessageReply, StreamDelta, Block } from '../formats/messages/types.ts';
+import { looksLikeSse, located, peek, isBare, readDiverted } from './read-body.ts';
+import { parseReply } from './parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
 import { readEvents, type ServerEvent } from '../transport/sse.ts';
@@ -12,14 +13,12 @@ import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
 import type { Post } from './target.ts';
 import { type Answer, answerOf, emptyResult } from './content.ts';
-import { messageResult } from './message-result.ts';
-import { located } from './located.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
-import { readWhilePatient } from './patience.ts';
-import { peek } from './peek.ts';
-import { parseReply } from './parse-reply.ts';
-import { isBare, readDiverted } from './read-json.ts';
+import { blobOf, isPicture, picturesInText } from './pictures.ts';
+import { readWhilePatient } from './deadline.ts';
 import { createTextCleaner, type TextCleaner } from './text-cleaner.ts';
+import { doubtsOfModel, type Result, type ResultImage } from './result.ts';
+import { endedWell } from './verdict.ts';
 
 /** Where the pictures of a reply go, and the model that was asked for. */
 export interface ReadingOptions extends ReplyBounds {
@@ -150,4 +149,46 @@ async function finishStream(
     ? new GatewayError('bad-reply', 'the stream held no message', { sent: 'yes', retryable: false })
     : new GatewayError('incomplete', 'the stream ended without its end marker', { sent: 'yes', retryable: false });
   return answerOf(result, missing);
+}
+
+/** From a messages reply to the one result shape. Pictures of streamed text were already taken out of it: `images`. */
+async function messageResult(
+  message: MessageReply,
+  { store, model, images }: { store: PictureStore; model: string; images?: readonly ResultImage[] },
+): Promise<Result> {
+  const result = emptyResult(model);
+  result.modelVersion = message.model;
+  result.serviceTier = message.serviceTier;
+  result.responseId = message.id;
+  result.role = message.role;
+  result.stopReason = message.stopReason;
+  result.stopSequence = message.stopSequence;
+  result.stopDetails = message.stopDetails;
+  result.usage = message.usage;
+  result.content = replayableContent(message);
+  for (const block of message.blocks) await addBlock(result, block, { store, streamed: images !== undefined });
+  result.images.push(...(images ?? []));
+  result.candidates = [{ index: 0, text: result.text, finishReason: message.stopReason }];
+  result.warnings.push(...doubtsOfModel(result));
+  result.complete = message.complete && endedWell(result);
+  return result;
+}
+
+const place = { candidate: 0, draft: false };
+
+async function addBlock(
+  result: Result,
+  block: Block,
+  { store, streamed }: { store: PictureStore; streamed: boolean },
+): Promise<void> {
+  if (block.kind === 'call') result.toolCalls.push({ id: block.id, name: block.name, input: block.input });
+  else if (block.kind === 'thinking') result.thinking = (result.thinking ?? '') + block.text;
+  else if (block.kind === 'blob') {
+    const blob = await blobOf(block, place, store);
+    if (blob) (isPicture(blob) ? result.images : (result.files ??= [])).push(blob);
+  } else if (block.kind === 'text') {
+    const { text, images } = await picturesInText(block.text, place, store);
+    result.text += text;
+    if (!streamed) result.images.push(...images);
+  }
 }

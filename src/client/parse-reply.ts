@@ -1,11 +1,11 @@
 import { GatewayError } from '../errors.ts';
+import { parseFlat } from '../json.ts';
+import type { HttpReply } from '../transport/types.ts';
 import { countValues, valueCost } from '../formats/count-values.ts';
 import { closeCutJson } from '../formats/cut-json.ts';
 import { failureOf } from '../formats/failure.ts';
 import { findErrorInReply } from '../formats/error-body.ts';
-import { parseFlat } from '../json.ts';
-import type { HttpReply } from '../transport/types.ts';
-import { mostBytes, type ReadBody } from './read-json.ts';
+import { type ReadBody, mostBytes } from './read-body.ts';
 
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
 const mostValues = mostBytes / valueCost;

@@ -1,5 +1,4 @@
 import { GatewayError } from '../errors.ts';
-import { createLateStore } from '../images/late-store.ts';
 import type { StoredBlob } from '../files/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
@@ -86,4 +85,15 @@ async function orBad<T>(step: () => T | Promise<T>, fail: (error: GatewayError) 
     fail(error);
     return undefined;
   }
+}
+
+/** A store that is opened when the first picture comes: most replies have none. */
+export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
+  let store: Promise<BlobStore> | undefined;
+  const opened = (): Promise<BlobStore> => (store ??= open());
+  return {
+    open: async () => (await opened()).open(),
+    resolve: async (data) => (await opened()).resolve(data),
+    discard: async () => (await store)?.discard(),
+  };
 }

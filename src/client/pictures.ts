@@ -4,8 +4,8 @@ import { extractDataUrls } from '../images/markdown.ts';
 import { extensionFor, mediaType } from '../images/extension.ts';
 import { imageFacts, sniffType } from '../images/sniff.ts';
 import type { Picture } from './client-types.ts';
-import type { PictureStore } from './picture-store.ts';
 import type { ResultImage } from './result.ts';
+import type { PictureStore } from './picture-store.ts';
 
 /** Where a picture of a reply stands. */
 interface Place {

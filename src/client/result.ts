@@ -1,7 +1,9 @@
 import type { Usage } from '../formats/content/types.ts';
 import type { StoredBlob } from '../files/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { StopReason } from './message-types.ts';
+import type { StopReason } from './client-types.ts';
+import { quote } from '../formats/quote.ts';
+import { isMovingAlias, otherModel } from '../model-name.ts';
 
 /** A candidate as the result document shows it. */
 export interface ResultCandidate {
@@ -69,4 +71,11 @@ export interface Result {
   /** Requests sent for it, retries included. */
   attempts: number;
   durationMs: number;
+}
+
+/** What a reader must know where another model answered than the requested one. */
+export function doubtsOfModel({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
+  const other = otherModel(model, modelVersion);
+  if (other === undefined || model === '' || isMovingAlias(model)) return [];
+  return [`another model answered: ${quote(other, 200)}, not ${quote(model, 200)}`];
 }

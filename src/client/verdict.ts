@@ -1,8 +1,6 @@
 import { type Advice, GatewayError } from '../errors.ts';
 import { quote } from '../formats/quote.ts';
-import { type Ending, endingOf, isRefusal } from '../formats/stop-reason.ts';
-import type { JsonValue } from '../json.ts';
-import { isObject } from '../json.ts';
+import { type JsonValue, isObject } from '../json.ts';
 import type { Result } from './result.ts';
 
 /** What was asked for, as far as the verdict needs it. */
@@ -178,4 +176,54 @@ function quoted(reason: string): string {
 
 function text(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/**
+ * What a finish reason or a stop reason says of an answer: it is whole, a limit cut it, the service stopped it, or nobody
+ * knows.
+ */
+type Ending = 'complete' | 'cut' | 'stopped' | 'unknown';
+
+const complete = ['stop', 'end_turn', 'stop_sequence', 'tool_use', 'pause_turn', 'tool_calls', 'function_call'];
+
+const cut = ['max_tokens', 'model_context_window_exceeded', 'length'];
+
+const stopped = [
+  'safety',
+  'recitation',
+  'language',
+  'other',
+  'blocklist',
+  'prohibited_content',
+  'spii',
+  'malformed_function_call',
+  'malformed_response',
+  'missing_thought_signature',
+  'unexpected_tool_call',
+  'too_many_tool_calls',
+  'image_safety',
+  'image_prohibited_content',
+  'image_recitation',
+  'image_other',
+  'no_image',
+  'model_armor',
+  'jailbreak',
+  'refusal',
+  'content_filter',
+];
+
+const endings = new Map<string, Ending>([
+  ...complete.map((reason) => [reason, 'complete'] as const),
+  ...cut.map((reason) => [reason, 'cut'] as const),
+  ...stopped.map((reason) => [reason, 'stopped'] as const),
+]);
+
+/** Both formats share one table: gateways translate one into the other, and keep the case of neither. */
+function endingOf(reason: string): Ending {
+  return endings.get(reason.toLowerCase()) ?? 'unknown';
+}
+
+/** Whether the model itself would not answer. */
+function isRefusal(reason: string | undefined): boolean {
+  return reason === 'refusal' || reason === 'content_filter';
 }

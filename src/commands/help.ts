@@ -5,8 +5,7 @@ import { closest } from '../settings/closest.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/style.ts';
 import type { Action } from '../cli/context.ts';
-import { addFlags } from '../cli/flags/flag.ts';
-import { quote } from '../cli/flags/values.ts';
+import { addFlags, quote } from '../cli/flags/flag.ts';
 import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
 

@@ -11,7 +11,7 @@ import { addFlags } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { setExamples } from '../cli/help/help.ts';
 import { planImages } from '../cli/output/pictures.ts';
-import { writeToStdout } from '../cli/output/to-stdout.ts';
+import { writeToStdout } from '../cli/output/save-pictures.ts';
 import { unreadable } from '../cli/input/input-files.ts';
 import { printText } from './text/text.ts';
 
@@ -35,7 +35,7 @@ export function recoverCommand(command: Command): Action {
 
 async function runRecover([file, ...more]: readonly string[], flags: Flags, context: Context): Promise<void> {
   if (file === undefined || more.length > 0) {
-    const { recoverCommands } = await import('../cli/run/kept-files.ts');
+    const { recoverCommands } = await import('../cli/run/keep-reply.ts');
     throw usageError('recover takes one file', await recoverCommands());
   }
   const { io, report } = context;

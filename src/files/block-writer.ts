@@ -1,5 +1,4 @@
 import type { FileHandle } from 'node:fs/promises';
-import { giveBlock, takeBlock } from './block-pool.ts';
 import { copyRange } from './quarantine.ts';
 import { createTempFile, type Nonce, notWritten, removeFile, type TempFile, writeFully } from './temp-file.ts';
 
@@ -134,4 +133,19 @@ export class BlockWriter {
     }
     return this.#file.handle;
   }
+}
+
+/** Size of a block in bytes. */
+export const blockSize = 128 * 1024;
+const mostSpare = 8;
+const spare: Buffer[] = [];
+
+/** Memory to fill; one that was given back where there is one, for V8 would collect hundreds of them only late. */
+export function takeBlock(): Buffer {
+  return spare.pop() ?? Buffer.allocUnsafeSlow(blockSize);
+}
+
+/** Gives a block back that nobody reads or writes any more. */
+export function giveBlock(block: Buffer): void {
+  if (spare.length < mostSpare) spare.push(block);
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ServiceName } from '../services.ts';
-import { bearerToken, headerText, sameSecret } from './http/keys.ts';
+import { bearerToken, headerText, sameSecret } from './http/guard.ts';
 import { Problem } from './problem.ts';
 import type { CallerForm, Format, KeyForm } from './types.ts';
 

@@ -7,7 +7,7 @@ import { shellWord } from '../shell-word.ts';
 import { isImageExtension, knownExtensions, sameExtension } from './extension.ts';
 import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
 import { newFileMode } from '../files/place-file.ts';
-import { sidecarPath } from './sidecar.ts';
+import { sidecarPath } from './publish.ts';
 
 /** How an output is checked. */
 export interface OutputCheck {

@@ -1,11 +1,11 @@
 import { chmod, lstat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
-import { freeNumber } from '../files/free-number.ts';
+import { freeNumber, newFileMode, placeFile, type Placing } from '../files/place-file.ts';
 import type { CandidateNames } from './naming.ts';
-import { newFileMode, placeFile, type Placing } from '../files/place-file.ts';
 import { type Nonce, notWritten, randomNonce, removeFile, writeFully, writeTempFile } from '../files/temp-file.ts';
 import type { StoredBlob } from '../files/types.ts';
+import type { JsonObject } from '../json.ts';
 
 /** How a picture is published. */
 export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {
@@ -82,6 +82,34 @@ async function removeOwn(temp: string | undefined, { content }: StoredBlob): Pro
 }
 
 /** Writes bytes to a finished temporary file in a folder. Throws what the system says, and leaves nothing then. */
-export function writeBeside(folder: string, bytes: Uint8Array, nonce: Nonce = randomNonce): Promise<string> {
+function writeBeside(folder: string, bytes: Uint8Array, nonce: Nonce = randomNonce): Promise<string> {
   return writeTempFile(folder, (handle) => writeFully(handle, bytes, 0), { nonce, mode: 0o666 });
+}
+
+/** The name of a picture's sidecar. */
+export function sidecarPath(imagePath: string): string {
+  return `${imagePath}.json`;
+}
+
+/**
+ * Writes `<image>.json` and returns its path. What has that name is replaced with `force` only.
+ * Throws GatewayError not-written.
+ */
+export async function writeSidecar(
+  imagePath: string,
+  facts: JsonObject,
+  { cwd, force }: { cwd: string; force: boolean },
+): Promise<string> {
+  const path = sidecarPath(imagePath);
+  const final = resolve(cwd, path);
+  const bytes = Buffer.from(`${JSON.stringify(facts, null, 2)}\n`);
+  let temp: string | undefined;
+  try {
+    temp = await writeBeside(dirname(final), bytes);
+    await placeFile(temp, final, { bytes: bytes.length, replace: force });
+  } catch (error) {
+    if (temp !== undefined) await removeFile(temp);
+    throw notWritten(path, error);
+  }
+  return path;
 }

@@ -16,8 +16,7 @@ import { exampleText } from '../cli/help/help-layout.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
 import { blocksOf } from '../terminal/markdown.ts';
 import { version } from '../version.ts';
-import { roffOf } from './markdown.ts';
-import { bold, italic, paragraph, plain, section, subsection, term, verbatim } from './roff.ts';
+import { roffOf, bold, italic, paragraph, plain, section, subsection, term, verbatim } from './roff.ts';
 
 /** Columns of an example in a terminal of 80, behind the margins of its page. */
 const exampleWidth = 68;

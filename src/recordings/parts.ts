@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { randomNonce, removeFile } from '../files/temp-file.ts';
-import { isRunning, ownMark } from '../files/lock/processes.ts';
+import { isRunning, ownMark } from '../files/lock/process-lock.ts';
+import type { RequestKey } from './request-key.ts';
 
 /** What stands in the name of a temporary file: the process that writes it, readable for the next one, and random bits. */
 export function partNonce(): string {
@@ -34,4 +35,23 @@ function isDead(name: string): boolean {
       started: started.join('/') || undefined,
     }) === false
   );
+}
+
+/** So much of a hash stands in a file's name, in hex digits. */
+const shownDigits = 16;
+
+/** `generateContent-some-model-<hash>-<number>.jsonl`; equal requests are numbered from 1. */
+export function recordingName({ label, hash }: Pick<RequestKey, 'label' | 'hash'>, number: number): string {
+  return `${label}${label === '' ? '' : '-'}${shownHash(hash)}-${number}.jsonl`;
+}
+
+/** What a file's name tells; undefined where the user named it. */
+export function readRecordingName(name: string): { shownHash: string; number: number } | undefined {
+  const [, hash, number] = /(?:^|-)([0-9a-f]{16})-([1-9]\d{0,8})\.jsonl$/.exec(name) ?? [];
+  return hash === undefined ? undefined : { shownHash: hash, number: Number(number) };
+}
+
+/** The part of a hash that stands in names. */
+export function shownHash(hash: string): string {
+  return hash.slice(0, shownDigits);
 }

@@ -4,9 +4,8 @@ import { writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { newFileMode } from '../files/place-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
-import { readRecordingName, shownHash } from './file-name.ts';
+import { readRecordingName, shownHash, clearDeadParts } from './parts.ts';
 import type { Ended } from './format.ts';
-import { clearDeadParts } from './parts.ts';
 import { type RecorderOptions, type RecordingWriter, startRecording } from './recording-writer.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 

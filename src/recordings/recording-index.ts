@@ -3,10 +3,10 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
-import { describeDifferences, type Difference, differences, distance } from './difference.ts';
-import { readRecordingName, shownHash } from './file-name.ts';
+import { readRecordingName, shownHash } from './parts.ts';
 import { parseHead, readFirstLine, type RecordedRequest, type RecordingHead } from './format.ts';
 import { type RequestKey, requestText, sha256 } from './request-key.ts';
+import { isObject, type JsonValue } from '../json.ts';
 
 /** The recordings of a folder. */
 export interface RecordingIndex {
@@ -156,4 +156,80 @@ function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);
   return settingError(`${what}; the nearest is ${name}: ${lines.join('; ')}`, { reason: 'no-recording', value: name });
+}
+
+/** One place where two requests are not the same; undefined where only one of them has it. */
+interface Difference {
+  /** `path`, `body.messages.0.content` */
+  place: string;
+  recorded: string | undefined;
+  asked: string | undefined;
+}
+
+const mostDifferences = 1000;
+const shownLength = 60;
+
+/** What differs between a recorded request and one that was asked for, place by place. */
+function differences(recorded: RecordedRequest, asked: RecordedRequest): Difference[] {
+  const found: Difference[] = [];
+  compare('method', recorded.method, asked.method, found);
+  compare('path', recorded.path, asked.path, found);
+  compare('body', recorded.body, asked.body, found);
+  return found;
+}
+
+/** How unlike two requests are: another path weighs more than any text. */
+function distance(found: readonly Difference[]): number {
+  return found.reduce((sum, { place }) => sum + (place === 'path' || place === 'method' ? 100 : 1), 0);
+}
+
+/** One line a difference, at most `most`; long texts begin where they part. */
+function describeDifferences(found: readonly Difference[], most = 5): string[] {
+  const lines = found.slice(0, most).map(({ place, recorded, asked }) => {
+    const from = Math.max(0, commonStart(recorded ?? '', asked ?? '') - 20);
+    return `${place}: recorded ${excerpt(recorded, from)}, asked ${excerpt(asked, from)}`;
+  });
+  return found.length > most ? [...lines, `and ${found.length - most} more`] : lines;
+}
+
+function compare(
+  place: string,
+  recorded: JsonValue | undefined,
+  asked: JsonValue | undefined,
+  out: Difference[],
+): void {
+  if (out.length >= mostDifferences) return;
+  if (Array.isArray(recorded) && Array.isArray(asked)) {
+    for (let i = 0; i < Math.max(recorded.length, asked.length); i++)
+      compare(`${place}.${i}`, recorded[i], asked[i], out);
+    return;
+  }
+  if (isObject(recorded) && isObject(asked)) {
+    const names = new Set([...Object.keys(recorded), ...Object.keys(asked)]);
+    for (const name of names) compare(`${place}.${name}`, own(recorded, name), own(asked, name), out);
+    return;
+  }
+  const [left, right] = [textOf(recorded), textOf(asked)];
+  if (left !== right) out.push({ place, recorded: left, asked: right });
+}
+
+function own(object: Record<string, JsonValue>, name: string): JsonValue | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
+}
+
+function commonStart(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && at < b.length && a[at] === b[at]) at++;
+  return at;
+}
+
+function excerpt(text: string | undefined, from: number): string {
+  if (text === undefined) return 'nothing';
+  if (text.length <= shownLength) return text;
+  const part = text.slice(from, from + shownLength);
+  return `${from > 0 ? '…' : ''}${part}${from + shownLength < text.length ? '…' : ''}`;
 }

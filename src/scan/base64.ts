@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import { blockSize, giveBlock, takeBlock } from '../files/block-pool.ts';
+import { blockSize, giveBlock, takeBlock } from '../files/block-writer.ts';
 import { latin1 } from './string.ts';
 
 /** Decodes Base64 that arrives in pieces. */

@@ -5,7 +5,7 @@ import { closest } from './closest.ts';
 import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import { serviceNames } from '../services.ts';
-import { profileNameForm, profileNameRule } from './profile-name.ts';
+import { profileNameForm, profileNameRule } from './profile.ts';
 import { authForms } from './types.ts';
 import { longestTimerMs } from '../clock.ts';
 

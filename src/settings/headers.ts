@@ -1,8 +1,7 @@
 import { usageError } from '../errors.ts';
 import type { PickedProfile } from './config-types.ts';
 import { Secret } from './secret.ts';
-import type { Settings } from './settings.ts';
-import type { Header, Sourced } from './types.ts';
+import type { Settings, Header, Sourced } from './types.ts';
 
 /** Headers of the connection, or that the client itself sets: nobody else may. */
 export const refusedHeaderNames = new Set([

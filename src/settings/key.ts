@@ -2,8 +2,14 @@ import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
 import { formatDuration } from './duration.ts';
 import { createRedactor } from './redact.ts';
+import type { KeySource, Sourced, Use } from './types.ts';
+import { dirname, join, resolve } from 'node:path';
+import { type ServiceName, services } from '../services.ts';
+import { isLoopback } from '../transport/url.ts';
+import type { LoadedConfig, PickedProfile } from './config-types.ts';
+import { baseUrlOfProfile, vendorWay } from './service.ts';
+import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
 import { Secret } from './secret.ts';
-import type { KeySource } from './types.ts';
 
 /** The effects of reading a key. */
 export interface KeyEffects {
@@ -15,6 +21,7 @@ export interface KeyEffects {
 }
 
 const commandTimeoutMs = 30_000;
+
 const maxOutput = 64 * 1024;
 
 /**
@@ -105,4 +112,137 @@ export function checkKey(text: string, from: string): Secret {
 
 function keyError(message: string, hint: string, cause?: unknown): GatewayError {
   return new GatewayError('auth', message, { hint, cause, sent: 'no', retryable: false });
+}
+
+/** What decides where the key comes from. */
+export interface KeyPlace {
+  apiKeyFile: string | undefined;
+  env: Environment;
+  offline: boolean;
+  picked: PickedProfile | undefined;
+  /** The config file that holds the profile. */
+  config: Pick<LoadedConfig, 'path' | 'distrust'>;
+  service: Sourced<ServiceName>;
+  /** The service was named by `--service` or GATEWAY_SERVICE. */
+  isNamed: boolean;
+  baseUrl: Sourced<string> | undefined;
+  use: Use;
+}
+
+const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
+
+/**
+ * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
+ * these two only where they belong. The variable of a service that was named comes before GATEWAY_API_KEY, which may be of
+ * another one. Where there is none, the source says why.
+ */
+export function pickKey(place: KeyPlace): KeySource {
+  if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
+  const flag = fromFlag('--api-key-file', place.apiKeyFile);
+  if (flag !== undefined) return inFile(flag);
+  const vendor = vendorKey(place);
+  const isVendorFirst = place.isNamed && vendor !== undefined && vendor.kind !== 'missing';
+  const loose = isVendorFirst ? undefined : variableKey(place.env);
+  if (loose !== undefined) return loose;
+  const candidates = [profileKey(place), vendor].filter((source) => source !== undefined);
+  return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place);
+}
+
+function variableKey(env: Environment): KeySource | undefined {
+  const value = fromEnvironment(env, 'GATEWAY_API_KEY');
+  if (value !== undefined) return asValue(value);
+  const file = fromEnvironment(env, 'GATEWAY_API_KEY_FILE');
+  return file && inFile(file);
+}
+
+function asValue({ value, from, origin }: Sourced<string>): KeySource {
+  return { kind: 'value', secret: new Secret(value), from, origin };
+}
+
+function inFile({ value, from, origin }: Sourced<string>): KeySource {
+  return { kind: 'file', path: value, from, origin };
+}
+
+function missing(reason: string, hint: string): KeySource {
+  return { kind: 'missing', reason, hint };
+}
+
+function noKey(place: KeyPlace): KeySource {
+  const service = place.service.value;
+  const { keyVariables, keyPage } = services[service];
+  const [variable] = keyVariables;
+  if (variable !== undefined)
+    return missing(`no API key of ${service} is set`, `set ${variable}; you make a key at ${keyPage}`);
+  const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
+  const vendor = place.baseUrl !== undefined && isLoopback(new URL(place.baseUrl.value)) && vendorWay(place);
+  const named = `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`;
+  return missing('no API key is set', vendor ? named : hint);
+}
+
+/** The key of a service's own tools goes to its own host, or to this machine where the service was named; nowhere else. */
+function vendorKey({ service, env, baseUrl }: KeyPlace): KeySource | undefined {
+  const { keyVariables, baseUrl: home } = services[service.value];
+  const name = keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
+  const found = name === undefined ? undefined : fromEnvironment(env, name);
+  if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
+  if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value))) return asValue(found);
+  return missing(keptFrom(`the key in ${name}`, home, baseUrl), ownKey);
+}
+
+/** The flag or variable of a key that belongs to no origin by itself. */
+export function looseKey(key: KeySource): string | undefined {
+  if (key.kind === 'missing' || key.kind === 'command') return undefined;
+  const { origin } = key;
+  return 'name' in origin && looseKeys.has(origin.name) ? origin.name : undefined;
+}
+
+const looseKeys = new Set(['--api-key-file', 'GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE']);
+
+/** Why a key that there is does not go to the base URL. */
+function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefined): string {
+  const other =
+    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
+  return `${key} is for ${home} only, and ${other}`;
+}
+
+/** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
+export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {
+  const own = picked && baseUrlOfProfile(picked.profile);
+  return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
+}
+
+function profileKey({ picked, baseUrl, env, config }: KeyPlace): KeySource | undefined {
+  if (picked === undefined) return undefined;
+  const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
+  if ((apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
+  if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
+  const place = { from: picked.label, origin: { kind: 'profile' } } as const;
+  if (apiKey !== undefined) return asValue({ value: apiKey, ...place });
+  if (apiKeyCommand === undefined)
+    return inFile({ value: inConfigFolder(apiKeyFile ?? '', config.path, env), ...place });
+  const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : apiKeyCommand;
+  return { kind: 'command', argv, ...place, distrust: config.distrust };
+}
+
+function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
+  const name = picked.name.value;
+  const own = baseUrlOfProfile(picked.profile);
+  if (own === undefined) {
+    const reason = `profile ${name} has a key but no baseUrl, so its key goes nowhere`;
+    return missing(reason, `gateway-cli config set baseUrl <url> --profile ${name}`);
+  }
+  const hint = `${ownKey}, or choose the profile of that gateway with --profile`;
+  return missing(keptFrom(`the key of profile ${name}`, originOf(own), baseUrl), hint);
+}
+
+/** Paths of a profile start at the config file's folder, never at the current one. */
+function inConfigFolder(path: string, configPath: string, env: Environment): string {
+  const home = env['HOME'] ?? env['USERPROFILE'];
+  if (home !== undefined && /^~[/\\]/.test(path)) return join(home, path.slice(2));
+  return resolve(dirname(configPath), path);
+}
+
+/** Both URLs were checked to be http(s) before, so an origin is never `null`. */
+function originOf(url: string): string {
+  return new URL(url).origin;
 }

@@ -1,12 +1,9 @@
 import { type GatewayError, usageError } from '../errors.ts';
 import { vendorsOf } from '../services.ts';
 import { namesIn, pickProfile } from './profile.ts';
-import type { SettingsInput } from './settings.ts';
-import { vendorWay } from './service.ts';
-import { fromEnvironment } from './sources.ts';
-import { typedFlags } from './typed-flags.ts';
-import type { Use } from './types.ts';
-import { useDefaults } from './use-defaults.ts';
+import type { SettingsInput, Use } from './types.ts';
+import { vendorWay, useDefaults } from './service.ts';
+import { fromEnvironment, typedFlags } from './sources.ts';
 
 /** What is missing, and the nearest way to it: the service whose key is there, the profiles that nobody chose. */
 export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {

@@ -2,9 +2,8 @@ import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
 import { byDefault, fromEnvironment, fromFlag, sourced } from './sources.ts';
-import type { SettingsInput } from './settings.ts';
+import { type SettingsInput, type Sourced, type Use, useNames } from './types.ts';
 import type { Config, LoadedConfig, PickedProfile } from './config-types.ts';
-import { type Sourced, type Use, useNames } from './types.ts';
 
 /** The name that a config's `profile` has for a use; edits take that of images where they have none of their own. */
 export function nameFor(profile: Config['profile'], use: Use): string | undefined {
@@ -72,4 +71,16 @@ then name it: work`,
 export function namesIn(config: Config): string {
   const names = Object.keys(config.profiles);
   return names.length === 0 ? 'there are none yet' : `there are: ${names.join(', ')}`;
+}
+
+/** The names that a profile can have. Those that every object knows are left out. */
+export const profileNameForm = /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+/** The same in words. */
+export const profileNameRule = 'use letters, digits, ".", "_" and "-", a letter or digit first';
+
+/** Throws usage unless it may name a profile. */
+export function requireProfileName(name: string): string {
+  if (profileNameForm.test(name)) return name;
+  throw usageError(`${JSON.stringify(name.slice(0, 64))} cannot name a profile`, profileNameRule);
 }

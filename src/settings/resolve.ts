@@ -3,12 +3,21 @@ import { usageError } from '../errors.ts';
 import { formatDuration, parseDurationOf } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
-import { ownsOrigin, pickKey } from './key-source.ts';
+import { ownsOrigin, pickKey } from './key.ts';
 import { missingError } from './missing.ts';
 import type { PickedProfile } from './config-types.ts';
 import { pickProfile } from './profile.ts';
-import { namedService, pickService, requireUse, isForAnotherService } from './service.ts';
-import type { Settings, SettingsInput, SettingsSurvey } from './settings.ts';
+import { namedService, pickService, requireUse, isForAnotherService, useDefaults } from './service.ts';
+import {
+  type Settings,
+  type SettingsInput,
+  type SettingsSurvey,
+  type AuthForm,
+  authForms,
+  type HeaderNames,
+  type Sourced,
+  type Use,
+} from './types.ts';
 import {
   byDefault,
   fromEnvironment,
@@ -18,10 +27,8 @@ import {
   fromProfile,
   mapValue,
   sourced,
+  typedFlags,
 } from './sources.ts';
-import { typedFlags } from './typed-flags.ts';
-import { type AuthForm, authForms, type HeaderNames, type Sourced, type Use } from './types.ts';
-import { useDefaults } from './use-defaults.ts';
 
 /** The service recommends at least so long for images. */
 const imageTimeoutMs = 120_000;
@@ -30,6 +37,7 @@ const imageTimeoutMs = 120_000;
 export const defaultMaxTokens = 4096;
 
 const off = byDefault(false);
+
 const on = byDefault(true);
 
 /**

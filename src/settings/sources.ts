@@ -1,6 +1,7 @@
 import { usageError } from '../errors.ts';
 import type { PickedProfile, Profile } from './config-types.ts';
-import type { Origin, Sourced } from './types.ts';
+import type { Origin, Sourced, SettingsFlags } from './types.ts';
+import { shellWord } from '../shell-word.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -24,6 +25,7 @@ export function fromEnvironment(env: Environment, name: string): Sourced<string>
 }
 
 const offWords = new Set(['', '0', 'false', 'no', 'off']);
+
 const onWords = new Set(['1', 'true', 'yes', 'on']);
 
 /** A variable that switches something, in words of any case; an empty one is off. Throws usage. */
@@ -67,4 +69,33 @@ export function mapValue<T, U>(
   read: (value: T, from: string) => U,
 ): Sourced<U> | undefined {
   return source && { ...source, value: read(source.value, source.from) };
+}
+
+/** Those that decide which gateway is asked, and how. A header is left out: it may hold a secret. */
+const gatewayFlags = {
+  profile: '--profile',
+  service: '--service',
+  baseUrl: '--base-url',
+  apiKeyFile: '--api-key-file',
+  auth: '--auth',
+  headerNames: '--header-names',
+  proxy: '--proxy',
+  systemCa: '--system-ca',
+  allowHttp: '--allow-http',
+} as const;
+
+/**
+ * The flags that led to a gateway, each behind a blank, so that a command in a hint asks the same one. A URL that may hold a
+ * password is not repeated.
+ */
+export function typedFlags(flags: SettingsFlags): string {
+  const typed = { ...flags, profile: flags.jobProfile ?? flags.profile };
+  return Object.entries(gatewayFlags)
+    .map(([key, flag]) => {
+      const value = typed[key as keyof typeof gatewayFlags];
+      if (value === undefined || value === false) return '';
+      if (value === true) return ` ${flag}`;
+      return ` ${flag} ${/^https?:.*[@?]/i.test(value) ? '<url>' : shellWord(value)}`;
+    })
+    .join('');
 }

@@ -2,9 +2,8 @@ import { formatDuration } from './duration.ts';
 import { services } from '../services.ts';
 import { surveyUses } from './resolve.ts';
 import { mask, Secret } from './secret.ts';
-import type { SettingsFlags, SettingsSurvey } from './settings.ts';
+import type { SettingsFlags, SettingsSurvey, KeySource, Sourced, Use } from './types.ts';
 import type { LoadedConfig } from './config-types.ts';
-import type { KeySource, Sourced, Use } from './types.ts';
 
 /** One setting as it may be shown: a key never is, only where it comes from. */
 export interface SettingRow {

@@ -1,5 +1,5 @@
 import { GatewayError, usageError } from '../errors.ts';
-import { createMuteStream } from './mute-stream.ts';
+import { Writable } from 'node:stream';
 
 /** Questions to the person at the terminal. */
 export interface Dialog {
@@ -62,4 +62,22 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
 interface Waiting {
   resolve(line: string): void;
   reject(error: unknown): void;
+}
+
+/** The output of readline, which can be switched off: a hidden answer, or one that is being printed. */
+export interface MuteStream {
+  stream: Writable;
+  isMuted: boolean;
+}
+
+/** A stream that hands everything on to the target unless it is muted, as it is at first. */
+export function createMuteStream(target: NodeJS.WritableStream): MuteStream {
+  const mute = { isMuted: true, stream: undefined as unknown as Writable };
+  mute.stream = new Writable({
+    write(chunk: Uint8Array, _encoding, done) {
+      if (!mute.isMuted) target.write(chunk);
+      done();
+    },
+  });
+  return mute;
 }

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../errors.ts';
 import { escapeLine } from './escape.ts';
-import { isReadByCi } from './github.ts';
+import { isReadByCi } from './wrap-output.ts';
 import type { Io } from './io.ts';
 
 /**

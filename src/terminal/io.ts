@@ -1,7 +1,7 @@
 import type { Dialog } from './dialog.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
 import type { GatewayError } from '../errors.ts';
-import type { After } from './timers.ts';
+import type { After } from './progress.ts';
 
 /** One output stream as the program sees it. */
 export interface Output {

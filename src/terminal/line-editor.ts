@@ -1,7 +1,7 @@
 import type { Interface, Key } from 'node:readline';
 import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
-import { createMuteStream, type MuteStream } from './mute-stream.ts';
+import { createMuteStream, type MuteStream } from './dialog.ts';
 
 /** What came of asking for an entry. */
 export type LineRead =

@@ -1,4 +1,4 @@
-import { isReadByCi } from './github.ts';
+import { isReadByCi } from './wrap-output.ts';
 import type { Io } from './io.ts';
 
 /** Rows of a terminal that does not tell them. */

@@ -1,7 +1,7 @@
-import { type GatewayError, settingError } from '../errors.ts';
-import { decodeText } from './decode-text.ts';
+import { type GatewayError, settingError, usageError } from '../errors.ts';
 import type { InputKind } from './io.ts';
-import { type After, afterOnClock, untilAborted } from './timers.ts';
+import { type After, afterOnClock, untilAborted } from './progress.ts';
+import { isUtf8 } from 'node:buffer';
 
 const noteMs = 2000;
 const mebibyte = 1024 * 1024;
@@ -79,4 +79,31 @@ function tooLate(timeoutMs: number): GatewayError {
 
 function tooMuch(maxBytes: number): GatewayError {
   return settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
+}
+
+/**
+ * Text of input that a person gave, `name` in messages. CRLF stays, a byte order mark goes. Throws usage naming the offset
+ * (from 0) of the first byte that is not UTF-8: nothing is replaced or dropped behind the user's back.
+ */
+export function decodeText(bytes: Uint8Array, name: string): string {
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const convert = utf16
+    ? 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'
+    : 'convert it to UTF-8, for example with iconv';
+  throw usageError(`${name} is not UTF-8 text: invalid byte at offset ${invalidOffset(bytes)}`, convert);
+}
+
+/** Every bad sequence decodes to U+FFFD; the first that does not stand in the bytes as such marks the place. */
+function invalidOffset(bytes: Uint8Array): number {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let offset = 0;
+  for (let from = 0; ;) {
+    const at = text.indexOf('\uFFFD', from);
+    if (at === -1) return offset;
+    offset += Buffer.byteLength(text.slice(from, at));
+    if (!(bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd)) return offset;
+    offset += 3;
+    from = at + 1;
+  }
 }

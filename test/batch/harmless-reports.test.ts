@@ -1,6 +1,5 @@
 import { expect, test as plain } from 'vitest';
-import { markdownReport } from '../../src/batch/report-markdown.ts';
-import { tableReport } from '../../src/batch/report-table.ts';
+import { markdownReport, tableReport } from '../../src/batch/reports.ts';
 import { findColumns, rowOf } from '../../src/batch/row.ts';
 import { test } from './with-batch.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { resultLine } from '../../src/batch/result-line.ts';
+import { resultLine } from '../../src/batch/recorder.ts';
 import { run } from '../helpers/run.ts';
 import { textReply } from '../helpers/with-server.ts';
 import { environmentFor, manyJobs, test } from './with-batch.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { openMergeTarget } from '../../src/commands/batch/merge-target.ts';
+import { openMergeTarget } from '../../src/commands/batch/merge.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { imageReply } from '../helpers/with-server.ts';
 import { type BatchFolder, manyJobs, test } from './with-batch.ts';

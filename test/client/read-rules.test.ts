@@ -3,7 +3,7 @@ import { readContent } from '../../src/client/content.ts';
 import { readMessage } from '../../src/client/messages.ts';
 import { keepGoodPictures } from '../../src/client/picture-store.ts';
 import { parseReply } from '../../src/client/parse-reply.ts';
-import { isBare, readDiverted } from '../../src/client/read-json.ts';
+import { isBare, readDiverted } from '../../src/client/read-body.ts';
 import { emptyResult } from '../../src/client/content.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createMemoryStore } from '../../src/images/store.ts';

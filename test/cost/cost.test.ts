@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { addCost, boundOf, costOfAnswer } from '../../src/cost/cost.ts';
 import { priceOf } from '../../src/cost/price.ts';
-import { readContentUsage } from '../../src/formats/content/usage.ts';
-import { addCounts, usageOf } from '../../src/formats/messages/usage.ts';
+import { readContentUsage } from '../../src/formats/content/reply.ts';
+import { addCounts, usageOf } from '../../src/formats/messages/reply.ts';
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { byDefault } from '../../src/settings/sources.ts';

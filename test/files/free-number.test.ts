@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freeNumber } from '../../src/files/free-number.ts';
+import { freeNumber } from '../../src/files/place-file.ts';
 
 async function find(from: number, isTaken: (n: number) => boolean): Promise<{ n: number; looks: number }> {
   let looks = 0;

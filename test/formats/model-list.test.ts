@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { modelListAddress, readModelPage } from '../../src/formats/model-list.ts';
+import { modelListAddress, readModelPage } from '../../src/client/model-list.ts';
 
 test('a page of the content format gives names as -m takes them, operations and the next page', () => {
   const page = JSON.parse(

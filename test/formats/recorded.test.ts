@@ -8,7 +8,7 @@ import { failureOf } from '../../src/formats/failure.ts';
 import { createMessageAssembler } from '../../src/formats/messages/events.ts';
 import { decodeMessage, messageText } from '../../src/formats/messages/reply.ts';
 import type { MessageReply } from '../../src/formats/messages/types.ts';
-import { looksLikeSse } from '../../src/formats/sniff-body.ts';
+import { looksLikeSse } from '../../src/client/read-body.ts';
 import { splitEvents } from './messages/feeding.ts';
 import { hasRecorded, recordedBody, recordedReplies } from './recorded.ts';
 import type { Expectation, Recorded } from './recorded.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { looksLikeSse } from '../../src/formats/sniff-body.ts';
+import { looksLikeSse } from '../../src/client/read-body.ts';
 
 test.each([
   ['event: message_start\n', true],

@@ -1,14 +1,14 @@
 import { inflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { halfBlocks } from '../../src/images/preview-blocks.ts';
 import {
+  halfBlocks,
   hasTrueColor,
   previewForm,
   iterm2Image,
   kittyPixels,
   kittyPng,
   type Pixels,
-} from '../../src/images/preview-protocols.ts';
+} from '../../src/images/preview.ts';
 
 test.each([
   [{ TERM: 'xterm-kitty' }, 'kitty'],

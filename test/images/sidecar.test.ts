@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeSidecar } from '../../src/images/sidecar.ts';
+import { writeSidecar } from '../../src/images/publish.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
 test('writes facts beside a picture, and replaces a sidecar with force only', async () => {

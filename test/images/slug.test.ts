@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fileWord, slugOf } from '../../src/images/slug.ts';
+import { fileWord, slugOf } from '../../src/images/naming.ts';
 
 test.each([
   ['words', 'A red Cat,  sitting!', 'a-red-cat-sitting'],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tree } from '../../src/cli/command-tree.ts';
 import { topics } from '../../src/cli/help/topics.ts';
-import { roffOf } from '../../src/man/markdown.ts';
+import { roffOf } from '../../src/man/roff.ts';
 import { blocksOf } from '../../src/terminal/markdown.ts';
 import { run } from '../helpers/run.ts';
 

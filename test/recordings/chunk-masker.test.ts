@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createChunkMasker, type TimedChunk } from '../../src/recordings/chunk-masker.ts';
+import { createChunkMasker, type TimedChunk } from '../../src/recordings/recording-writer.ts';
 import { createMasker } from '../../src/settings/redact.ts';
 import { Secret } from '../../src/settings/secret.ts';
 

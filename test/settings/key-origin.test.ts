@@ -2,7 +2,7 @@ import { join, resolve as resolvePath } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseConfig } from '../../src/settings/parse.ts';
 import { surveySettings } from '../../src/settings/resolve.ts';
-import type { SettingsSurvey } from '../../src/settings/settings.ts';
+import type { SettingsSurvey } from '../../src/settings/types.ts';
 
 const path = resolvePath('/etc/gateway/config.json');
 const secrets = { apiKey: 'sk-canary', headers: { 'x-team': 'docs' }, allowHttp: true };

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { usageError } from '../../src/errors.ts';
-import { readKey } from '../../src/settings/key.ts';
-import type { KeyEffects } from '../../src/settings/key.ts';
+import { readKey, type KeyEffects } from '../../src/settings/key.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
 const somewhere = { from: 'somewhere', origin: { kind: 'default' } } as const;

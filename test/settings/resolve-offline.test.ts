@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { resolveSettings } from '../../src/settings/resolve.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
-import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
-import type { Use } from '../../src/settings/types.ts';
+import type { Settings, SettingsFlags, Use } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model' };

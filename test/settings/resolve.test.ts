@@ -4,8 +4,7 @@ import { parseConfig } from '../../src/settings/parse.ts';
 import type { Config, LoadedConfig } from '../../src/settings/config-types.ts';
 import { withNameFor } from '../../src/settings/profile.ts';
 import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
-import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
-import { type Use, useNames } from '../../src/settings/types.ts';
+import { type Settings, type SettingsFlags, type Use, useNames } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };

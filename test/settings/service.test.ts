@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readKey } from '../../src/settings/key.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
 import { resolveSettings } from '../../src/settings/resolve.ts';
-import type { Settings, SettingsFlags } from '../../src/settings/settings.ts';
-import type { Use } from '../../src/settings/types.ts';
+import type { Settings, SettingsFlags, Use } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';
 const google = 'https://generativelanguage.googleapis.com';

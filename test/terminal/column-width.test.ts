@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asColumn, cutToColumns } from '../../src/terminal/column-width.ts';
+import { asColumn, cutToColumns } from '../../src/terminal/break-lines.ts';
 
 test('a column is as wide as its widest text on the screen', () => {
   expect(asColumn(['trip', '旅行', '👨‍👩‍👧 x', 'e\u0301te'])).toEqual(['trip', '旅行', '👨‍👩‍👧 x', 'e\u0301te ']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonLine } from '../../src/terminal/json-line.ts';
+import { jsonLine } from '../../src/terminal/escape.ts';
 
 test.each([
   ['C1 controls', '\u009b31m\u0085', String.raw`"\u009b31m\u0085"`],

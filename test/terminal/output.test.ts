@@ -2,7 +2,7 @@ import { type Stats, statSync } from 'node:fs';
 import { EventEmitter } from 'node:events';
 import type { WriteStream } from 'node:tty';
 import { expect, test } from 'vitest';
-import { createStderr, createStdout } from '../../src/terminal/output.ts';
+import { createStderr, createStdout } from '../../src/terminal/process-io.ts';
 
 /** A stream that fails with these codes, one a write; and what was written to it. */
 function place(

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { ChunkQueue } from '../../src/transport/chunk-queue.ts';
+import { ChunkQueue } from '../../src/transport/exchange.ts';
 
 afterEach(() => {
   vi.useRealTimers();

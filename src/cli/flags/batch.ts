@@ -1,8 +1,7 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, notAFlag } from './flag.ts';
+import { type FlagTable, notAFlag, oneOf, whole } from './flag.ts';
 import { imageFlags } from './format.ts';
 import { connectionFlags, maxCost, outputFlags } from './shared.ts';
-import { oneOf, whole } from './values.ts';
 
 /** `batch run` alone. */
 export const batchFlags = {

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { splitPath } from './set.ts';
-import { quote } from './values.ts';
+import { quote } from './flag.ts';
 
 /** Reads `answer.names[0]`: steps as in `--set`, and items of a list in brackets too. Throws GatewayError usage. */
 export function parseFieldPath(word: string, name: string): string[] {

@@ -1,5 +1,10 @@
 import { type Command, Option } from 'commander';
-import { usageError } from '../../errors.ts';
+import { usageError, GatewayError } from '../../errors.ts';
+import { isAspect } from '../../images/aspect.ts';
+import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
+import { closest } from '../../settings/closest.ts';
+import { parseAgeOf, parseDurationOf } from '../../settings/duration.ts';
+import { jsonFaultWords } from '../../settings/json-position.ts';
 
 /** One flag of the program. It is defined once; commands name the flags that they take. */
 interface Flag {
@@ -78,4 +83,149 @@ export function notAFlag(word: string, name: string, example?: string): string {
     `${name} needs a value, and ${word.split('=')[0]} is a flag`,
     example === undefined ? `for a value that begins so: ${name}=./${word}` : `for example: ${example}`,
   );
+}
+
+/** Why a word is none of the values that a flag takes. */
+function misfit(name: string, wanted: string, { word, example }: { word: string; example: unknown }): GatewayError {
+  return usageError(`${name} takes ${wanted}, not ${quote(word)}`, `for example: ${name} ${example}`);
+}
+
+/** Reads the number that a word is: NaN for a blank. */
+function numberOf(word: string): number {
+  return word.trim() === '' ? NaN : Number(word);
+}
+
+/** A whole number within bounds. */
+export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: string, name: string) => number {
+  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
+  return (word, name) => {
+    const value = numberOf(word);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw misfit(name, `a whole number ${range}`, { word, example: Math.max(least, 1) });
+  };
+}
+
+/** Any finite number: what range a model takes is its own matter. */
+export function decimal(word: string, name: string): number {
+  const value = numberOf(word);
+  if (Number.isFinite(value)) return value;
+  throw misfit(name, 'a number', { word, example: 0.7 });
+}
+
+/** An amount of money from which nothing is rounded. */
+export function amount(word: string, name: string): string {
+  if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;
+  throw misfit(name, 'an amount of more than 0', { word, example: '0.50' });
+}
+
+/** A time such as `90s`, in milliseconds. */
+export function duration(word: string, name: string): number {
+  return parseDurationOf(name, word);
+}
+
+/** How old something may be, such as `7d`, in milliseconds. */
+export function age(word: string, name: string): number {
+  return parseAgeOf(name, word);
+}
+
+/** Any text but none: what is empty is a variable that was not set. */
+export function notEmpty(word: string, name: string): string {
+  if (word !== '') return word;
+  throw usageError(`${name} is empty`, `for example: ${name} END; without one leave ${name} out`);
+}
+
+/** A proxy URL: what stands in argv is public, and so it is not repeated. */
+export function passwordless(word: string, name: string): string {
+  if (!word.includes('@')) return word;
+  throw usageError(
+    `${name} would show the proxy's user name and password to every user of this machine`,
+    `put that URL into HTTPS_PROXY (HTTP_PROXY for a gateway at http://), and leave ${name} out`,
+  );
+}
+
+/** One of a few words. */
+export function oneOf(words: readonly string[]): (word: string, name: string) => string {
+  return (word, name) => {
+    if (words.includes(word)) return word;
+    throw misfit(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
+  };
+}
+
+/** `W:H`, both whole numbers: the form is checked, never a list of ratios. */
+export function ratio(word: string, name: string): string {
+  if (isAspect(word)) return word;
+  throw misfit(name, 'width:height', { word, example: '16:9' });
+}
+
+/** The form of an image size: `1K`, `2K`, `4K`, `512`. */
+export function imageSize(word: string, name: string): string {
+  if (/^\d{1,5}K?$/.test(word)) return word;
+  const error = misfit(name, '512, 1K, 2K, 4K or another number of pixels', { word, example: '2K' });
+  throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
+}
+
+/** `CATEGORY=THRESHOLD`; the category's prefix may be left out. */
+export function safety(word: string, name: string): { category: string; threshold: string } {
+  const [, category = '', threshold] = /^([A-Z_]{1,80})=([A-Z_]{1,80})$/.exec(word) ?? [];
+  if (threshold === undefined)
+    throw misfit(name, 'CATEGORY=THRESHOLD', { word, example: 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH' });
+  return { category: category.startsWith('HARM_CATEGORY_') ? category : `HARM_CATEGORY_${category}`, threshold };
+}
+
+/** `name=value` pairs, or one JSON object. */
+export function pairOrJson(word: string, name: string): JsonObject {
+  if (word.trimStart().startsWith('{')) {
+    const value = parseJson(name, word);
+    if (isObject(value)) return value;
+    throw usageError(`${name} takes a JSON object`, `for example: ${name} '{"user_id":"ci"}'`);
+  }
+  const at = word.indexOf('=');
+  if (at > 0) return { [word.slice(0, at)]: word.slice(at + 1) };
+  throw misfit(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
+}
+
+/** One `--var`: a value, or the file that holds it. */
+export interface Var {
+  name: string;
+  value: string;
+  file?: string;
+}
+
+/** Reads `name=value`, `name=@file` and, for a value that begins with one, `name=@@…`. Throws GatewayError usage. */
+export function variable(word: string, name: string): Var {
+  const at = word.indexOf('=');
+  if (at <= 0) throw misfit(name, 'name=value or name=@file', { word, example: 'city=Rome' });
+  const [key, value] = [word.slice(0, at).trim().normalize('NFC'), word.slice(at + 1)];
+  if (!value.startsWith('@')) return { name: key, value };
+  if (value.startsWith('@@')) return { name: key, value: value.slice(1) };
+  if (value !== '@') return { name: key, value: '', file: value.slice(1) };
+  throw usageError(`${name} ${key}=@ names no file`, `for example: ${name} ${key}=@report.txt; the sign itself is @@`);
+}
+
+/** Parses JSON that the user wrote; the message says where it broke. */
+export function parseJson(name: string, text: string): JsonValue {
+  if (isTooDeep(text)) throw usageError(`${name} is ${tooDeepWords}`);
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    throw usageError(
+      `${name} is not JSON: ${jsonFaultWords(text)}`,
+      'put names and strings in double quotes, and remove a comma after the last value',
+      error,
+    );
+  }
+}
+
+/** A word in quotes, cut where it is long. */
+export function quote(word: string): string {
+  return `'${word.length > 60 ? `${word.slice(0, 60)}…` : word}'`;
+}
+
+/** For `catch`: a mistake is told behind the flag that it was made in; any other failure stays as it is. */
+export function behind(flag: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
+    const { message, details, cause } = error;
+    throw new GatewayError('usage', `${flag}${message}`, { ...details, cause });
+  };
 }

@@ -1,9 +1,8 @@
 import type { ToolCommand } from '../../chat/tool-run.ts';
 import { usageError } from '../../errors.ts';
 import { splitShellLine } from '../../shell-word.ts';
-import { type FlagTable, notAFlag } from './flag.ts';
+import { type FlagTable, notAFlag, imageSize, pairOrJson, ratio, safety, whole } from './flag.ts';
 import { maxCost } from './shared.ts';
-import { imageSize, pairOrJson, ratio, safety, whole } from './values.ts';
 
 /** What completion offers; the form is checked, never these lists, for a service can take other values. */
 const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];

@@ -1,7 +1,6 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, notAFlag } from './flag.ts';
+import { type FlagTable, notAFlag, quote, whole } from './flag.ts';
 import { connectionFlags } from './shared.ts';
-import { quote, whole } from './values.ts';
 
 /** Flags of `serve`. Those that other commands have too mean the same here, seen from the other end. */
 export const serveFlags = {

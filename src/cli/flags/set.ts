@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
 import { type Body, type BodyValue, isUpload } from '../../upload.ts';
-import { quote } from './values.ts';
+import { quote } from './flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** One `--set path=value`: where, and what. `[]` in the path appends. */

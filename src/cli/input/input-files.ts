@@ -4,9 +4,9 @@ import { readReason } from '../../files/file-reason.ts';
 import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { decodeText } from '../../terminal/decode-text.ts';
+import { decodeText } from '../../terminal/stdin-text.ts';
 import type { Context } from '../context.ts';
-import { parseJson, quote } from '../flags/values.ts';
+import { parseJson, quote } from '../flags/flag.ts';
 
 /** Largest text that is read whole from stdin or a file flag, in bytes. */
 const mostBytes = 64 * 1024 * 1024;

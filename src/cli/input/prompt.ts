@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import { readStdinText, shouldReadStdin } from '../../terminal/stdin-text.ts';
 import type { Context } from '../context.ts';
-import { quote } from '../flags/values.ts';
+import { quote } from '../flags/flag.ts';
 import { type Blanks, fillText } from './blanks.ts';
 import { readTextFlag } from './input-files.ts';
 import type { ImageInputFlags } from './stray-files.ts';

@@ -1,7 +1,7 @@
 import { usageError } from '../../errors.ts';
 import type { Stdin } from '../context.ts';
 import type { Io } from '../../terminal/io.ts';
-import { type After, afterOnClock } from '../../terminal/timers.ts';
+import { type After, afterOnClock } from '../../terminal/progress.ts';
 
 /** Who is told that stdin is waited for, and by which clock. */
 export interface StdinNotes {

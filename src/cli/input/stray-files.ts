@@ -3,7 +3,7 @@ import { extname, resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { isImageExtension } from '../../images/extension.ts';
 import { shellWord } from '../../shell-word.ts';
-import { quote } from '../flags/values.ts';
+import { quote } from '../flags/flag.ts';
 
 /** The flags that send pictures and files, as they were typed. */
 export interface ImageInputFlags {

@@ -3,7 +3,7 @@ import { usageError } from '../../errors.ts';
 import { spool } from '../../images/input.ts';
 import type { FetchedInput } from '../../transport/types.ts';
 import type { Upload } from '../../upload.ts';
-import { quote } from '../flags/values.ts';
+import { quote } from '../flags/flag.ts';
 import type { Context } from '../context.ts';
 import { isUrl, shownUrl, urlForFile } from './input-files.ts';
 

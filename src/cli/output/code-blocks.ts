@@ -1,4 +1,4 @@
-import { closesFence, type Fence, fencedLine, openedFence } from '../../terminal/fence.ts';
+import { closesFence, type Fence, fencedLine, openedFence } from '../../terminal/markdown-page.ts';
 
 /** The fenced code blocks of a Markdown text, in their order, byte for byte; those in lists and quotes too, empty ones not. */
 export function codeBlocks(markdown: string): string[] {

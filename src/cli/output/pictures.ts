@@ -1,12 +1,11 @@
 import type { EndOf } from '../../client/deadline.ts';
 import type { ResultImage } from '../../client/result.ts';
 import type { GatewayError } from '../../errors.ts';
-import { createLateStore } from '../../images/late-store.ts';
+import { createLateStore } from '../../client/picture-store.ts';
 import type { BlobStore } from '../../images/types.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Context } from '../context.ts';
-import type { ReplyFacts } from './sidecar-facts.ts';
+import type { Context, WrittenImage } from '../context.ts';
 
 /** Flags that say where pictures go, as they were typed. */
 export interface ImageOutputFlags {
@@ -86,4 +85,36 @@ export async function checkShownOutput(wanted: ImagePlan, context: Context): Pro
 export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
   if (output === undefined || report.images.length > 0 || report.files) return;
   await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
+}
+
+/** What is known of the reply that pictures came with. */
+export interface ReplyFacts {
+  responseId?: string | undefined;
+  modelVersion?: string | undefined;
+  usage?: object | undefined;
+}
+
+interface RequestFacts {
+  prompt: string | undefined;
+  model: string;
+  provenance?: JsonObject | undefined;
+}
+
+/** What a sidecar says of its picture and how it came to be. */
+export function sidecarFacts(
+  image: WrittenImage,
+  { responseId, modelVersion, usage }: ReplyFacts,
+  { prompt, model, provenance }: RequestFacts,
+): JsonObject & { image: JsonObject } {
+  const facts = {
+    schema: 'gateway-cli/sidecar@1',
+    prompt,
+    model,
+    ...provenance,
+    responseId,
+    modelVersion,
+    usage,
+    image,
+  };
+  return JSON.parse(JSON.stringify(facts)) as ReturnType<typeof sidecarFacts>;
 }

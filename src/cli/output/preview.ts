@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { readReason } from '../../files/file-reason.ts';
-import { halfBlocks } from '../../images/preview-blocks.ts';
-import { hasTrueColor, previewForm, iterm2Image, kittyPixels, kittyPng } from '../../images/preview-protocols.ts';
+import {
+  halfBlocks,
+  hasTrueColor,
+  previewForm,
+  iterm2Image,
+  kittyPixels,
+  kittyPng,
+  type Pixels,
+} from '../../images/preview.ts';
 import type { Context, WrittenImage } from '../context.ts';
-import { decodePreview, tooManyPixels } from './decode-preview.ts';
 
 /** Larger pictures are not shown: a look at them would cost more than making them. */
 const mostBytes = 64 * 1024 * 1024;
@@ -33,4 +39,22 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   } catch (error) {
     await ui.note(`no preview: ${readReason(error)}`);
   }
+}
+
+/** Those of every shape that models make at 4K have fewer; a file of a few kilobytes may claim billions. */
+const mostPixels = 24 * 2 ** 20;
+
+/** Why a picture of that size is not drawn; undefined where it is. */
+export function tooManyPixels({ width, height }: { width: number; height: number }): string | undefined {
+  if (width * height <= mostPixels) return undefined;
+  return `it has ${width}×${height} pixels, more than ${mostPixels / 2 ** 20} megapixels`;
+}
+
+/** The picture's pixels, or why there are none. */
+async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
+  const { decodeWithin } = await import('../../images/pixels/decode.ts');
+  const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
+  if (decoded === 'damaged') return { hidden: 'it cannot be decoded' };
+  if ('tooLarge' in decoded) return { hidden: tooManyPixels(decoded.tooLarge) ?? '' };
+  return decoded.picture ?? { hidden: `${decoded.mimeType} cannot be decoded here` };
 }

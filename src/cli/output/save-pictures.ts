@@ -7,17 +7,17 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/make-folder.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput } from '../../images/output-check.ts';
-import { publish } from '../../images/publish.ts';
-import { writeSidecar } from '../../images/sidecar.ts';
+import { publish, writeSidecar } from '../../images/publish.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { Context, WrittenImage } from '../context.ts';
-import { behind } from '../flags/behind.ts';
+import { behind } from '../flags/flag.ts';
 import { showPreview } from './preview.ts';
-import { isPrintedAtEnd } from './selection.ts';
-import { misfitError, misfitOf } from './misfit.ts';
-import { type ReplyFacts, sidecarFacts } from './sidecar-facts.ts';
-import { type ImageOutput, type ImagePlan, mostImages } from './pictures.ts';
-import { checkStdout, writeToStdout } from './to-stdout.ts';
+import { isPrintedAtEnd } from './select.ts';
+import { type ReplyFacts, sidecarFacts, type ImageOutput, type ImagePlan, mostImages } from './pictures.ts';
+import { fitsAspect, matchesSize } from '../../images/aspect.ts';
+import { createReadStream } from 'node:fs';
+import type { StoredBlob } from '../../files/types.ts';
+import type { Io } from '../../terminal/io.ts';
 
 /** Names the pictures of a command, and finds out whether they can be written. Throws GatewayError usage. */
 export async function planSaving(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
@@ -194,4 +194,46 @@ async function warnOfName(path: string, extension: string, { plan, context, toSt
   if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
     await context.ui.warn(`${output} would hold ${extension} data, so the file is ${path}`);
   }
+}
+
+/** In what a picture has not the asked shape: a warning, with `--strict` an error (deviation 42). Undefined where it fits. */
+export function misfitOf(
+  { path, width, height }: WrittenImage,
+  { aspect, size }: { aspect?: string | undefined; size?: string | undefined },
+): string | undefined {
+  if (width === undefined || height === undefined) return undefined;
+  const odd: string[] = [];
+  if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
+  if (size !== undefined && matchesSize({ width, height }, size) === false) odd.push(`not ${size}`);
+  return odd.length === 0 ? undefined : `${path} is ${width}×${height}, ${odd.join(' and ')}`;
+}
+
+/** How a run with `--strict` ends: all its misfits in one error. */
+export function misfitError(misfits: readonly string[]): GatewayError | undefined {
+  if (misfits.length === 0) return undefined;
+  return new GatewayError('incomplete', misfits.join('; '), {
+    hint: 'the files are kept; without --strict this is a warning',
+    sent: 'yes',
+  });
+}
+
+/** What would go to stdout, or beside it. */
+interface StdoutWish {
+  count?: number | undefined;
+  sidecar?: boolean | undefined;
+}
+
+/** Whether stdout takes what `-o -` would write there. Throws GatewayError usage. */
+export function checkStdout({ count = 1, sidecar }: StdoutWish, { stdout }: Io): void {
+  if (stdout.isTTY) throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
+  if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
+  if (sidecar) throw usageError('--sidecar has no file to write it beside with -o -', 'name a file: -o image.png');
+}
+
+/** Writes a picture's bytes to stdout, for `-o -`; `-` is its path in the JSON document. */
+export async function writeToStdout({ content }: Pick<StoredBlob, 'content'>, { stdout }: Io): Promise<string> {
+  if ('data' in content) await stdout.write(content.data);
+  else for await (const chunk of createReadStream(content.file)) await stdout.write(chunk as Uint8Array);
+  if (stdout.failure !== undefined) throw stdout.failure;
+  return '-';
 }

@@ -4,7 +4,7 @@ import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { describeCosts } from '../../cost/price.ts';
-import { ageText, timeText } from '../../time-text.ts';
+import { ageText, timeText } from '../../clock.ts';
 import type { Context } from '../context.ts';
 
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */

@@ -1,8 +1,14 @@
 import { readImages } from '../input/attachments.ts';
-import { type Building, type BuiltRequest } from './built-request.ts';
-import { type ContentFlags, contentRequest, readBodyFiles, readContentFiles } from './content-input.ts';
+import { readBlanks, warnOfUnused } from '../input/blanks.ts';
 import { type PromptFlags, readPrompt } from '../input/prompt.ts';
-import { readBlanks, warnOfUnused } from '../input/vars.ts';
+import {
+  type Building,
+  type BuiltRequest,
+  type ContentFlags,
+  readBodyFiles,
+  readContentFiles,
+  contentRequest,
+} from './content-request.ts';
 
 /** Flags that shape a request of `image gen` and `image edit`, as they were typed. */
 export type ImageRequestFlags = ContentFlags & PromptFlags & { image?: string[]; sidecar?: boolean | undefined };

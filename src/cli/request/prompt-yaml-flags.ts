@@ -3,11 +3,11 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import type { Context } from '../context.ts';
 import { settingFor } from '../flags/fields.ts';
-import { decimal, notEmpty, quote, whole } from '../flags/values.ts';
+import { decimal, notEmpty, quote, whole } from '../flags/flag.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../input/prompt-yaml.ts';
 import type { PromptFlags } from '../input/prompt.ts';
-import type { BodyFlags, ContentFlags } from './content-input.ts';
+import type { BodyFlags, ContentFlags } from './content-request.ts';
 import type { ChatRequestFlags } from './chat-request.ts';
 
 /** What a prompt file can say in the place of flags. */

@@ -1,12 +1,12 @@
 import type { Deadline } from '../../client/deadline.ts';
 import type { Post } from '../../client/target.ts';
 import { usageError } from '../../errors.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
 import { openConnection, readTarget, type Connection } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
-import { isPrintedAtEnd } from '../output/selection.ts';
+import { isPrintedAtEnd } from '../output/select.ts';
 import type { StdoutFlags } from '../flags/stdout-owner.ts';
 
 interface ConnectOptions {

@@ -5,7 +5,7 @@ import type { JsonValue } from '../../json.ts';
 import type { Context } from '../context.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import { shellWord } from '../../shell-word.ts';
-import { isPrintedAtEnd } from '../output/selection.ts';
+import { isPrintedAtEnd } from '../output/select.ts';
 import { tellCost, tellUsage } from '../output/tell.ts';
 
 /**

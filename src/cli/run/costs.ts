@@ -3,7 +3,7 @@ import { currencyOf, isWholePrice, type Pricing, priceOf } from '../../cost/pric
 import type { Meter, Reservation } from '../../cost/types.ts';
 import type { Price } from '../../settings/config-types.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/types.ts';
 import type { Body } from '../../upload.ts';
 import type { Ui } from '../context.ts';
 

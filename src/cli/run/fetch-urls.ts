@@ -1,10 +1,10 @@
 import type { Deadline } from '../../client/deadline.ts';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/types.ts';
 import type { FetchedInput, InputFetcher } from '../../transport/types.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import type { Context } from '../context.ts';
-import { replayedFolder } from '../flags/recording.ts';
+import { replayedFolder } from '../flags/shared.ts';
 import { sizeOf } from '../input/prompt.ts';
 import { shownUrl } from '../input/input-files.ts';
 import type { FetchUrl } from '../input/url-input.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Exchanges } from '../../client/sender.ts';
+import type { Exchanges } from '../../client/connection.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { readContent } from '../../client/content.ts';
@@ -10,13 +10,13 @@ import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder } from '../../recordings/recorder.ts';
 import type { RecorderOptions } from '../../recordings/recording-writer.ts';
 import { openReplay } from '../../recordings/replay.ts';
-import { useDefaults } from '../../settings/use-defaults.ts';
+import { useDefaults } from '../../settings/service.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { HttpReply, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
-import { behind } from '../flags/behind.ts';
-import { isCache, type RecordingFlags } from '../flags/recording.ts';
+import { behind } from '../flags/flag.ts';
+import { isCache, type RecordingFlags } from '../flags/shared.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './connection.ts';
 

@@ -1,17 +1,13 @@
 import { type GatewayError, usageError } from '../../errors.ts';
-import { readConfig } from '../../settings/file.ts';
-import { configPath } from '../../settings/folders.ts';
+import { readConfig, configPath } from '../../settings/file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
-import type { Settings, SettingsInput } from '../../settings/settings.ts';
+import type { Settings, SettingsInput, Use } from '../../settings/types.ts';
 import type { Prices } from '../../settings/config-types.ts';
-import type { Use } from '../../settings/types.ts';
 import { isLoopback } from '../../transport/url.ts';
 import type { Context } from '../context.ts';
-import type { FlagValues } from '../flags/flag.ts';
-import { checkRecordingFlags, replayedFolder } from '../flags/recording.ts';
-import { parseJson } from '../flags/values.ts';
-import type { connectionFlags, priceFlags } from '../flags/shared.ts';
+import { type FlagValues, parseJson } from '../flags/flag.ts';
+import { checkRecordingFlags, replayedFolder, type connectionFlags, type priceFlags } from '../flags/shared.ts';
 import { readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
 

@@ -1,11 +1,10 @@
-import { openConnections } from '../../client/connection.ts';
-import type { Exchanges } from '../../client/sender.ts';
+import { openConnections, type Exchanges } from '../../client/connection.ts';
 import { usageError } from '../../errors.ts';
-import type { SettingsSurvey } from '../../settings/settings.ts';
+import type { SettingsSurvey } from '../../settings/types.ts';
 import type { Transport, TransportOptions } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
-import type { RecordingFlags } from '../flags/recording.ts';
-import { quote } from '../flags/values.ts';
+import type { RecordingFlags } from '../flags/shared.ts';
+import { quote } from '../flags/flag.ts';
 import { readUserFile } from '../input/input-files.ts';
 import type { Credential } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';

@@ -21,7 +21,7 @@ import { createRequestBuilder } from './request.ts';
 import { countChecked } from './progress.ts';
 import { sendJobs } from './send.ts';
 import { type JobSource, openJobs, refuseTypo, requireJobs } from './source.ts';
-import { tellArranged, tellUnread } from './notes.ts';
+import { tellArranged, tellUnread } from './read.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
 export function batchRunCommand(command: Command): Action {

@@ -6,7 +6,7 @@ import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '.
 import { closest } from '../../settings/closest.ts';
 import { findJsonFault } from '../../settings/json-position.ts';
 import type { Context } from '../../cli/context.ts';
-import { quote } from '../../cli/flags/values.ts';
+import { quote } from '../../cli/flags/flag.ts';
 import { valueText } from '../../cli/input/blanks.ts';
 import { notUtf8, openLines, textOf } from './open-lines.ts';
 import { type ReadRow, type Row, tableRows } from './table-rows.ts';

@@ -1,29 +1,27 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
-import type { ReportFacts, ReportWriter } from '../../batch/report-types.ts';
+import type { ReportFacts, ReportWriter } from '../../batch/reports.ts';
 import { countOf } from '../../batch/summary.ts';
-import type { JournalState } from '../../batch/journal.ts';
-import { batchFiles, type Job } from '../../batch/types.ts';
-import { keyOf } from '../../batch/digest.ts';
+import { type JournalState, unanswered } from '../../batch/journal.ts';
+import { batchFiles, type Job, type JobState } from '../../batch/types.ts';
+import { keyOf, type Key } from '../../batch/digest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { checkFile } from '../../images/output-check.ts';
-import type { Row } from '../../batch/row.ts';
+import { type Row, type Column, findColumns, rowOf, type RowState } from '../../batch/row.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { jsonLine } from '../../terminal/json-line.ts';
-import { behind } from '../../cli/flags/behind.ts';
+import { jsonLine } from '../../terminal/escape.ts';
+import { behind, addFlags } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../../cli/flags/batch.ts';
-import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { writeNewFile } from '../../cli/output/new-file.ts';
 import type { DataFlags } from './data-rows.ts';
-import { findRows, type NamedJob, type Rows } from './export-rows.ts';
 import { openRows } from './row-jobs.ts';
 import { openJobs } from './source.ts';
 import { isInShard } from './shard.ts';
-import { tellUnread } from './notes.ts';
-import { readBatchFolder } from './read.ts';
+import { tellUnread, readBatchFolder } from './read.ts';
+import { findSentJobs, type SentJobs } from '../../batch/sent-jobs.ts';
 
 interface Flags extends DataFlags {
   data?: string;
@@ -160,11 +158,11 @@ async function openReport(format: ExportFormat, facts: ReportFacts): Promise<Rep
     case 'jsonl':
       return { head: '', row: jsonLine, foot: () => '' };
     case 'md':
-      return (await import('../../batch/report-markdown.ts')).markdownReport(facts);
+      return (await import('../../batch/reports.ts')).markdownReport(facts);
     case 'junit':
-      return (await import('../../batch/report-junit.ts')).junitReport(facts);
+      return (await import('../../batch/reports.ts')).junitReport(facts);
     default:
-      return (await import('../../batch/report-table.ts')).tableReport(facts, format === 'csv' ? ',' : '\t');
+      return (await import('../../batch/reports.ts')).tableReport(facts, format === 'csv' ? ',' : '\t');
   }
 }
 
@@ -197,4 +195,78 @@ async function* reportText(
     gathered = '';
   }
   yield gathered + foot();
+}
+
+/** A job as its file names it: its place in the table, and its row while nothing is known of it. */
+export interface NamedJob {
+  key: Key;
+  pending: Row;
+}
+
+/** The jobs of a folder's job file; none where it is not known. */
+type Jobs = () => AsyncIterable<NamedJob>;
+
+/** The jobs of a folder as rows in the order of their job file: those that were sent, and those that the file names. */
+export interface Rows {
+  columns: Column[];
+  counts: Record<RowState, number>;
+  /** Lines of results.jsonl that cannot be read. */
+  unread: number;
+  /** Reads them one by one: results may be long. */
+  read(): AsyncGenerator<Row, void>;
+}
+
+/** Looks through a folder's results and journal, and the jobs of its file. */
+export async function findRows(folder: string, state: JournalState, jobs: Jobs): Promise<Rows> {
+  const { table } = state;
+  const found = findColumns();
+  const sent = await findSentJobs(folder, table, async (_, result) =>
+    found.see(rowOf(result.id, 'done', result.document)),
+  );
+  const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const slot of sent.slots) counts[rowState(table.stateOf(slot))]++;
+  if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
+  for await (const { key, pending } of jobs()) {
+    if (sent.has(table.find(key))) continue;
+    counts.pending++;
+    found.see(pending);
+  }
+  const read = () => readRows(state, { sent, jobs });
+  return { columns: found.columns(), counts, unread: sent.unread, read };
+}
+
+/** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
+async function* readRows(
+  state: JournalState,
+  { sent, jobs }: { sent: SentJobs; jobs: Jobs },
+): AsyncGenerator<Row, void> {
+  const { table } = state;
+  const reader = await sent.open();
+  const isRead = new Uint8Array(table.capacity);
+  const readRow = async (slot: number): Promise<Row> => {
+    const is = rowState(table.stateOf(slot));
+    const { id, result } = await reader.read(slot);
+    return result ? rowOf(id, is, result.document) : unansweredRow(id, is, state);
+  };
+  try {
+    for await (const { key, pending } of jobs()) {
+      const slot = table.find(key);
+      const row = sent.has(slot) ? await readRow(slot) : undefined;
+      if (row) isRead[slot] = 1;
+      yield row?.command === undefined ? { ...pending, ...row } : row;
+    }
+    for (const slot of sent.slots) if (isRead[slot] === 0) yield await readRow(slot);
+  } finally {
+    await reader.close();
+  }
+}
+
+function unansweredRow(id: string, is: RowState, { failures }: JournalState): Row {
+  const error = failures.get(id) ?? (is === 'unknown' ? unanswered : undefined);
+  return { id, state: is, images: [], error };
+}
+
+function rowState(state: JobState): RowState {
+  if (state === 'new') return 'pending';
+  return state === 'sent' ? 'unknown' : state;
 }

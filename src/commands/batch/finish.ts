@@ -13,7 +13,7 @@ import { batchFiles, type Counts } from '../../batch/types.ts';
 import { isSpent, totalTokens } from '../../batch/usage.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import { incompleteStep, nextStep, tellKept } from './notes.ts';
+import { incompleteStep, nextStep, tellKept } from './read.ts';
 import type { Batch } from './types.ts';
 import { writeSummary } from './folder.ts';
 

@@ -1,6 +1,6 @@
 import { isAnimated, type Progress } from '../../terminal/progress.ts';
 import type { Context } from '../../cli/context.ts';
-import { timeText } from '../../time-text.ts';
+import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../cli/output/flag-hints.ts';
 import type { BatchGate } from '../../batch/throttle.ts';

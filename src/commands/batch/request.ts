@@ -5,20 +5,18 @@ import type { Deadline } from '../../client/deadline.ts';
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import type { JsonValue } from '../../json.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings, Use } from '../../settings/types.ts';
 import { byDefault } from '../../settings/sources.ts';
-import type { Use } from '../../settings/types.ts';
 import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
-import type { BuiltRequest } from '../../cli/request/built-request.ts';
+import { type BuiltRequest, buildTextRequest } from '../../cli/request/content-request.ts';
+import { buildImageRequest } from '../../cli/request/image-request.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import type { TextPlaces } from '../../cli/input/prompt.ts';
 import type { Context } from '../../cli/context.ts';
-import { buildImageRequest } from '../../cli/request/image-request.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { FetchUrl } from '../../cli/input/url-input.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { buildTextRequest } from '../../cli/request/text-request.ts';
 
 /** A job as the request that its command would send. To be ended: its report holds what reading the inputs warned of. */
 export interface CheckedJob extends Digest {

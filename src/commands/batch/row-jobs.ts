@@ -3,7 +3,7 @@ import type { Job } from '../../batch/types.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
-import { quote } from '../../cli/flags/values.ts';
+import { quote } from '../../cli/flags/flag.ts';
 import { type Blanks, fillLeaves, hasBlank, plainName, valueText } from '../../cli/input/blanks.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';

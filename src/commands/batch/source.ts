@@ -19,7 +19,7 @@ import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
-import { parseJson } from '../../cli/flags/values.ts';
+import { parseJson } from '../../cli/flags/flag.ts';
 import { isPromptYaml, withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { readObjectFlag } from '../../cli/input/input-files.ts';
 

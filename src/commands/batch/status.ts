@@ -13,8 +13,7 @@ import {
 import { batchFiles } from '../../batch/types.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { incompleteStep, nextStep, spentLimit, tellKept } from './notes.ts';
-import { readBatchFolder } from './read.ts';
+import { incompleteStep, nextStep, spentLimit, tellKept, readBatchFolder } from './read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 

@@ -1,5 +1,5 @@
 import type { Deadline } from '../../client/deadline.ts';
-import type { BuiltRequest } from '../../cli/request/built-request.ts';
+import type { BuiltRequest } from '../../cli/request/content-request.ts';
 import type { CheckedJob } from './request.ts';
 import type { Performing } from './send-job.ts';
 

@@ -1,4 +1,4 @@
-import type { PrintFlags } from '../../cli/output/print-stream.ts';
+import type { PrintFlags } from '../../cli/output/print.ts';
 import type { ChatRequestFlags } from '../../cli/request/chat-request.ts';
 import type { SessionFlags } from './session.ts';
 import type { ToolFlags } from './tools.ts';

@@ -2,9 +2,9 @@ import { openHistory } from '../../chat/history.ts';
 import { makePrivateFolder, sessionsFolder } from '../../chat/session-path.ts';
 import { GatewayError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/types.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
-import { untilAborted } from '../../terminal/timers.ts';
+import { untilAborted } from '../../terminal/progress.ts';
 import type { AllChatFlags } from './flags.ts';
 import type { Resumed } from './session.ts';
 import { completeLine, parseEntry, runSlash } from './slash.ts';
@@ -12,8 +12,8 @@ import { askPrompt, type Talk, tellFailure } from './talk.ts';
 import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
-import { readBlanks, warnOfUnused } from '../../cli/input/vars.ts';
-import { readSystem } from '../../cli/request/content-input.ts';
+import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
+import { readSystem } from '../../cli/request/content-request.ts';
 import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
 interface Opening {

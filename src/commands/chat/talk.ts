@@ -3,7 +3,7 @@ import { storable } from '../../chat/session-file.ts';
 import type { BodyValue } from '../../upload.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
-import type { Settings } from '../../settings/settings.ts';
+import type { Settings } from '../../settings/types.ts';
 import { brokenForStderr, formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { createStyle } from '../../terminal/style.ts';

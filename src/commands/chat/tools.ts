@@ -3,12 +3,11 @@ import { checkProgram, runTool, type ToolCommand, type ToolOutcome } from '../..
 import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject } from '../../json.ts';
-import { escapeLine } from '../../terminal/escape.ts';
-import { jsonLine } from '../../terminal/json-line.ts';
+import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { Body } from '../../upload.ts';
 import type { Context, RunCall } from '../../cli/context.ts';
-import { behind } from '../../cli/flags/behind.ts';
-import type { PrintFlags } from '../../cli/output/print-stream.ts';
+import { behind } from '../../cli/flags/flag.ts';
+import type { PrintFlags } from '../../cli/output/print.ts';
 
 /** Flags of local tools, as they were typed. */
 export interface ToolFlags extends PrintFlags {

@@ -12,8 +12,8 @@ import type { Body, BodyValue } from '../../upload.ts';
 import { resultsMessage, type ToolBelt, type ToolFlags } from './tools.ts';
 import type { Context, Report, RunCall, Turn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
-import { printStream } from '../../cli/output/print-stream.ts';
-import { sumUsage } from '../../cli/run/merge-answers.ts';
+import { printStream } from '../../cli/output/print.ts';
+import { sumUsage } from '../../cli/run/send-all.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 

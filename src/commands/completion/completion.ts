@@ -5,16 +5,15 @@ import { usageError } from '../../errors.ts';
 import { services } from '../../services.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
-import { readConfig } from '../../settings/file.ts';
-import { configPath } from '../../settings/folders.ts';
+import { readConfig, configPath } from '../../settings/file.ts';
 import { keptModels } from '../../settings/kept-models.ts';
 import { surveySettings } from '../../settings/resolve.ts';
-import { useDefaults } from '../../settings/use-defaults.ts';
+import { useDefaults } from '../../settings/service.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { useNames } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { quote } from '../../cli/flags/values.ts';
+import { quote } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';
 
 /** `completion <shell>`: prints the script that a shell loads. */

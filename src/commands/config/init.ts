@@ -3,9 +3,8 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { requireProfileName } from '../../settings/profile-name.ts';
+import { requireProfileName, nameFor, withNameFor } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
-import { nameFor, withNameFor } from '../../settings/profile.ts';
 import { serviceOfProfile } from '../../settings/service.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { type Use, useNames } from '../../settings/types.ts';
@@ -192,7 +191,7 @@ const mostExamples = 3;
 
 /** Some names of the service's own list, or why there are none. */
 async function tellModels(use: 'text' | 'chat', context: Context): Promise<void> {
-  const { askLists } = await import('../models/lists.ts');
+  const { askLists } = await import('../models/models.ts');
   try {
     const { lists } = await askLists({}, context);
     const listed = lists.find(({ format }) => (format === 'messages') === (use === 'chat')) ?? lists[0];

@@ -5,10 +5,10 @@ import { closest } from '../../settings/closest.ts';
 import { isCredentialName } from '../../settings/headers.ts';
 import { keyForms, priceFields, profileKeys } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
-import { requireProfileName } from '../../settings/profile-name.ts';
+import { requireProfileName } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 
-import { quote } from '../../cli/flags/values.ts';
+import { quote } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** The keys for suggestions and completion; those of `keysText` come beside them. */

@@ -4,19 +4,24 @@ import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/attempts.ts';
 import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
-import { type Outcome, sendAll } from '../../cli/run/send-all.ts';
+import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context, Action } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
-import { mergeAnswers, resultOf } from '../../cli/run/merge-answers.ts';
 import { select } from '../../cli/output/select.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
+import type { Command } from 'commander';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { usageError } from '../../errors.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
 export type ImageFlags = ConnectionFlags &
@@ -104,4 +109,46 @@ function countCosts(outcomes: readonly Outcome[], { report: { meter } }: Context
 function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
   const hashes = inputs.map(({ sha256 = '', mimeType }) => ({ sha256, mimeType }));
   return { tool: `gateway-cli ${version}`, request: describePost(post), inputs: hashes };
+}
+
+/** `image gen [prompt…]`: content format, prompt in, image files out. */
+export function imageGenCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
+  setExamples(command, [
+    'gateway-cli image gen "a lighthouse at dusk" --aspect 16:9 -o dusk.png',
+    'gateway-cli image gen -n 4 "tile pattern" -o tiles/',
+    "gateway-cli image gen --prompt-file prompt.txt -o 'out/{slug}-{n}.{ext}' --sidecar",
+    'gateway-cli image gen "a cat" -o - | gateway-cli image edit -i - "make it gray" -o cat.png',
+  ]);
+  addFlags(command, 'Flags', { ...imageFlags, ...contentFlags });
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
+  addFlags(command, 'Output', outputFlags);
+  return (context, words, flags) =>
+    runImage(words, flags as ImageFlags, { context, use: 'image', command: 'image gen' });
+}
+
+/** `image edit [prompt…] -i <image>`: content format, images and an instruction in, image files out. */
+export function imageEditCommand(command: Command): Action {
+  command.argument('[prompt...]', 'the instruction, joined by spaces').usage('[prompt…] -i <image> [flags]');
+  setExamples(command, [
+    'gateway-cli image edit -i photo.jpg "remove the sign" -o clean.jpg',
+    'gateway-cli image edit -i room.png -i sofa.png "put the sofa into the room"',
+    'gateway-cli image edit -i https://example.org/cat.png "make it gray" -o - > gray.png',
+  ]);
+  addFlags(command, 'Flags', { ...editFlags, ...imageFlags, ...contentFlags });
+  addFlags(command, 'Request', bodyFlags);
+  addFlags(command, 'Connection', connectionFlags);
+  addFlags(command, 'Costs', priceFlags);
+  addFlags(command, 'Output', outputFlags);
+  return async (context, words, flags) => {
+    const typed = flags as ImageFlags;
+    if (!typed.image?.length) {
+      const { refuseStrayFiles } = await import('../../cli/input/stray-files.ts');
+      await refuseStrayFiles(words, {}, { command: 'image edit', cwd: context.io.cwd });
+      throw usageError('there is no image to edit', 'for example: gateway-cli image edit -i photo.jpg "make it gray"');
+    }
+    await runImage(words, typed, { context, use: 'edit', command: 'image edit' });
+  };
 }

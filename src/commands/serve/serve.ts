@@ -7,7 +7,7 @@ import { type PlayedService, serviceRules } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
-import { jsonLine } from '../../terminal/json-line.ts';
+import { jsonLine } from '../../terminal/escape.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';

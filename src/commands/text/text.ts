@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Answer, blobsOf, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
 import { deadlineOnce, endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
-import { jsonLine } from '../../terminal/json-line.ts';
+import { jsonLine } from '../../terminal/escape.ts';
 import type { HttpReply } from '../../transport/types.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
@@ -12,15 +12,14 @@ import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/f
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
-import { startPayload } from '../../cli/output/payload.ts';
-import { answerTexts, picturesTo, select } from '../../cli/output/select.ts';
-import { isPrintedAtEnd } from '../../cli/output/selection.ts';
+import { startPayload } from '../../cli/output/print.ts';
+import { answerTexts, picturesTo, select, isPrintedAtEnd } from '../../cli/output/select.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
 import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
 import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
 import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
-import { buildTextRequest, type TextRequestFlags } from '../../cli/request/text-request.ts';
+import { buildTextRequest, type TextRequestFlags } from '../../cli/request/content-request.ts';
 
 type Flags = ConnectionFlags &
   TextRequestFlags &
@@ -84,7 +83,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   await images.save(blobsOf(answer.result), answer.result, end);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
   if (flags.jsonl) {
-    const { endLine } = await import('../../cli/output/print-stream.ts');
+    const { endLine } = await import('../../cli/output/print.ts');
     await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
   }
   await checkAnswer(answer, wanted, context);
@@ -104,7 +103,7 @@ async function printDeltas(
   reading: ContentReading,
   { flags, isMarkdown, progress, context }: { flags: Flags; isMarkdown: boolean; progress: Progress; context: Context },
 ): Promise<Answer> {
-  const { printStream } = await import('../../cli/output/print-stream.ts');
+  const { printStream } = await import('../../cli/output/print.ts');
   const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown, progress }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);

@@ -12,12 +12,10 @@ import {
   stopBlock,
   type BlockStream,
   type TextFilter,
+  type TextRun,
 } from './block-stream.ts';
-import { closeBlock } from './block.ts';
-import type { TextRun } from './text-run.ts';
+import { closeBlock, serviceTierOf, addCounts, usageOf, type MessageCounts } from './reply.ts';
 import type { MessageReply, StreamDelta } from './types.ts';
-import { serviceTierOf } from './reply.ts';
-import { addCounts, usageOf, type MessageCounts } from './usage.ts';
 
 /** One server-sent event as the stream's parser gives it. */
 export interface ServerEvent {

@@ -5,11 +5,10 @@ import { objectAt } from '../fields/read.ts';
 import { drawsByName, findLocalModel, isVendorModel, listModels } from '../models/local.ts';
 import { countInput } from '../models/text.ts';
 import { Problem } from '../problem.ts';
-import { streamReply, type Piece } from '../stream-reply.ts';
+import { streamReply, type Piece } from '../http/send.ts';
 import type { Call, Reply, RequestContext } from '../types.ts';
-import { imageReply, textReply } from './answer.ts';
+import { imageReply, textReply, replyPieces } from './answer.ts';
 import { asksForImage, checkContentBody, holdsImage, readContentRequest, type ContentRequest } from './request.ts';
-import { replyPieces } from './stream.ts';
 
 const json = 'application/json; charset=UTF-8';
 

@@ -1,7 +1,17 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { decodeBase64, plainMediaType, sniffMediaType } from '../fields/media.ts';
-import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import {
+  decodeBase64,
+  plainMediaType,
+  sniffMediaType,
+  flagAt,
+  listAt,
+  numberAt,
+  objectAt,
+  textAt,
+  textsAt,
+  valueAt,
+} from '../fields/read.ts';
 import { badValue } from '../fields/violation.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import type { Path, Reading } from '../types.ts';

@@ -1,16 +1,15 @@
 import type { JsonObject } from '../../json.ts';
 import type { Fault } from '../faults/fault.ts';
 import { findFault } from '../faults/table.ts';
-import { textAt } from '../fields/read.ts';
+import { textAt, listAt, objectAt } from '../fields/read.ts';
 import { findLocalModel, isVendorModel, listModels } from '../models/local.ts';
-import { countInput } from '../models/text.ts';
+import { countInput, draftAnswer } from '../models/text.ts';
 import { Problem } from '../problem.ts';
-import { streamReply, type Piece } from '../stream-reply.ts';
+import { streamReply, type Piece } from '../http/send.ts';
 import type { Call, Reply, RequestContext } from '../types.ts';
-import { messageReply } from './answer.ts';
 import { encodeEvent, messageEvents, type StreamEvent } from './events.ts';
-import { readMessagesRequest } from './request.ts';
-import { checkVersionRules } from './version-rules.ts';
+import { readMessagesRequest, type MessagesRequest } from './request.ts';
+import type { Draft } from '../models/task.ts';
 
 const fallbackModel = 'local-chat';
 
@@ -76,4 +75,70 @@ function unknownModel(model: string, rules: RequestContext['rules']): Problem {
     ? 'it is served in the content format only'
     : `this gateway has ${listModels('messages')}`;
   return new Problem(404, `model: ${model.slice(0, 100)} (${hint})`);
+}
+
+const stopReasons: Readonly<Record<Draft['ended'], string>> = {
+  end: 'end_turn',
+  'max-tokens': 'max_tokens',
+  'stop-sequence': 'stop_sequence',
+  call: 'tool_use',
+};
+
+/** The reply of a text model. `id` is what its ids are made from. */
+function messageReply(request: MessagesRequest, id: string): JsonObject {
+  const { task } = request;
+  const draft = draftAnswer(task);
+  const output = draft.usage.thinking + draft.usage.answer;
+  return {
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model: task.model,
+    content: contentBlocks(draft, request, id),
+    stop_reason: stopReasons[draft.ended],
+    stop_sequence: draft.stopSequence ?? null,
+    stop_details: null,
+    usage: {
+      input_tokens: countInput(task),
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+      output_tokens: output,
+      ...(task.thinking && { output_tokens_details: { thinking_tokens: draft.usage.thinking } }),
+      service_tier: 'standard',
+      inference_geo: 'not_available',
+    },
+  };
+}
+
+function contentBlocks(draft: Draft, { task, showThinking }: MessagesRequest, id: string): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  if (task.thinking) {
+    const signature = Buffer.from(`offline ${id}`).toString('base64');
+    blocks.push({ type: 'thinking', thinking: showThinking ? draft.thinking : '', signature });
+  }
+  if (draft.text !== '') blocks.push({ type: 'text', text: draft.text });
+  if (draft.call) blocks.push({ type: 'tool_use', id: `toolu_${id}`, name: draft.call.name, input: draft.call.input });
+  return blocks;
+}
+
+/** The first version that refuses what its models no longer take. */
+const firstStrictVersion = '2026-10-21';
+
+/** Fields that must keep their default, which is undefined where any value is refused. */
+const samplingDefaults = { temperature: 1, top_p: 1, top_k: undefined };
+
+const prefill = 'This model does not support assistant message prefill. The conversation must end with a user message.';
+
+/** Refuses what a body may say under older versions only. The versions are dates. Throws Problem 400. */
+function checkVersionRules(body: JsonObject, version = ''): void {
+  if (version < firstStrictVersion) return;
+  for (const [name, usual] of Object.entries(samplingDefaults)) {
+    if ((body[name] ?? usual) !== usual) throw new Problem(400, `\`${name}\` is deprecated for this model.`);
+  }
+  const choice = textAt(objectAt(body, 'tool_choice'), 'type');
+  if (choice === 'any' || choice === 'tool') {
+    throw new Problem(400, `tool_choice.type: '${choice}' forces tool use, which this model does not support`);
+  }
+  if (textAt(listAt(body, 'messages').at(-1), 'role') === 'assistant') throw new Problem(400, prefill);
 }

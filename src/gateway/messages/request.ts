@@ -1,6 +1,15 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { decodeBase64, sniffMediaType } from '../fields/media.ts';
-import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
+import {
+  decodeBase64,
+  sniffMediaType,
+  flagAt,
+  listAt,
+  numberAt,
+  objectAt,
+  textAt,
+  textsAt,
+  valueAt,
+} from '../fields/read.ts';
 import { badValue } from '../fields/violation.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import type { Path, Reading } from '../types.ts';

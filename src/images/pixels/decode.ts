@@ -1,6 +1,5 @@
 import { sniffType } from '../sniff.ts';
-import type { Picture, Size } from './picture.ts';
-import { rotate, mirror } from './transform.ts';
+import { type Picture, type Size, rotate, mirror } from './picture.ts';
 
 /** An input image: its pixels where its type can be decoded, otherwise its size alone. */
 export interface Decoded {

@@ -29,3 +29,51 @@ export function mixPixel({ data }: Picture, at: number, colour: Colour, alpha: n
   data[at + 1] = (data[at + 1] ?? 0) * keep + colour[1] * alpha + 0.5;
   data[at + 2] = (data[at + 2] ?? 0) * keep + colour[2] * alpha + 0.5;
 }
+
+/** Left becomes right. */
+export function mirror(picture: Picture): Picture {
+  const { width, height } = picture;
+  return remap(picture, { width, height }, (x, y) => y * width + (width - 1 - x));
+}
+
+/** Turns clockwise. */
+export function rotate(picture: Picture, degrees: 90 | 180 | 270): Picture {
+  const { width, height } = picture;
+  const turned = degrees === 180 ? { width, height } : { width: height, height: width };
+  const from = {
+    90: (x: number, y: number) => (height - 1 - x) * width + y,
+    180: (x: number, y: number) => (height - 1 - y) * width + (width - 1 - x),
+    270: (x: number, y: number) => x * width + (width - 1 - y),
+  };
+  return remap(picture, turned, from[degrees]);
+}
+
+/** The largest middle part with the ratio width divided by height. */
+export function cropTo(picture: Picture, ratio: number): Picture {
+  const width = Math.max(1, Math.min(picture.width, Math.round(picture.height * ratio)));
+  const height = Math.max(1, Math.min(picture.height, Math.round(picture.width / ratio)));
+  const left = (picture.width - width) >> 1;
+  const top = (picture.height - height) >> 1;
+  return remap(picture, { width, height }, (x, y) => (y + top) * picture.width + x + left);
+}
+
+/** A new picture whose pixels come from the places that `from` names. */
+function remap(
+  picture: Picture,
+  size: { width: number; height: number },
+  from: (x: number, y: number) => number,
+): Picture {
+  const source = pixelsOf(picture);
+  const { width, height } = size;
+  const target = new Uint32Array(width * height);
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) target[at++] = source[from(x, y)] ?? 0;
+  }
+  return { width, height, data: new Uint8Array(target.buffer) };
+}
+
+/** Whole pixels at once; the bytes must begin on a multiple of four. */
+function pixelsOf({ data }: Picture): Uint32Array {
+  const aligned = data.byteOffset % 4 === 0 ? data : data.slice();
+  return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4);
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { emptyReport } from '../../../src/cli/output/document.ts';
-import { printStream } from '../../../src/cli/output/print-stream.ts';
+import { printStream } from '../../../src/cli/output/print.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import type { Answer } from '../../../src/client/content.ts';
 import type { StreamDelta } from '../../../src/formats/messages/types.ts';

@@ -1,17 +1,55 @@
-import { contentPost } from '../../client/content.ts';
+import type { SessionMessage } from '../../chat/message.ts';
+import type { Post } from '../../client/target.ts';
+import type { Settings } from '../../settings/types.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Attached } from '../input/attachments.ts';
+import type { FetchUrl } from '../input/url-input.ts';
+import type { Context } from '../context.ts';
+import { type Blanks, fillLeaves, fillText, type VarFlags, readBlanks, warnOfUnused } from '../input/blanks.ts';
+import type { SchemaCheck } from '../input/schema.ts';
+import { contentPost, streamedContentPost } from '../../client/content.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
 import { encodeContentRequest } from '../../formats/content/request.ts';
 import type { ContentInput, InlineInput } from '../../formats/content/types.ts';
 import { usageError } from '../../errors.ts';
-import type { JsonValue } from '../../json.ts';
 import type { Body } from '../../upload.ts';
-import type { Building, BuiltRequest } from './built-request.ts';
-import type { Context } from '../context.ts';
-import { quote } from '../flags/values.ts';
-import { type Blanks, fillLeaves, fillText } from '../input/blanks.ts';
+import { quote } from '../flags/flag.ts';
 import { type FileOrJson, readListFlag, readObjectFlag, readJsonFlag, readTextFlag } from '../input/input-files.ts';
-import type { TextPlaces } from '../input/prompt.ts';
-import type { VarFlags } from '../input/vars.ts';
+import { type TextPlaces, type PromptFlags, readPrompt } from '../input/prompt.ts';
+import { objectAt } from '../../formats/set-fields.ts';
+
+/** What a request is built with beside its words and flags. */
+export interface Building {
+  context: Context;
+  fetchUrl: FetchUrl;
+  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens'>;
+  /** Replaced where many requests share a schema. */
+  compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
+  /** What to type for a blank without a value, where it is not a flag. */
+  adviseBlank?: Blanks['advice'] | undefined;
+  /** What was said in a session before. */
+  earlier?: readonly SessionMessage[] | undefined;
+}
+
+/** A request that is ready to be shown or sent, and what its answer is held against. */
+export interface BuiltRequest {
+  post: Post;
+  model: string;
+  prompt: string | undefined;
+  /** The `--schema` that the answer must fit. */
+  check: SchemaCheck | undefined;
+  /** Input pictures. */
+  inputs: readonly Attached[];
+}
+
+/** Compiles what stands behind `--schema`, if anything does. Throws GatewayError usage. */
+export async function schemaCheck(
+  schema: JsonValue | undefined,
+  { compile }: Building,
+): Promise<SchemaCheck | undefined> {
+  if (schema === undefined) return undefined;
+  return compile ? compile(schema) : (await import('../input/schema.ts')).compileSchema(schema);
+}
 
 /** Flags that shape the body in both formats, as they were typed. */
 export interface BodyFlags extends VarFlags {
@@ -115,7 +153,7 @@ function nameOf(flag: string, path: FileOrJson): string {
 }
 
 /** What a content-format request is made of beside its flags. */
-export interface ContentParts extends BodyFiles, Pick<ContentInput, 'contents' | 'toolConfig'> {
+interface ContentParts extends BodyFiles, Pick<ContentInput, 'contents' | 'toolConfig'> {
   prompt: string | undefined;
   inline: readonly InlineInput[];
 }
@@ -157,4 +195,45 @@ function contentBody(flags: ContentFlags, read: ContentParts): Body {
     size: flags.size,
   };
   return applySettings(encodeContentRequest(input), flags.set ?? [], ['model', 'stream']);
+}
+
+/** Flags that shape a request of `text`, as they were typed. */
+export type TextRequestFlags = ContentFlags & PromptFlags & { attach?: string[]; stream?: true };
+
+/** The request of `text`. Throws GatewayError usage. */
+export async function buildTextRequest(
+  words: readonly string[],
+  flags: TextRequestFlags,
+  building: Building,
+): Promise<BuiltRequest> {
+  const { context, settings } = building;
+  const blanks = await readBlanks(flags, context, building.adviseBlank);
+  const files = await readBodyFiles(flags, { context, blanks });
+  const { contents, toolConfig } = await readContentFiles(flags, { context, blanks });
+  const read = { ...files, contents, toolConfig };
+  const check = await schemaCheck(read.schema, building);
+  const inline = flags.attach === undefined ? [] : await readAttached(flags.attach, building);
+  const optional = read.body !== undefined || read.contents !== undefined;
+  const rules = { command: 'text', readsStdin: true, optional, noStdin: settings.noStdin.value, blanks };
+  const prompt = await readPrompt(words, flags, context, rules);
+  await warnOfUnused(flags, blanks, context);
+  const built = { ...contentRequest('text', flags, { ...read, prompt, inline }, settings), check };
+  if (!flags.stream) return built;
+  requireOneCandidate(built.post.body);
+  return { ...built, post: streamedContentPost(built.model, built.post.body) };
+}
+
+async function readAttached(words: readonly string[], building: Building): Promise<Attached[]> {
+  const { readAttachments } = await import('../input/attachments.ts');
+  return readAttachments(words, building);
+}
+
+/** Throws GatewayError usage: the text of several would be mixed. */
+function requireOneCandidate(body: Body): void {
+  const count = objectAt(body, 'generationConfig')['candidateCount'];
+  if (typeof count !== 'number' || count <= 1) return;
+  throw usageError(
+    `--stream prints one candidate, and ${count} are asked for`,
+    'leave one of them out: --stream or --candidates',
+  );
 }

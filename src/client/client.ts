@@ -16,12 +16,13 @@ import type {
   MemoryPicture,
   MessageStream,
 } from './client-types.ts';
-import { type Answered, createSender, type Sender } from './connection.ts';
+import { createSender, type Sender } from './connection.ts';
 import { type Deadline, endOf } from './deadline.ts';
-import { type Answer, contentPost, readStreamedContent, streamedContentPost } from './content.ts';
+import { contentPost, streamedContentPost } from './content.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { openMedia } from './media.ts';
-import { messagesPost, readMessage } from './messages.ts';
+import { messagesPost } from './messages.ts';
+import { perform, type Performed } from './perform.ts';
 import { ResponseError } from './response-error.ts';
 import { verdictOf } from './verdict.ts';
 import { usageError, GatewayError } from '../errors.ts';
@@ -87,15 +88,10 @@ async function* askContent<Image extends Picture>(
   try {
     const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
     const post = stream ? streamedContentPost(model, body) : contentPost(model, use, body);
-    const answered = await sender.send(post, { deadline, onRetry: call.onRetry });
-    const deltas = readStreamedContent(answered.reply, {
-      store: sink.store,
-      model,
-      endOf: () => endOf(deadline),
-      candidates: fields.candidates,
-    });
+    const options = { deadline, onRetry: call.onRetry, store: sink.store };
+    const deltas = perform({ post, model, candidates: fields.candidates }, sender, options);
     const answer = yield* flatten(deltas, { call, deadline });
-    return await replyOf(answer, { answered, sink, started, image: use === 'image', call, deadline });
+    return await replyOf(answer, { sink, started, image: use === 'image', call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
@@ -116,14 +112,10 @@ async function* askMessages({
   const opened = await openMedia(media);
   try {
     const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
-    const answered = await sender.send(messagesPost(body), { deadline, onRetry: call.onRetry });
-    const deltas = readMessage(answered.reply, {
-      store: sink.store,
-      model: request.model,
-      endOf: () => endOf(deadline),
-    });
+    const options = { deadline, onRetry: call.onRetry, store: sink.store };
+    const deltas = perform({ post: messagesPost(body), model: request.model }, sender, options);
     const answer = yield* flatten(deltas, { call, deadline });
-    return await replyOf(answer, { answered, sink, started, image: false, call, deadline });
+    return await replyOf(answer, { sink, started, image: false, call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
@@ -133,9 +125,9 @@ async function* askMessages({
 
 /** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */
 async function* flatten(
-  deltas: AsyncGenerator<StreamDelta[], Answer>,
+  deltas: AsyncGenerator<StreamDelta[], Performed>,
   { call, deadline }: Pick<ReplyParts<never>, 'call' | 'deadline'>,
-): AsyncGenerator<StreamDelta, Answer> {
+): AsyncGenerator<StreamDelta, Performed> {
   try {
     for (;;) {
       const next = await deltas.next();
@@ -151,7 +143,6 @@ async function* flatten(
 }
 
 interface ReplyParts<Image extends Picture> {
-  answered: Answered;
   sink: PictureSink<Image>;
   started: number;
   /** Whether a picture was asked for. */
@@ -162,13 +153,13 @@ interface ReplyParts<Image extends Picture> {
 
 /** The reply, or the error that it means. */
 async function replyOf<Image extends Picture>(
-  { result, error }: Answer,
-  { answered, sink, started, image, call, deadline }: ReplyParts<Image>,
+  { result, error, attempts }: Performed,
+  { sink, started, image, call, deadline }: ReplyParts<Image>,
 ): Promise<Reply<Image>> {
   const kept = await sink.keep(result, deadline.signal);
   call.signal?.throwIfAborted();
   const durationMs = Math.round(monotonic() - started);
-  const reply = { ...kept, attempts: answered.attempts, durationMs };
+  const reply = { ...kept, attempts, durationMs };
   const verdict = verdictOf(
     { result, error: error ?? endOf(deadline) },
     { images: image ? 1 : 0, requireComplete: call.requireComplete === true },

@@ -5,7 +5,7 @@ import type { RetryNotice } from '../transport/retry-types.ts';
 import { type RetryPolicy, defaultRetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import { type Deadline, type Phase, startDeadline } from './deadline.ts';
-import { type Post, addressPost, createTarget, keyHeaders, type PostOrGet, type Target } from './target.ts';
+import { type Post, addressPost, createTarget, formatOf, keyHeaders, type PostOrGet, type Target } from './target.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
@@ -75,7 +75,7 @@ export async function sendPost(
         const { failureOf } = await import('../formats/failure.ts');
         options.onFailedBody?.(failed.bytes);
         const { sentKey, streamsContent } = options;
-        const format = options.use === 'messages' ? 'messages' : 'content';
+        const format = formatOf(options.use);
         return failureOf({ ...failed, format, sentKey, streamsContent });
       },
       onRetry: options.onRetry,

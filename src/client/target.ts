@@ -31,6 +31,11 @@ export interface Post {
   streamsContent?: true | undefined;
 }
 
+/** The format of what a use sends and gets. */
+export function formatOf(use: Use): 'content' | 'messages' {
+  return use === 'messages' ? 'messages' : 'content';
+}
+
 /** A post, or without a body a GET. */
 export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
 

@@ -70,20 +70,24 @@ export interface PrintFlags {
 interface Shown extends PrintFlags {
   /** Whether its Markdown is formatted, where stdout can. */
   isMarkdown: boolean;
-  /** Runs while nothing is printed; where it cannot move, it ends with the wait for the reply. The caller stops it at the end. */
+  /** Runs while nothing is printed. The caller stops it at the end. */
   progress: Progress;
   /** Told of the text of the answer as it comes. */
   onText?: ((text: string) => void) | undefined;
 }
 
+/** A wait that cannot move ends with the head of the reply. */
+export function stopPlain(progress: Progress, { io }: Context): void {
+  if (!io.stderr.isTTY) progress.stop();
+}
+
 /** Prints deltas as they arrive: those of one chunk in one write. */
-export async function printStream(
-  deltas: AsyncGenerator<StreamDelta[], Answer>,
+export async function printStream<Outcome>(
+  deltas: AsyncGenerator<StreamDelta[], Outcome>,
   shown: Shown,
   context: Context,
-): Promise<Answer> {
+): Promise<Outcome> {
   const { progress } = shown;
-  if (!context.io.stderr.isTTY) progress.stop();
   const payload = await startPayload(context, {
     isMarkdown: shown.isMarkdown && !shown.jsonl,
     onOutput: () => progress.stop(),

@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import type { Exchanges } from '../../client/connection.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { readContent } from '../../client/content.ts';
-import { readWholeMessage } from '../../client/messages.ts';
+import { outcomeOf, readReply } from '../../client/perform.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { openCache } from '../../recordings/cache.ts';
 import { recordedModels } from '../../recordings/models.ts';
@@ -75,18 +74,21 @@ export async function openRecording(
 
 /** Whether the client can read a reply to its end; of other paths than those of the formats, whether it has one. */
 export async function isWholeReply(path: string, reply: HttpReply): Promise<boolean> {
-  const reading = { store: createEmptyStore(), model: '' };
+  const reading = { store: createEmptyStore(), model: '', joined: true } as const;
   try {
-    if (/\/models\/[^/]+:(?:streamG|g)enerateContent/.test(path)) {
-      return (await readContent(reply, reading)).error === undefined;
-    }
-    if (/^\/v1\/messages(?:\?|$)/.test(path)) return (await readWholeMessage(reply, reading)).error === undefined;
+    const format = formatAt(path);
+    if (format !== undefined) return (await outcomeOf(readReply(reply, reading, format))).error === undefined;
     for await (const chunk of reply.body) void chunk;
     return true;
   } catch (error) {
     if (error instanceof GatewayError) return false;
     throw error;
   }
+}
+
+function formatAt(path: string): 'content' | 'messages' | undefined {
+  if (/\/models\/[^/]+:(?:streamG|g)enerateContent/.test(path)) return 'content';
+  return /^\/v1\/messages(?:\?|$)/.test(path) ? 'messages' : undefined;
 }
 
 /** A reply is never altered for a word that it may hold by chance; whoever uses such a word as a credential shall know. */

@@ -1,9 +1,9 @@
 import type { Lost } from '../context.ts';
 import pLimit from 'p-limit';
 import type { BatchGate } from '../../batch/throttle.ts';
-import { type EndOf, endOf } from '../../client/deadline.ts';
-import { type Answer, blobsOf, readContent, emptyResult } from '../../client/content.ts';
-import type { Post } from '../../client/target.ts';
+import { type Deadline, endOf } from '../../client/deadline.ts';
+import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
+import { type Answer, blobsOf, emptyResult } from '../../client/content.ts';
 import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/pictures.ts';
 import type { Connection } from './connection.ts';
@@ -15,17 +15,14 @@ import type { Usage } from '../../formats/content/types.ts';
 const defaultConcurrency = 4;
 
 /** What is asked, how often, and where the pictures go. */
-export interface Asking {
+export interface Asking extends Operation {
   connection: Connection;
-  post: Post;
-  model: string;
+  deadline: Deadline;
   images: ImageOutput;
   count: number;
   concurrency?: number | undefined;
   /** After a 429 all wait. */
   gate?: Pick<BatchGate, 'enter' | 'close'> | undefined;
-  /** Candidates that each reply should have. */
-  candidates: number | undefined;
   lost: Lost;
   /** Told after each answer how many have come. */
   onAnswer?: (answered: number) => void;
@@ -56,7 +53,6 @@ export async function sendAll(asking: Asking): Promise<Asked> {
   const state: State = {
     over: undefined,
     thrown: undefined,
-    endOf: () => undefined,
     isDiskInDoubt: false,
     answered: 0,
   };
@@ -73,8 +69,6 @@ interface State {
   /** Why no more requests are made. */
   over: GatewayError | undefined;
   thrown: { value: unknown } | undefined;
-  /** Of all requests together. */
-  endOf: EndOf;
   /** A picture went elsewhere. Whether it reaches its place after all is known before the next one is paid for. */
   isDiskInDoubt: boolean;
   answered: number;
@@ -85,20 +79,18 @@ async function ask(
   before: Promise<unknown> | undefined,
   { asking, state }: { asking: Asking; state: State },
 ): Promise<Outcome> {
-  const { connection, post, model, images, gate, lost, candidates, onAnswer } = asking;
+  const { connection, deadline, images, gate, lost, onAnswer } = asking;
   if (state.isDiskInDoubt) await before;
   const over = state.over ?? lost.failure;
   if (over !== undefined) return { failure: over };
   try {
     const store = images.openStore(() => (state.isDiskInDoubt = true));
-    const { reply, deadline } = await connection.send(post, { sample: index, gate });
-    state.endOf = () => endOf(deadline);
-    const reading = { store, model, endOf: state.endOf, candidates, mostImages: images.most };
-    const answer = await readContent(reply, reading);
+    const options = { deadline, sample: index, gate, store, mostImages: images.most };
+    const answer = await outcomeOf(perform(asking, connection, options));
     onAnswer?.(++state.answered);
     if (asking.count > 1)
       for (const part of [...answer.result.candidates, ...blobsOf(answer.result)]) part.reply = index;
-    return { answer, isSent: reply.recordedAt === undefined };
+    return { answer, isSent: !answer.isRecorded };
   } catch (error) {
     return { failure: noteEnd(error, state) };
   }
@@ -107,12 +99,13 @@ async function ask(
 async function saveBehind(
   before: Promise<unknown> | undefined,
   asked: Promise<Outcome>,
-  { asking: { images }, state }: { asking: Asking; state: State },
+  { asking: { images, deadline }, state }: { asking: Asking; state: State },
 ): Promise<Outcome> {
   await before;
   const outcome = await asked;
   const result = outcome.answer?.result;
-  if (result) await images.save(blobsOf(result), result, state.endOf).catch((error) => noteEnd(error, state));
+  const end = () => endOf(deadline);
+  if (result) await images.save(blobsOf(result), result, end).catch((error) => noteEnd(error, state));
   return outcome;
 }
 

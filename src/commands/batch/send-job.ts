@@ -6,17 +6,16 @@ import { endSignals } from '../../batch/reconcile.ts';
 import { endsBatch } from '../../batch/runner.ts';
 import { type BatchGate, type Pacer, paceRetries } from '../../batch/throttle.ts';
 import { batchFiles, type Job, type JobError, type JobRecord, type Keep, type Performed } from '../../batch/types.ts';
-import { type Answer, blobsOf, type ContentReading, readContent } from '../../client/content.ts';
+import { blobsOf } from '../../client/content.ts';
 import { type Deadline, timeOf } from '../../client/deadline.ts';
 import type { Result } from '../../client/result.ts';
-import { readWholeMessage } from '../../client/messages.ts';
+import { outcomeOf, perform } from '../../client/perform.ts';
 import type { Pricing } from '../../cost/price.ts';
 import type { Meter } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../model-name.ts';
 import { fileWord } from '../../images/naming.ts';
 import { createFileStore } from '../../images/store.ts';
-import type { HttpReply } from '../../transport/types.ts';
 import { gatewayKey } from './plan.ts';
 import type { CheckedJob } from './request.ts';
 import { type ActiveCalls, attempt, type Call, endTurn, type Turn } from './turn.ts';
@@ -171,8 +170,20 @@ async function answerJob(asking: Asking): Promise<void> {
   const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
   context.atEnd(() => store.discard());
   let doubtful = false;
-  const { reply, attempts } = await connection.send(built.post, {
+  const end = () => timeOf(call.deadline);
+  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
+  const operation = { post: built.post, model: built.model, candidates };
+  const asked = perform(operation, connection, {
     deadline: call.deadline,
+    store,
+    endOf: end,
+    mostImages: maxImages,
+    joined: true,
+    beforeRead({ attempts }) {
+      call.attempts = attempts;
+      if (attempts === 0) context.report.fromCache = true;
+      return performing.turn();
+    },
     policy: { maxWaitMs: retryMaxTime ?? longestWaitMs },
     gate: paceRetries(gate, pace, batch.lock),
     onSent() {
@@ -188,15 +199,9 @@ async function answerJob(asking: Asking): Promise<void> {
       if (context.signal.aborted) call.deadline.abort(context.signal.reason);
     },
   });
-  call.attempts = attempts;
-  if (attempts === 0) context.report.fromCache = true;
-  await performing.turn();
-  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
-  const end = () => timeOf(call.deadline);
-  const reading = { store, model: built.model, endOf: end, candidates, mostImages: maxImages };
-  const answer = await readAnswer(reply, job, reading);
+  const answer = await outcomeOf(asked);
   context.report.result = answer.result;
-  if (reply.recordedAt === undefined) context.report.meter?.count(answer);
+  if (!answer.isRecorded) context.report.meter?.count(answer);
   const blobs = blobsOf(answer.result);
   if (blobs.length > 0) output ??= await planOutput(asking);
   // A signal that comes now loses nothing that was paid for: what came is soon written.
@@ -206,10 +211,6 @@ async function answerJob(asking: Asking): Promise<void> {
   await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
   if (built.check) context.report.answer = answerOfSchema(built.check, answer);
   if (output?.misfit) throw output.misfit;
-}
-
-function readAnswer(reply: HttpReply, job: Job, reading: ContentReading): Promise<Answer> {
-  return job.command === 'chat' ? readWholeMessage(reply, reading) : readContent(reply, reading);
 }
 
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */

@@ -2,7 +2,8 @@ import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import { type Answer, blobsOf } from '../../client/content.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
-import { messagesPost, readMessage } from '../../client/messages.ts';
+import { messagesPost } from '../../client/messages.ts';
+import { perform } from '../../client/perform.ts';
 import type { Result } from '../../client/result.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
@@ -12,7 +13,7 @@ import type { Body, BodyValue } from '../../upload.ts';
 import { resultsMessage, type ToolBelt, type ToolFlags } from './tools.ts';
 import type { Context, Report, RunCall, Turn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
-import { printStream } from '../../cli/output/print.ts';
+import { printStream, stopPlain } from '../../cli/output/print.ts';
 import { sumUsage } from '../../cli/run/send-all.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
@@ -105,22 +106,18 @@ async function askOnce(
   { context, connection, images, isMarkdown, model, flags, deadline, onText }: Asking,
 ): Promise<Answer> {
   const store = images.openStore();
-  const end = () => endOf(deadline);
   const progress = context.ui.progress('waiting for the gateway');
-  const reading = {
+  const deltas = perform({ post: messagesPost(body), model }, connection, {
+    deadline,
     store,
-    model,
     joined: flags.jsonl ? undefined : true,
-    endOf: end,
     mostImages: images.most,
-  } as const;
-  const ask = async (): Promise<Answer> => {
-    const { reply } = await connection.send(messagesPost(body), { deadline });
-    return printStream(readMessage(reply, reading), { ...flags, isMarkdown, progress, onText }, context);
-  };
-  const answer = await ask().finally(() => progress.stop());
+    beforeRead: () => stopPlain(progress, context),
+  });
+  const shown = { ...flags, isMarkdown, progress, onText };
+  const answer = await printStream(deltas, shown, context).finally(() => progress.stop());
   context.report.result ??= answer.result;
-  await images.save(blobsOf(answer.result), answer.result, end);
+  await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline));
   return answer;
 }
 

@@ -1,11 +1,11 @@
-import { contentPost, readContent } from '../../client/content.ts';
-import { messagesPost, readMessage } from '../../client/messages.ts';
-import type { Post } from '../../client/target.ts';
+import { contentPost } from '../../client/content.ts';
+import { messagesPost } from '../../client/messages.ts';
+import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
+import { deadlineOnce } from '../../client/deadline.ts';
 import type { Check } from './types.ts';
 import { GatewayError } from '../../errors.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
-import type { HttpReply } from '../../transport/types.ts';
 import type { Secret } from '../../settings/secret.ts';
 import type { SettingsSurvey, AuthUse, KeySource, Use } from '../../settings/types.ts';
 import { byDefault } from '../../settings/sources.ts';
@@ -87,10 +87,7 @@ async function examineContent(live: Live): Promise<Examined> {
   if (!services[of[use].service.value].uses.includes(use)) return unasked();
   if (model === undefined) return unasked(skipped('content', `models.${use}`, live));
   const post = contentPost(model, 'text', contentBody);
-  const ask: Ask = (scheme) =>
-    askIn(live, { scheme, use, name: `content, ${scheme.form}` }, async (send) => {
-      return (await readContent(await send(post), { store: createMemoryStore(), model })).error;
-    });
+  const ask: Ask = (scheme) => askIn({ post, model }, live, { scheme, use, name: `content, ${scheme.form}` });
   const tried: Tried[] = [];
   for (const user of users) {
     const scheme = schemeOf(of[user], user === 'text' ? 'api-key' : 'bearer');
@@ -107,14 +104,7 @@ async function examineMessages(live: Live): Promise<Examined> {
   if (!live.uses.includes('chat') || !services[chat.service.value].uses.includes('chat')) return unasked();
   if (model === undefined) return unasked(skipped('messages', 'models.chat', live));
   const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
-  const ask: Ask = (scheme) =>
-    askIn(live, { scheme, use: 'chat', name: 'messages' }, async (send) => {
-      const deltas = readMessage(await send(post), { store: createMemoryStore(), model });
-      for (;;) {
-        const next = await deltas.next();
-        if (next.done) return next.value.error;
-      }
-    });
+  const ask: Ask = (scheme) => askIn({ post, model }, live, { scheme, use: 'chat', name: 'messages' });
   const scheme = schemeOf(chat, 'api-key');
   const tried: Tried[] = [{ scheme, users: ['messages'], ...(await ask(scheme)) }];
   return judge(tried, await findScheme(tried, ask, messagesSchemes(chat)), live);
@@ -228,9 +218,9 @@ function strongerThanProfile({ auth, headerNames }: SettingsSurvey, from: AuthSc
 
 /** Opens a connection that shows the key with one scheme, and asks. Throws what ends the program: a signal, a closed output. */
 async function askIn(
+  operation: Operation,
   { surveyed, key, flags, context }: Live,
   { scheme, use, name }: { scheme: AuthScheme; use: Use; name: string },
-  read: (send: (post: Post) => Promise<HttpReply>) => Promise<GatewayError | undefined>,
 ): Promise<Asked> {
   const survey = surveyed.of[use];
   const settings = {
@@ -240,9 +230,11 @@ async function askIn(
     auth: byDefault(scheme.form),
     headerNames: { apiKey: byDefault(scheme.apiKey), version: byDefault(scheme.version) },
   };
-  const connection = await openConnection(settings, flags, context);
+  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  const connection = await openConnection(settings, flags, context, { deadline });
   try {
-    const error = await read(async (post) => (await connection.send(post, once)).reply);
+    const options = { ...once, deadline: deadline(), store: createMemoryStore() };
+    const { error } = await outcomeOf(perform(operation, connection, options));
     return error ? refused(name, error) : { check: { name, state: 'ok', text: 'accepted' }, isAbsent: false };
   } catch (error) {
     if (error instanceof GatewayError && endings.has(error.class)) throw error;

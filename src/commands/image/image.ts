@@ -72,7 +72,18 @@ export async function runImage(
   onAnswer(0);
   const { candidates, concurrency } = flags;
   const { lost } = context.report;
-  const asking = { connection, post, model, images, count, concurrency, candidates, lost, onAnswer };
+  const asking = {
+    connection,
+    deadline: deadline(),
+    post,
+    model,
+    images,
+    count,
+    concurrency,
+    candidates,
+    lost,
+    onAnswer,
+  };
   const gate = count > 1 ? await openGate(count, flags, context) : undefined;
   const { outcomes, thrown } = await sendAll({ ...asking, gate }).finally(progress.stop);
   context.report.result = resultOf(outcomes);

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { type Answer, blobsOf, type ContentReading, readContent, readStreamedContent } from '../../client/content.ts';
+import { type Answer, blobsOf } from '../../client/content.ts';
+import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
 import { deadlineOnce, endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import type { HttpReply } from '../../transport/types.ts';
+import type { StreamDelta } from '../../formats/messages/types.ts';
 import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, seldom } from '../../cli/flags/flag.ts';
@@ -12,7 +13,7 @@ import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/f
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { warnOfNoImage } from '../../cli/output/pictures.ts';
-import { startPayload } from '../../cli/output/print.ts';
+import { startPayload, stopPlain } from '../../cli/output/print.ts';
 import { answerTexts, picturesTo, select, isPrintedAtEnd } from '../../cli/output/select.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
@@ -70,17 +71,20 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   const store = await images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
-  const { reply } = await connection.send(post);
-  const end = () => endOf(deadline());
-  const reading = { store, model, endOf: end, candidates, mostImages: images.most };
+  const asked = perform({ post, model, candidates }, connection, {
+    deadline: deadline(),
+    store,
+    mostImages: images.most,
+    beforeRead: flags.stream && (() => stopPlain(progress, context)),
+  });
   const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, progress, context };
-  const answer = await (flags.stream ? printDeltas(reply, reading, printing) : readContent(reply, reading));
+  const answer = await (flags.stream ? printDeltas(asked, printing) : outcomeOf(asked));
   progress.stop();
   context.report.result = answer.result;
-  if (reply.recordedAt === undefined) context.report.meter?.count(answer);
+  if (!answer.isRecorded) context.report.meter?.count(answer);
   if (!flags.stream) await printText(answer, printing);
-  await images.save(blobsOf(answer.result), answer.result, end);
+  await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
   if (flags.jsonl) {
     const { endLine } = await import('../../cli/output/print.ts');
@@ -99,12 +103,11 @@ function isData(mimeType: string | undefined): boolean {
 
 /** Prints the first candidate while it comes. */
 async function printDeltas(
-  reply: HttpReply,
-  reading: ContentReading,
+  deltas: AsyncGenerator<StreamDelta[], Performed>,
   { flags, isMarkdown, progress, context }: { flags: Flags; isMarkdown: boolean; progress: Progress; context: Context },
-): Promise<Answer> {
+): Promise<Performed> {
   const { printStream } = await import('../../cli/output/print.ts');
-  const answer = await printStream(readStreamedContent(reply, reading), { ...flags, isMarkdown, progress }, context);
+  const answer = await printStream(deltas, { ...flags, isMarkdown, progress }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);
   return answer;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { emptyReport } from '../../../src/cli/output/document.ts';
-import { printStream } from '../../../src/cli/output/print.ts';
+import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
 import type { Context } from '../../../src/cli/context.ts';
 import type { Answer } from '../../../src/client/content.ts';
 import type { StreamDelta } from '../../../src/formats/messages/types.ts';
@@ -19,6 +19,8 @@ test.each([
     stop: () => void (running.delete('progress') && events.push('stop')),
   };
   async function* deltas(): AsyncGenerator<StreamDelta[], Answer> {
+    // The head of the reply.
+    stopPlain(progress, context);
     yield [{ type: 'thinking', block: 0, text: 'hm' }];
     events.push('thinking came');
     yield [{ type: 'text', block: 1, text: 'hi' }];

@@ -32,6 +32,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
   const post = { path: '/', use: 'image', body: {} } as const;
   const asked = await sendAll({
     connection,
+    deadline: startDeadline(60_000),
     post,
     model: 'm',
     images,
@@ -86,7 +87,16 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
     most: 256,
   };
   const post = { path: '/', use: 'image', body: {} } as const;
-  await sendAll({ connection, post, model: 'm', images, count: 6, candidates: 1, lost: { images: [], text: false } });
+  await sendAll({
+    connection,
+    deadline: startDeadline(60_000),
+    post,
+    model: 'm',
+    images,
+    count: 6,
+    candidates: 1,
+    lost: { images: [], text: false },
+  });
   const pair = ['sent', 'saved'];
   expect(order).toEqual([...pair, ...pair, ...pair, ...pair, ...pair, ...pair]);
 });

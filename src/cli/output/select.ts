@@ -11,7 +11,7 @@ import { fieldPathText } from '../flags/field.ts';
 
 /** Flags that ask for a part of an answer, as they were typed. */
 interface SelectFlags {
-  field?: readonly string[];
+  field?: readonly string[] | undefined;
   code?: true;
   output?: string | undefined;
   force?: boolean | undefined;

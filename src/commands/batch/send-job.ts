@@ -27,7 +27,7 @@ import { hintOf } from '../../cli/output/flag-hints.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepAtBug, keepReply } from '../../cli/run/keep-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
+import { answerOfSchema, checkAnswer } from '../../cli/run/finish.ts';
 
 /** Waiting of one job in all. */
 const longestWaitMs = 300_000;

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
-import { deadlineOnce, within } from '../../client/deadline.ts';
+import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { Body } from '../../upload.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
-import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
+import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
+import { finishText } from '../../cli/run/finish.ts';
 import type { AllChatFlags } from './flags.ts';
-import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildChatRequest } from '../../cli/request/chat-request.ts';
 import { resumeSession } from './session.ts';
 import { openTools } from './tools.ts';
@@ -16,14 +16,6 @@ import { addFlags } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
-import { warnOfNoImage } from '../../cli/output/pictures.ts';
-import { endLine } from '../../cli/output/print.ts';
-import { jsonLine } from '../../terminal/escape.ts';
-import { picturesTo, select } from '../../cli/output/select.ts';
-import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
-import { readSettings } from '../../cli/run/settings.ts';
-import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
-import { checkRaw, checkStdoutOwner } from '../../cli/flags/stdout-owner.ts';
 
 /** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {
@@ -45,11 +37,8 @@ export function chatCommand(command: Command): Action {
 }
 
 async function runChat(words: readonly string[], typed: AllChatFlags, context: Context): Promise<void> {
-  const flags = await withPromptYaml(words, typed, { context, command: 'chat' });
-  checkStdoutOwner({ ...flags, output: flags.code && flags.output }, context.root.json === true);
-  checkRaw(flags);
-  const print = await select(flags, context);
-  const settings = await readSettings(flags, context, 'chat');
+  const begun = await begin(words, typed, { context, command: 'chat', use: 'chat', isText: true });
+  const { flags, settings, deadline } = begun;
   const resumed = await resumeSession(flags, context);
   if (isInteractive(words, flags, context)) {
     if (context.report.selected?.file)
@@ -57,29 +46,20 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
     const { runInteractive } = await import('./interactive.ts');
     return runInteractive(flags, { context, settings, resumed });
   }
-  const earlier = resumed?.earlier;
-  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
-  const building = { context, settings, fetchUrl, earlier };
-  const { post, model, prompt, check } = await within(deadline(), buildChatRequest(words, flags, building));
+  const building = { ...begun, earlier: resumed?.earlier };
+  const request = await within(deadline(), buildChatRequest(words, flags, building));
+  const { post, model, check } = request;
   const tools = await openTools(flags, post.body, { context });
-  const { force, dryRun, maxImages } = flags;
-  const plan = { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
-  const isKept = resumed?.file !== undefined;
-  const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline, isKept });
-  if (!begun) return;
+  const plan = await planBesideText(flags, request, context);
+  const connected = await connect(post, plan, { ...begun, isKept: resumed?.file !== undefined });
+  if (!connected) return;
 
-  const { images, connection } = begun;
   const isMarkdown = settings.markdown.value && check === undefined;
   const limit = await openCostLimit(flags.maxCost, settings);
-  const asking = { context, connection, flags, images, isMarkdown, model, tools, limit, deadline: deadline() };
+  const asking = { context, ...connected, flags, isMarkdown, model, tools, limit, deadline: deadline() };
   const turned = await askTurn(post.body, asking);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
-  if (flags.jsonl) await context.io.stdout.write(jsonLine(endLine(turned.answer, wanted, context)));
-  await checkAnswer(turned.answer, wanted, context);
-  await warnOfNoImage(plan, context);
-  if (check) context.report.answer = answerOfSchema(check, turned.answer);
-  await print(turned.answer.result);
+  await finishText(turned.answer, { ...begun, wanted, plan, check }, context);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
 }
 

@@ -15,11 +15,11 @@ import { askTurn, storableTurn } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
-import { picturesTo } from '../../cli/output/select.ts';
+import { planBesideText } from '../../cli/run/prepare.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
+import { answerOfSchema, checkAnswer } from '../../cli/run/finish.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
@@ -138,16 +138,7 @@ async function askAndKeep(
   const { messages: sent } = post.body;
   heard.question = Array.isArray(sent) ? (sent.at(-1) as BodyValue) : undefined;
   const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
-  const { force, maxImages } = flags;
-  const plan = {
-    ...(await picturesTo(flags, context)),
-    force,
-    maxImages,
-    prompt: prompt.text,
-    model,
-    besideText: true,
-  };
-  const images = await planImages(plan, context);
+  const images = await planImages(await planBesideText(flags, { prompt: prompt.text, model }, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
   const asking = {

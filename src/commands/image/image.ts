@@ -1,4 +1,4 @@
-import { deadlineOnce, within } from '../../client/deadline.ts';
+import { within } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/target.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/attempts.ts';
@@ -6,16 +6,13 @@ import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
 import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
-import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Context, Action } from '../../cli/context.ts';
-import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
-import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
 import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
-import { select } from '../../cli/output/select.ts';
-import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { checkAnswer } from '../../cli/run/check-answer.ts';
-import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import { checkAnswer } from '../../cli/run/finish.ts';
+import { begin, connect } from '../../cli/run/prepare.ts';
+import type { StdoutFlags } from '../../cli/flags/stdout-owner.ts';
 import type { Command } from 'commander';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
@@ -45,45 +42,28 @@ export async function runImage(
   typed: ImageFlags,
   { context, use, command }: ImageCommand,
 ): Promise<void> {
-  const flags = await withPromptYaml(words, typed, { context, command });
-  checkStdoutOwner(flags, context.root.json === true);
-  checkRaw(flags);
-  await select(flags.field ? { field: flags.field } : {}, context);
-  const count = flags.count ?? 1;
-  const settings = await readSettings(flags, context, use);
-  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
-  const building = { context, settings, fetchUrl, command };
-  const { post, model, prompt, inputs } = await within(deadline(), buildImageRequest(words, flags, building));
+  const begun = await begin(words, typed, { context, command, use, isText: false });
+  const { flags, settings, deadline } = begun;
+  const request = await within(deadline(), buildImageRequest(words, flags, { ...begun, command }));
+  const { post, inputs } = request;
+  const { count = 1, candidates, concurrency } = flags;
   const preview = settings.preview.value;
-  const plan = { ...flags, preview, prompt, model, count, provenance: provenanceOf(post, inputs) };
-  const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });
-  if (!begun) {
+  const plan = { ...flags, ...request, preview, count, provenance: provenanceOf(post, inputs) };
+  const connected = await connect(post, plan, begun);
+  if (!connected) {
     if (count > 1)
       await context.ui.note(`without --${flags.curl ? 'curl' : 'dry-run'} ${count} such requests would be sent`);
     return;
   }
 
-  const { images, connection } = begun;
+  const { images } = connected;
   const progress = context.ui.progress('waiting for the gateway');
   const onAnswer = (answered: number): void => {
     if (count > 1) progress.update(`${answered}/${count}`);
   };
   onAnswer(0);
-  const { candidates, concurrency } = flags;
   const { lost } = context.report;
-  const asking = {
-    connection,
-    deadline: deadline(),
-    post,
-    model,
-    images,
-    count,
-    concurrency,
-    candidates,
-    lost,
-    onAnswer,
-  };
+  const asking = { ...request, ...connected, deadline: deadline(), count, concurrency, candidates, lost, onAnswer };
   const gate = count > 1 ? await openGate(count, flags, context) : undefined;
   const { outcomes, thrown } = await sendAll({ ...asking, gate }).finally(progress.stop);
   context.report.result = resultOf(outcomes);

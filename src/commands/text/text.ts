@@ -1,25 +1,21 @@
 import type { Command } from 'commander';
+import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
+import { finishText } from '../../cli/run/finish.ts';
 import { type Answer, blobsOf } from '../../client/content.ts';
 import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
-import { deadlineOnce, endOf, within } from '../../client/deadline.ts';
+import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
-import { jsonLine } from '../../terminal/escape.ts';
 import type { StreamDelta } from '../../formats/messages/types.ts';
-import { checkAndConnect } from '../../cli/run/check-and-connect.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, seldom } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { warnOfNoImage } from '../../cli/output/pictures.ts';
 import { startPayload, stopPlain } from '../../cli/output/print.ts';
-import { answerTexts, picturesTo, select, isPrintedAtEnd } from '../../cli/output/select.ts';
-import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
-import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
-import { answerOfSchema, checkAnswer } from '../../cli/run/check-answer.ts';
-import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../../cli/flags/stdout-owner.ts';
-import { withPromptYaml } from '../../cli/request/with-prompt-yaml.ts';
+import { answerTexts, isPrintedAtEnd } from '../../cli/output/select.ts';
+import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import type { StdoutFlags } from '../../cli/flags/stdout-owner.ts';
 import { buildTextRequest, type TextRequestFlags } from '../../cli/request/content-request.ts';
 
 type Flags = ConnectionFlags &
@@ -50,50 +46,35 @@ export function textCommand(command: Command): Action {
 }
 
 async function runText(words: readonly string[], typed: Flags, context: Context): Promise<void> {
-  const flags = await withPromptYaml(words, typed, { context, command: 'text' });
-  checkStdoutOwner({ ...flags, output: flags.code && flags.output }, context.root.json === true);
-  checkRaw(flags);
-  const print = await select(flags, context);
-  if (flags.jsonl && !flags.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
-  const settings = await readSettings(flags, context, 'text');
-  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  const fetchUrl = openFetchUrls(flags, context)(settings, deadline);
-  const { post, model, prompt, check } = await within(
-    deadline(),
-    buildTextRequest(words, flags, { context, settings, fetchUrl }),
-  );
-  const { force, dryRun, maxImages, candidates } = flags;
-  const plan = { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
-  const begun = await checkAndConnect(post, plan, { flags, context, settings, deadline });
-  if (!begun) return;
+  if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
+  const begun = await begin(words, typed, { context, command: 'text', use: 'text', isText: true });
+  const { flags, settings, deadline } = begun;
+  const request = await within(deadline(), buildTextRequest(words, flags, begun));
+  const plan = await planBesideText(flags, request, context);
+  const connected = await connect(request.post, plan, begun);
+  if (!connected) return;
 
-  const { images, connection } = begun;
-  const store = await images.openStore();
+  const { images, connection } = connected;
   const progress = context.ui.progress('waiting for the gateway');
   context.atEnd(async () => progress.stop());
-  const asked = perform({ post, model, candidates }, connection, {
+  const { candidates, stream } = flags;
+  const asked = perform({ ...request, candidates }, connection, {
     deadline: deadline(),
-    store,
+    store: await images.openStore(),
     mostImages: images.most,
-    beforeRead: flags.stream && (() => stopPlain(progress, context)),
+    beforeRead: stream && (() => stopPlain(progress, context)),
   });
-  const isMarkdown = settings.markdown.value && check === undefined && !isData(flags.responseMime);
+  const isMarkdown = settings.markdown.value && request.check === undefined && !isData(flags.responseMime);
   const printing = { flags, isMarkdown, progress, context };
-  const answer = await (flags.stream ? printDeltas(asked, printing) : outcomeOf(asked));
+  const answer = await (stream ? printDeltas(asked, printing) : outcomeOf(asked));
   progress.stop();
   context.report.result = answer.result;
   if (!answer.isRecorded) context.report.meter?.count(answer);
-  if (!flags.stream) await printText(answer, printing);
+  if (!stream) await printText(answer, printing);
   await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
+
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
-  if (flags.jsonl) {
-    const { endLine } = await import('../../cli/output/print.ts');
-    await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
-  }
-  await checkAnswer(answer, wanted, context);
-  await warnOfNoImage(plan, context);
-  if (check) context.report.answer = answerOfSchema(check, answer);
-  await print(answer.result);
+  await finishText(answer, { ...begun, wanted, plan, check: request.check }, context);
 }
 
 /** JSON and the like is printed as it is. */

@@ -3,10 +3,37 @@ import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Context } from '../context.ts';
+import { type ImagePlan, warnOfNoImage } from '../output/pictures.ts';
+import { jsonLine } from '../../terminal/escape.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import { shellWord } from '../../shell-word.ts';
 import { isPrintedAtEnd } from '../output/select.ts';
 import { tellCost, tellUsage } from '../output/tell.ts';
+
+/** How a text ends. */
+interface Ending {
+  flags: { jsonl?: true };
+  wanted: Wanted;
+  plan: ImagePlan;
+  check: SchemaCheck | undefined;
+  print: (result: Result) => Promise<void>;
+}
+
+/** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */
+export async function finishText(
+  answer: Answer,
+  { flags, wanted, plan, check, print }: Ending,
+  context: Context,
+): Promise<void> {
+  if (flags.jsonl) {
+    const { endLine } = await import('../output/print.ts');
+    await context.io.stdout.write(jsonLine(endLine(answer, wanted, context)));
+  }
+  await checkAnswer(answer, wanted, context);
+  await warnOfNoImage(plan, context);
+  if (check) context.report.answer = answerOfSchema(check, answer);
+  await print(answer.result);
+}
 
 /**
  * The end of an answer: its usage, its warnings, and the error that it means, if any. Throws GatewayError; what came is in

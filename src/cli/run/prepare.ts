@@ -1,0 +1,114 @@
+import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
+import type { Result } from '../../client/result.ts';
+import type { Post } from '../../client/target.ts';
+import { usageError } from '../../errors.ts';
+import type { Settings, Use } from '../../settings/types.ts';
+import type { Context } from '../context.ts';
+import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../flags/stdout-owner.ts';
+import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
+import { isPrintedAtEnd, picturesTo, select } from '../output/select.ts';
+import type { BuiltRequest } from '../request/content-request.ts';
+import { withPromptYaml } from '../request/with-prompt-yaml.ts';
+import { type Connection, openConnection, readTarget } from './connection.ts';
+import { openFetchUrls } from './fetch-urls.ts';
+import { type ConnectionFlags, readSettings } from './settings.ts';
+
+/** Flags that every command has that asks a model, as they were typed. */
+type AskFlags = ConnectionFlags & StdoutFlags & { promptFile?: string; force?: boolean | undefined };
+
+/** Which command asks, and for what. */
+interface Asked {
+  context: Context;
+  /** `image gen` */
+  command: string;
+  use: Use;
+  /** The answer is a text: `--code` and `-o` may say where it goes. */
+  isText: boolean;
+}
+
+/** What a command begins with: its flags, checked, and the settings that they, the environment and the profile give. */
+export interface Begun<Flags> {
+  context: Context;
+  flags: Flags;
+  settings: Settings;
+  /** The time of the command; it begins where it is first asked for. */
+  deadline: () => Deadline;
+  fetchUrl: ReturnType<ReturnType<typeof openFetchUrls>>;
+  /** Writes the text or the code of the answer where flags say. */
+  print: (result: Result) => Promise<void>;
+}
+
+/** The first part of a command that asks a model. Throws GatewayError usage or auth. */
+export async function begin<Flags extends AskFlags>(
+  words: readonly string[],
+  typed: Flags,
+  { context, command, use, isText }: Asked,
+): Promise<Begun<Flags>> {
+  const flags = await withPromptYaml(words, typed, { context, command });
+  checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
+  checkRaw(flags);
+  const print = await select(isText ? flags : { field: flags.field }, context);
+  const settings = await readSettings(flags, context, use);
+  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
+  return { context, flags, settings, deadline, fetchUrl: openFetchUrls(flags, context)(settings, deadline), print };
+}
+
+/** Where the pictures go that come beside a text. */
+export async function planBesideText(
+  flags: Pick<AskFlags, 'code' | 'output' | 'force' | 'dryRun'> & Pick<ImagePlan, 'maxImages'>,
+  { prompt, model }: Pick<BuiltRequest, 'prompt' | 'model'>,
+  context: Context,
+): Promise<ImagePlan> {
+  const { force, dryRun, maxImages } = flags;
+  return { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
+}
+
+/** What a command needs to send its request and to publish the pictures of the reply. */
+interface Connected {
+  images: ImageOutput;
+  connection: Connection;
+}
+
+/**
+ * Between a command's request and its sending: the output is checked, then the key read and the connections opened.
+ * Undefined where nothing is left to do: the request was shown (`--dry-run`, `--curl`), or its reply handed on (`--raw`).
+ * `isKept`: a session keeps the answer, whoever reads stdout.
+ */
+export async function connect(
+  post: Post,
+  plan: ImagePlan,
+  {
+    flags,
+    context,
+    settings,
+    deadline,
+    isKept = false,
+  }: Omit<Begun<AskFlags>, 'print' | 'fetchUrl'> & { isKept?: boolean },
+): Promise<Connected | undefined> {
+  const target = await readTarget(settings, context);
+  await checkShownOutput(plan, context);
+  if (flags.curl || flags.dryRun) {
+    const { showRequest } = await import('../output/show-request.ts');
+    await showRequest(post, target, { flags, context, settings });
+    return undefined;
+  }
+  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
+    requireStdout(context);
+  const images = await planImages(plan, context);
+  if (Object.keys(settings.prices).length > 0) {
+    const { openMeter } = await import('./costs.ts');
+    context.report.meter = await openMeter(settings, context.ui);
+  }
+  const connection = await openConnection(settings, flags, context, { deadline });
+  context.atEnd(() => connection.close());
+  if (!flags.raw) return { images, connection };
+  const { sendRaw } = await import('./raw.ts');
+  await sendRaw(connection, post, context);
+  return undefined;
+}
+
+/** Throws GatewayError usage where the answer would be paid for and lost. */
+function requireStdout({ io }: Context): void {
+  if (io.stdout.isClosed)
+    throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
+}

@@ -1,12 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { GatewayError, type ErrorClass } from './errors.ts';
 import { type Ending, runProgram } from './cli/run.ts';
-import { endProcess } from './terminal/end.ts';
 import { createProcessIo } from './terminal/process-io.ts';
+import { endProcess } from './terminal/end.ts';
 
 const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
   Record<NodeJS.Signals, ErrorClass>
 >;
+
 type Signal = keyof typeof classes;
 
 // Node 20 compiles undici's WebAssembly parser a second time: 55 ms, 34 MiB and a held exit for a run of a second.
@@ -17,7 +18,9 @@ if (process.versions.v8.startsWith('11.3.'))
 if (process.env['HOME'] === '') delete process.env['HOME'];
 
 const abort = new AbortController();
+
 const ending: Ending = { signal: abort.signal, patience: { ms: 2000 } };
+
 let received: Signal | undefined;
 
 /**

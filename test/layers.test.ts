@@ -53,7 +53,7 @@ const allowed: Record<string, readonly string[]> = {
   images: ['files', 'scan'],
   transport: ['scan'],
   scan: ['files'],
-  settings: ['files', 'transport/url.ts'],
+  settings: ['files', 'transport/request.ts'],
   terminal: ['files'],
   formats: [],
   files: [],

@@ -4,7 +4,7 @@ import { codeOf, settingError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { shellWord } from '../shell-word.ts';
-import { userFolders } from '../settings/file.ts';
+import { userFolders } from '../settings/sources.ts';
 
 /** A session of the state folder. */
 export interface SessionEntry {

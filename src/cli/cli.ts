@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import { type Tree, tree } from './command-tree.ts';
-import { wordsOf } from './run/argv.ts';
 import type { Action } from './context.ts';
 import { addFlags } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
@@ -9,6 +8,7 @@ import { topics } from './help/topics.ts';
 import { hintingAtReply } from './run/reply-hint.ts';
 import { throwFound } from './run/usage-error.ts';
 import { version } from '../version.ts';
+import { wordsOf } from './run/argv.ts';
 
 /** What commander's callbacks lead to. */
 export interface Hooks {
@@ -28,6 +28,7 @@ const silent: Hooks = {
   out: () => undefined,
   err: () => undefined,
 };
+
 /** The program as it is for such words, to look at and not to run. */
 export const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 

@@ -1,14 +1,14 @@
 import { CommanderError } from 'commander';
 import { buildProgram, type Hooks } from './cli.ts';
-import { tree } from './command-tree.ts';
 import { commandOf, helpAsFlag } from './run/argv.ts';
+import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { emptyReport, resultDocument } from './output/document.ts';
 import { withFlags } from './output/flag-hints.ts';
 import { fieldLine, noSuchField } from './output/select.ts';
 import { formatHelp } from './help/help.ts';
 import { createStdin } from './input/stdin.ts';
-import { createUi, noSecrets } from './run/ui.ts';
+import { createUi, noSecrets } from './output/log.ts';
 import { isShown, shownDocument, throwParsed } from './run/usage-error.ts';
 import { type ErrorClass, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';

@@ -5,12 +5,24 @@ import type { RetryNotice } from '../transport/retry-types.ts';
 import { type RetryPolicy, defaultRetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import { type Deadline, type Phase, startDeadline } from './deadline.ts';
-import { type Post, addressPost, createTarget, formatOf, keyHeaders, type PostOrGet, type Target } from './target.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
-import type { Use } from '../transport/auth.ts';
+import {
+  type Use,
+  authHeaders,
+  type HeaderNames,
+  versionHeaders,
+  describeBody,
+  segmentBody,
+  joinUrl,
+  parseBaseUrl,
+  requireSafeUrl,
+} from '../transport/request.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
+import type { JsonObject } from '../json.ts';
+import type { Body } from '../upload.ts';
+import { version } from '../version.ts';
 
 /** How a post is sent. */
 export interface SendOptions {
@@ -32,8 +44,6 @@ export interface Answered {
   reply: HttpReply;
   /** Requests that were sent: none where a cache answered. */
   attempts: number;
-  /** Bounds what is done with the reply, too. */
-  deadline: Deadline;
 }
 
 /** Opens connections; the HTTP client is loaded now, not at start-up. Throws GatewayError usage for a proxy that is none, and for a store that cannot be read. */
@@ -85,7 +95,7 @@ export async function sendPost(
     const explain = (error: unknown) => explainAt(name, error, () => deadline.explain(error, 'reading'));
     const sent = recordedAt === undefined ? attempts : attempts - 1;
     const answer = { status, headers, body: explained(body, explain), recordedAt, request: name };
-    return { attempts: sent, deadline, reply: answer };
+    return { attempts: sent, reply: answer };
   } catch (error) {
     throw explainAt(name, error, () => deadline.explain(error, phase));
   }
@@ -178,7 +188,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
   return {
     startDeadline: (call) => startDeadline(call.timeoutMs ?? timeoutMs, call.signal),
     async send(post, own) {
-      target ??= readKey(options.apiKey).then((key) => ({ ...known, key }));
+      target ??= withKey(known, options.apiKey);
       transport ??= openConnections({ env, proxy, systemCa, ca, clientCert, clientKey });
       const request = { ...addressPost(await target, post), sample: own.sample };
       return sendPost(await transport, request, {
@@ -206,6 +216,10 @@ function sentKeyOf(target: Target, use: Use, service: ClientOptions['service'] =
   return { service, form: target.auth[use], header, version };
 }
 
+async function withKey(target: Target, apiKey: ClientOptions['apiKey']): Promise<Target> {
+  return { ...target, key: typeof apiKey === 'function' ? await apiKey() : apiKey };
+}
+
 /** `auto` is what the service does of itself. */
 function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<'text' | 'image' | 'messages', AuthForm> {
   const given = typeof auth === 'string' ? { text: auth, image: auth, messages: auth } : auth;
@@ -213,6 +227,74 @@ function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<'te
   return { text: formOf(given.text), image: formOf(given.image), messages: formOf(given.messages) };
 }
 
-async function readKey(apiKey: ClientOptions['apiKey']): Promise<string | undefined> {
-  return typeof apiKey === 'function' ? apiKey() : apiKey;
+/** A gateway and how to speak to it. */
+export interface Target {
+  baseUrl: URL;
+  /** Absent: requests go out without a key. */
+  key: string | undefined;
+  auth: Readonly<Record<Use, AuthForm>>;
+  headerNames: HeaderNames;
+  /** Further headers of every request, lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  allowHttp: boolean;
+}
+
+/** A request before it is addressed. */
+export interface Post {
+  /** Below the base URL: `/v1/messages`. */
+  path: string;
+  /** Behind the path, without its `?`. */
+  query?: string | undefined;
+  use: Use;
+  body: Body;
+  accept?: string | undefined;
+  /** A stream of the content format, which a gateway need not have. */
+  streamsContent?: true | undefined;
+}
+
+/** The format of what a use sends and gets. */
+export function formatOf(use: Use): 'content' | 'messages' {
+  return use === 'messages' ? 'messages' : 'content';
+}
+
+/** A post, or without a body a GET. */
+export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
+
+/** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
+export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
+  target: Target;
+  warnings: string[];
+} {
+  const { url, warnings } = parseBaseUrl(options.baseUrl);
+  return { target: { ...options, baseUrl: url }, warnings };
+}
+
+/** The HTTP request of a post or a GET: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
+export function addressPost(target: Target, post: PostOrGet): HttpRequest {
+  requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
+  const headers = {
+    ...(post.body && { 'content-type': 'application/json' }),
+    accept: post.accept ?? 'application/json',
+    'user-agent': `gateway-cli/${version}`,
+  };
+  const url = joinUrl(target.baseUrl, post.path);
+  url.search = post.query ?? '';
+  return {
+    method: post.body ? 'POST' : 'GET',
+    url,
+    ownHeaders: target.headers,
+    headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
+    body: post.body ? segmentBody(post.body) : { segments: [], bytes: 0 },
+  };
+}
+
+/** The headers that authenticate, and that of the version; without a key the latter alone. */
+export function keyHeaders(target: Target, use: Use): Record<string, string> {
+  if (target.key === undefined) return versionHeaders(use, target.headerNames);
+  return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });
+}
+
+/** The body as a person may read it: Base64 shortened to its length. */
+export function describePost(post: Post): JsonObject {
+  return describeBody(post.body);
 }

@@ -9,7 +9,7 @@ import { looksLikeSse, located, peek, isBare, isCut, readDiverted, readPlain } f
 import type { BlobStore } from '../images/types.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
-import type { Post } from './target.ts';
+import type { Post } from './connection.ts';
 import { createWatch, type Watch } from './deadline.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import type { Decoded } from './content-stream.ts';

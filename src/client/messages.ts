@@ -11,7 +11,7 @@ import { divertBase64 } from '../scan/json-scan.ts';
 import { readEvents, type ServerEvent } from '../transport/sse.ts';
 import type { HttpReply } from '../transport/types.ts';
 import type { Body } from '../upload.ts';
-import type { Post } from './target.ts';
+import type { Post } from './connection.ts';
 import { type Answer, answerOf, emptyResult } from './content.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
 import { blobOf, isPicture, picturesInText } from './pictures.ts';

@@ -1,10 +1,9 @@
 import { GatewayError } from '../errors.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { type JsonValue, isObject } from '../json.ts';
-import type { Answered } from './connection.ts';
+import type { Answered, PostOrGet } from './connection.ts';
 import { located, readDiverted } from './read-body.ts';
 import { parseReply } from './parse-reply.ts';
-import type { PostOrGet } from './target.ts';
 import { field, listField, textField } from '../formats/fields.ts';
 
 /** No service has so many. */

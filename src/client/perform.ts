@@ -1,10 +1,9 @@
 import type { StreamDelta } from '../formats/messages/types.ts';
 import type { HttpReply } from '../transport/types.ts';
-import type { Answered, PostOptions, Sender } from './connection.ts';
+import { type Answered, type PostOptions, type Sender, formatOf, type Post } from './connection.ts';
 import type { Answer, ContentReading } from './content.ts';
 import { endOf } from './deadline.ts';
 import type { ReadingOptions } from './messages.ts';
-import { formatOf, type Post } from './target.ts';
 
 /** One request to a model, and what it asks for. */
 export interface Operation {

@@ -1,5 +1,5 @@
-import { isObject } from '../json.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
+import { isUpload, type Body, type BodyValue } from '../upload.ts';
 
 /** A key of a foreign object in camelCase or snake_case; null is absent (deviations 6 and 9). `name` is camelCase. */
 export function field(object: JsonObject, name: string): JsonValue | undefined {
@@ -42,4 +42,26 @@ function snakeCase(name: string): string {
   const known = snakeCased.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   snakeCased.set(name, known);
   return known;
+}
+
+/** Lays fields over a body; a field that is undefined is not set and leaves the body as it is. */
+export function setFields(body: Body, fields: Record<string, BodyValue | undefined>): Body {
+  const set = { ...body };
+  for (const key of Object.keys(fields)) if (fields[key] !== undefined) set[key] = fields[key];
+  return set;
+}
+
+/** The object at a key of a body, to lay fields over; empty where there is none. */
+export function objectAt(body: Body, key: string): Body {
+  const value = body[key];
+  return isBody(value) ? value : {};
+}
+
+/** A body, or undefined when nothing is in it: an empty object that nobody asked for is not sent. */
+export function unlessEmpty(body: Body): Body | undefined {
+  return Object.keys(body).length === 0 ? undefined : body;
+}
+
+function isBody(value: BodyValue | undefined): value is Body & JsonObject {
+  return isObject(value) && !isUpload(value);
 }

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { makeFolder } from '../files/make-folder.ts';
 import { writeAnew } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
-import { userFolders } from './file.ts';
+import { userFolders } from './sources.ts';
 import type { SettingsSurvey } from './types.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;

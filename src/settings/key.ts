@@ -5,7 +5,7 @@ import { createRedactor } from './redact.ts';
 import type { KeySource, Sourced, Use } from './types.ts';
 import { dirname, join, resolve } from 'node:path';
 import { type ServiceName, services } from '../services.ts';
-import { isLoopback } from '../transport/url.ts';
+import { isLoopback } from '../transport/request.ts';
 import type { LoadedConfig, PickedProfile } from './config-types.ts';
 import { baseUrlOfProfile, vendorWay } from './service.ts';
 import { type Environment, fromEnvironment, fromFlag } from './sources.ts';

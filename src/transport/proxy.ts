@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { usageError } from '../errors.ts';
 import type { TransportOptions } from './types.ts';
-import { isLoopback } from './url.ts';
+import { isLoopback } from './request.ts';
 
 /** A proxy, and who names it: `HTTPS_PROXY`, `flag --proxy`. */
 export interface Proxy {

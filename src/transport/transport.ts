@@ -4,7 +4,7 @@ import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
-import { checkUploads } from './body.ts';
+import { checkUploads, isLoopback } from './request.ts';
 import { startExchange } from './exchange.ts';
 import { parseProxy, proxyFor } from './proxy.ts';
 import type * as publicAddress from './public-address.ts';
@@ -12,9 +12,9 @@ import type { Trust } from './trust.ts';
 import type { openTunnel } from './tunnel.ts';
 import type { Transport, TransportOptions } from './types.ts';
 import { ConnectionEnd } from './network-error.ts';
-import { endWhilePaused } from './undici-5360.ts';
-import { isLoopback } from './url.ts';
 import Client from 'undici/lib/dispatcher/client.js';
+// @ts-expect-error undici publishes no types of its internals.
+import symbols from 'undici/lib/core/symbols.js';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
@@ -254,4 +254,39 @@ function pooled(connection: Connection, pool: OriginPool): PooledConnection {
       pool.idle.push(startRest(connection));
     },
   };
+}
+
+/** What reads the replies of one connection. */
+interface Parser {
+  readonly ptr: number;
+  readonly llhttp: { llhttp_resume(ptr: number): void };
+  paused: boolean;
+  resume(): void;
+}
+
+const kParser: unique symbol = symbols.kParser;
+
+/**
+ * Works around nodejs/undici#5360, which is fixed in undici 8 alone: when a connection ends while its parser is paused, undici 7
+ * fails an assertion outside of any promise, and takes a complete reply for a cut one. Call it before undici listens.
+ */
+function endWhilePaused(socket: Socket): void {
+  socket.once('end', () => {
+    // Nothing is left to read that could flood anybody. The parser ends the message, or pauses once more in front of its end.
+    parserOf(socket)?.resume();
+    unpause(socket);
+  });
+  socket.on('error', () => unpause(socket));
+  socket.once('close', () => unpause(socket));
+}
+
+function parserOf(socket: object): Parser | null | undefined {
+  return (socket as { [kParser]?: Parser | null })[kParser];
+}
+
+function unpause(socket: Socket): void {
+  const parser = parserOf(socket);
+  if (!parser?.paused) return;
+  parser.llhttp.llhttp_resume(parser.ptr);
+  parser.paused = false;
 }

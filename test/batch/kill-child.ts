@@ -5,7 +5,7 @@ import { runBatch } from '../../src/commands/batch/batch.ts';
 import type { Context } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/document.ts';
 import { createStdin } from '../../src/cli/input/stdin.ts';
-import { createUi } from '../../src/cli/run/ui.ts';
+import { createUi } from '../../src/cli/output/log.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
 

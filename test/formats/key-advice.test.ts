@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hintOf } from '../../src/cli/output/flag-hints.ts';
 import { type FailedReply, failureOf } from '../../src/formats/failure.ts';
 import { type ServiceName, services } from '../../src/services.ts';
-import { authHeaders } from '../../src/transport/auth.ts';
+import { authHeaders } from '../../src/transport/request.ts';
 
 /** What decides how a key is sent; the hints change it. */
 interface Start {

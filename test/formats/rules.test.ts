@@ -5,7 +5,7 @@ import { statusOfName, failureOf, failureOfError } from '../../src/formats/failu
 import { createMessageAssembler } from '../../src/formats/messages/events.ts';
 import { decodeMessage, replayableContent } from '../../src/formats/messages/reply.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
-import { objectAt } from '../../src/formats/set-fields.ts';
+import { objectAt } from '../../src/formats/fields.ts';
 import { createUpload } from '../../src/upload.ts';
 
 test('an overload that comes inside a begun stream may have been billed', () => {

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeRequest } from '../../src/recordings/request-key.ts';
-import { segmentBody } from '../../src/transport/body.ts';
+import { segmentBody } from '../../src/transport/request.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
 import { createUpload } from '../../src/upload.ts';
 import { scratchFolder } from '../helpers/scratch.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openConnections, sendPost } from '../../src/client/connection.ts';
+import { openConnections, sendPost, addressPost, createTarget } from '../../src/client/connection.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
 import { messagesPost } from '../../src/client/messages.ts';
-import { addressPost, createTarget } from '../../src/client/target.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { comb, halves, messageOf, printed, replyOf } from './reading.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { InputKind } from '../../src/terminal/io.ts';
-import { readStdinText, shouldReadStdin } from '../../src/terminal/stdin-text.ts';
-import type { StdinTextOptions } from '../../src/terminal/stdin-text.ts';
+import { readStdinText, shouldReadStdin, type StdinTextOptions } from '../../src/cli/input/stdin.ts';
 
 describe('shouldReadStdin', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AuthForm, authHeaders, type HeaderNames, type Use } from '../../src/transport/auth.ts';
+import { type AuthForm, authHeaders, type HeaderNames, type Use } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };
 const neutral = { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeBody, segmentBody } from '../../src/transport/body.ts';
+import { describeBody, segmentBody } from '../../src/transport/request.ts';
 import { type Body, createUpload, isUpload } from '../../src/upload.ts';
 
 /** The bytes that would go out, uploads (in memory here) as Base64. */

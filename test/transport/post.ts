@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { segmentBody } from '../../src/transport/body.ts';
+import { segmentBody } from '../../src/transport/request.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import type { HttpReply, HttpRequest, Transport, TransportOptions } from '../../src/transport/types.ts';
 import type { Body } from '../../src/upload.ts';

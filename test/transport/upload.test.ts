@@ -3,7 +3,7 @@ import { mkdtemp, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { segmentBody, streamBody } from '../../src/transport/body.ts';
+import { segmentBody, streamBody } from '../../src/transport/request.ts';
 import { createUpload } from '../../src/upload.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { authority, serverPair } from './certificates.ts';

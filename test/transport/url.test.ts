@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLoopback, joinUrl, parseBaseUrl, requireSafeUrl } from '../../src/transport/url.ts';
+import { isLoopback, joinUrl, parseBaseUrl, requireSafeUrl } from '../../src/transport/request.ts';
 
 test.each([
   ['https://host', 'https://host/', 0],

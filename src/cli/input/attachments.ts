@@ -6,7 +6,7 @@ import { usageError } from '../../errors.ts';
 import type { MessageInline } from '../../formats/messages/types.ts';
 import { readInputImage, spool } from '../../images/input.ts';
 import { sniffType } from '../../images/sniff.ts';
-import { decodeText } from '../../terminal/stdin-text.ts';
+import { decodeText } from './stdin.ts';
 import { createUpload, type Upload } from '../../upload.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';

@@ -4,7 +4,7 @@ import { readReason } from '../../files/file-reason.ts';
 import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { decodeText } from '../../terminal/stdin-text.ts';
+import { decodeText } from './stdin.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { readStdinText, shouldReadStdin } from '../../terminal/stdin-text.ts';
+import { readStdinText, shouldReadStdin } from './stdin.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { type Blanks, fillText } from './blanks.ts';

@@ -1,15 +1,14 @@
-import { usageError } from '../../errors.ts';
+import { usageError, type GatewayError, settingError } from '../../errors.ts';
 import type { Stdin } from '../context.ts';
-import type { Io } from '../../terminal/io.ts';
-import { type After, afterOnClock } from '../../terminal/progress.ts';
+import type { Io, InputKind } from '../../terminal/io.ts';
+import { type After, afterOnClock, untilAborted } from '../../terminal/progress.ts';
+import { isUtf8 } from 'node:buffer';
 
 /** Who is told that stdin is waited for, and by which clock. */
 export interface StdinNotes {
   note: (text: string) => void;
   after?: After;
 }
-
-const noteMs = 2000;
 
 /** Wraps the process's stdin so that two flags cannot both read it. */
 export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
@@ -63,4 +62,109 @@ function telling(
       };
     },
   };
+}
+
+const noteMs = 2000;
+const mebibyte = 1024 * 1024;
+
+/**
+ * Whether stdin is read for the prompt: always where there is no prompt, but never a terminal; beside a prompt
+ * only a file, pipe or socket.
+ */
+export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; noStdin: boolean }): boolean {
+  const { kind, hasPrompt, noStdin } = place;
+  if (noStdin || kind === 'terminal' || kind === 'closed') return false;
+  return !hasPrompt || kind !== 'null';
+}
+
+export interface StdinTextOptions {
+  /** Longest wait for the first byte, in ms; after it the producer has all the time it wants. */
+  timeoutMs: number;
+  /** Called after 2 s of silence, or where stdin is left: the person who waits is told. */
+  onWait: () => void;
+  /** Where stdin may never say anything: the longest wait for its first byte, ms. It counts as empty then. */
+  leaveAfterMs?: number | undefined;
+  /** Ends the wait; the promise rejects with its reason. */
+  signal?: AbortSignal | undefined;
+  maxBytes?: number;
+  after?: After;
+}
+
+/**
+ * All of stdin as text: exact but for a byte order mark. Throws usage when the
+ * first byte does not come in time, when there is more than 64 MiB, or when it is not UTF-8.
+ */
+export async function readStdinText(input: AsyncIterable<Uint8Array>, options: StdinTextOptions): Promise<string> {
+  const { maxBytes = 64 * mebibyte } = options;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const source = input[Symbol.asyncIterator]();
+  try {
+    for (
+      let next = await firstOf(source, options);
+      !next.done;
+      next = await untilAborted(source.next(), options.signal)
+    ) {
+      bytes += next.value.byteLength;
+      if (bytes > maxBytes) throw tooMuch(maxBytes);
+      chunks.push(next.value);
+    }
+  } catch (error) {
+    // Not awaited: a source that is stuck in a read may never answer.
+    void source.return?.().catch(() => undefined);
+    throw error;
+  }
+  return decodeText(Buffer.concat(chunks), 'stdin');
+}
+
+function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
+  const { timeoutMs, leaveAfterMs, onWait, signal, after = afterOnClock } = options;
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      void source.return?.().catch(() => undefined);
+      onWait();
+      resolve({ done: true, value: undefined });
+    };
+    const timers =
+      leaveAfterMs === undefined
+        ? [after(noteMs, onWait), after(timeoutMs, () => reject(tooLate(timeoutMs)))]
+        : [after(leaveAfterMs, leave)];
+    const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((callOff) => callOff()));
+    settled.then(resolve, reject);
+  });
+}
+
+function tooLate(timeoutMs: number): GatewayError {
+  return settingError(`nothing came on stdin for ${timeoutMs / 1000} s`, { reason: 'stdin-late' });
+}
+
+function tooMuch(maxBytes: number): GatewayError {
+  return settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
+}
+
+/**
+ * Text of input that a person gave, `name` in messages. CRLF stays, a byte order mark goes. Throws usage naming the offset
+ * (from 0) of the first byte that is not UTF-8: nothing is replaced or dropped behind the user's back.
+ */
+export function decodeText(bytes: Uint8Array, name: string): string {
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const convert = utf16
+    ? 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'
+    : 'convert it to UTF-8, for example with iconv';
+  throw usageError(`${name} is not UTF-8 text: invalid byte at offset ${invalidOffset(bytes)}`, convert);
+}
+
+/** Every bad sequence decodes to U+FFFD; the first that does not stand in the bytes as such marks the place. */
+function invalidOffset(bytes: Uint8Array): number {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let offset = 0;
+  for (let from = 0; ;) {
+    const at = text.indexOf('\uFFFD', from);
+    if (at === -1) return offset;
+    offset += Buffer.byteLength(text.slice(from, at));
+    if (!(bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd)) return offset;
+    offset += 3;
+    from = at + 1;
+  }
 }

@@ -1,10 +1,10 @@
-import { addressPost, describePost, keyHeaders, type Post, type Target } from '../../client/target.ts';
+import { addressPost, describePost, keyHeaders, type Post, type Target } from '../../client/connection.ts';
 import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames } from '../../settings/headers.ts';
 import { redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import type { StdoutFlags } from '../flags/stdout-owner.ts';
+import type { StdoutFlags } from './select.ts';
 import type { HttpRequest } from '../../transport/types.ts';
 import { isUpload } from '../../upload.ts';
 

@@ -1,5 +1,5 @@
 import type { SessionMessage } from '../../chat/message.ts';
-import type { Post } from '../../client/target.ts';
+import type { Post } from '../../client/connection.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Attached } from '../input/attachments.ts';
@@ -16,7 +16,7 @@ import type { Body } from '../../upload.ts';
 import { quote } from '../flags/flag.ts';
 import { type FileOrJson, readListFlag, readObjectFlag, readJsonFlag, readTextFlag } from '../input/input-files.ts';
 import { type TextPlaces, type PromptFlags, readPrompt } from '../input/prompt.ts';
-import { objectAt } from '../../formats/set-fields.ts';
+import { objectAt } from '../../formats/fields.ts';
 
 /** What a request is built with beside its words and flags. */
 export interface Building {

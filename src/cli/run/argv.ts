@@ -1,4 +1,5 @@
 import { topics } from '../help/topics.ts';
+
 /** Names of commands; a group has commands of its own. */
 interface CommandNames {
   readonly commands?: Readonly<Record<string, CommandNames>>;

@@ -1,8 +1,15 @@
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
-import { type Answered, createSender, type Exchanges, type PostOptions, targetOf } from '../../client/connection.ts';
+import {
+  type Answered,
+  createSender,
+  type Exchanges,
+  type PostOptions,
+  targetOf,
+  type PostOrGet,
+  type Target,
+} from '../../client/connection.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
-import type { PostOrGet, Target } from '../../client/target.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { readFileOrPipe } from '../../files/read-pipe.ts';
@@ -18,7 +25,7 @@ import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { openExchanges, openTransports, originOf } from './transports.ts';
-import { tellReply, tellRequest, tellRetry } from '../output/tell.ts';
+import { tellReply, tellRequest, tellRetry } from '../output/log.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {

@@ -8,7 +8,7 @@ import { jsonLine } from '../../terminal/escape.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import { shellWord } from '../../shell-word.ts';
 import { isPrintedAtEnd } from '../output/select.ts';
-import { tellCost, tellUsage } from '../output/tell.ts';
+import { tellCost, tellUsage } from '../output/log.ts';
 
 /** How a text ends. */
 interface Ending {

@@ -1,17 +1,17 @@
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import type { Result } from '../../client/result.ts';
-import type { Post } from '../../client/target.ts';
+import type { Post } from '../../client/connection.ts';
 import { usageError } from '../../errors.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../flags/stdout-owner.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
-import { isPrintedAtEnd, picturesTo, select } from '../output/select.ts';
+import { isPrintedAtEnd, picturesTo, select, type StdoutFlags, checkStdoutOwner, checkRaw } from '../output/select.ts';
 import type { BuiltRequest } from '../request/content-request.ts';
-import { withPromptYaml } from '../request/with-prompt-yaml.ts';
 import { type Connection, openConnection, readTarget } from './connection.ts';
 import { openFetchUrls } from './fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
+import { refuseTwoPrompts } from '../input/prompt.ts';
+import type { PromptYamlFlags, PromptYamlUse } from '../request/prompt-yaml-flags.ts';
 
 /** Flags that every command has that asks a model, as they were typed. */
 type AskFlags = ConnectionFlags & StdoutFlags & { promptFile?: string; force?: boolean | undefined };
@@ -111,4 +111,25 @@ export async function connect(
 function requireStdout({ io }: Context): void {
   if (io.stdout.isClosed)
     throw usageError('stdout is closed, so the answer would be lost', 'leave >&- out; to discard it: > /dev/null');
+}
+
+/** Whether a path names a prompt file in the format of GitHub Models. */
+export function isPromptYaml(path: string): boolean {
+  return /\.prompt\.ya?ml$/i.test(path);
+}
+
+/**
+ * The flags with what their `.prompt.yml` file says in its place; what was typed wins. Other prompt files are left to those
+ * who read them. Throws GatewayError usage.
+ */
+export async function withPromptYaml<Flags extends PromptYamlFlags>(
+  words: readonly string[],
+  flags: Flags,
+  use: PromptYamlUse,
+): Promise<Flags> {
+  const { promptFile, ...typed } = flags;
+  if (promptFile === undefined || !isPromptYaml(promptFile)) return flags;
+  refuseTwoPrompts(words, flags);
+  const { readPromptYaml } = await import('../request/prompt-yaml-flags.ts');
+  return (await readPromptYaml(promptFile, typed, use)) as unknown as Flags;
 }

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { Post } from '../../client/target.ts';
+import type { Post } from '../../client/connection.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/wrap-output.ts';

@@ -1,10 +1,10 @@
 import { type GatewayError, usageError } from '../../errors.ts';
-import { readConfig, configPath } from '../../settings/file.ts';
+import { readConfig, configPath } from '../../settings/sources.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput, Use } from '../../settings/types.ts';
 import type { Prices } from '../../settings/config-types.ts';
-import { isLoopback } from '../../transport/url.ts';
+import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
 import { type FlagValues, parseJson } from '../flags/flag.ts';
 import { checkRecordingFlags, replayedFolder, type connectionFlags, type priceFlags } from '../flags/shared.ts';

@@ -2,7 +2,7 @@ import { addKey, type Key, keyToHex } from '../../batch/digest.ts';
 import { changedError, decide, otherJobs, requireMatch } from './resume.ts';
 import { isInShard } from './shard.ts';
 import type { Job } from '../../batch/types.ts';
-import { addressPost, type Post } from '../../client/target.ts';
+import { addressPost, type Post } from '../../client/connection.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
 import { looseKey } from '../../settings/key.ts';

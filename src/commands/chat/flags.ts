@@ -3,7 +3,7 @@ import type { ChatRequestFlags } from '../../cli/request/chat-request.ts';
 import type { SessionFlags } from './session.ts';
 import type { ToolFlags } from './tools.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import type { StdoutFlags } from '../../cli/flags/stdout-owner.ts';
+import type { StdoutFlags } from '../../cli/output/select.ts';
 
 /** The flags of `chat`, as they were typed. */
 export type AllChatFlags = ConnectionFlags &

@@ -5,7 +5,7 @@ import { usageError } from '../../errors.ts';
 import { services } from '../../services.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { listSessions, sessionsFolder } from '../../chat/session-path.ts';
-import { readConfig, configPath } from '../../settings/file.ts';
+import { readConfig, configPath } from '../../settings/sources.ts';
 import { keptModels } from '../../settings/kept-models.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { useDefaults } from '../../settings/service.ts';

@@ -6,7 +6,7 @@ import { writeReason } from '../../files/file-reason.ts';
 import { type ProcessLock, takeProcessLock } from '../../files/lock/process-lock.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { syncFolder, writeAnew } from '../../files/temp-file.ts';
-import { configPath, readConfig } from '../../settings/file.ts';
+import { configPath, readConfig } from '../../settings/sources.ts';
 import { requireProfileName, nameFor } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { type Use, useNames } from '../../settings/types.ts';

@@ -22,7 +22,7 @@ import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
-import { configPath, readConfig } from '../../settings/file.ts';
+import { configPath, readConfig } from '../../settings/sources.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 

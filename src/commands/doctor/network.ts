@@ -8,7 +8,7 @@ import { type Proxy, proxyFor } from '../../transport/proxy.ts';
 import { hasMoreAuthorities, openTrust, type Trust } from '../../transport/trust.ts';
 import { openTunnel } from '../../transport/tunnel.ts';
 import type { TransportOptions } from '../../transport/types.ts';
-import { isLoopback } from '../../transport/url.ts';
+import { isLoopback } from '../../transport/request.ts';
 import { checkCertificate } from './certificate.ts';
 import { askHead } from './head.ts';
 import type { Check } from './types.ts';

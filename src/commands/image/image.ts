@@ -1,5 +1,5 @@
 import { within } from '../../client/deadline.ts';
-import { describePost, type Post } from '../../client/target.ts';
+import { describePost, type Post } from '../../client/connection.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/attempts.ts';
 import { defaultRetryPolicy } from '../../transport/retry.ts';
@@ -12,7 +12,7 @@ import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/ima
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/finish.ts';
 import { begin, connect } from '../../cli/run/prepare.ts';
-import type { StdoutFlags } from '../../cli/flags/stdout-owner.ts';
+import type { StdoutFlags } from '../../cli/output/select.ts';
 import type { Command } from 'commander';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';

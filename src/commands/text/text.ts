@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
+import { type StdoutFlags, answerTexts, isPrintedAtEnd } from '../../cli/output/select.ts';
 import { finishText } from '../../cli/run/finish.ts';
 import { type Answer, blobsOf } from '../../client/content.ts';
 import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
@@ -13,9 +14,7 @@ import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/f
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { startPayload, stopPlain } from '../../cli/output/print.ts';
-import { answerTexts, isPrintedAtEnd } from '../../cli/output/select.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import type { StdoutFlags } from '../../cli/flags/stdout-owner.ts';
 import { buildTextRequest, type TextRequestFlags } from '../../cli/request/content-request.ts';
 
 type Flags = ConnectionFlags &

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import type { Body, BodyValue } from '../../upload.ts';
-import { objectAt, setFields, unlessEmpty } from '../set-fields.ts';
+import { objectAt, setFields, unlessEmpty } from '../fields.ts';
 import type { ContentInput } from './types.ts';
 
 /**

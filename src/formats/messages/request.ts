@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import type { Body, BodyValue } from '../../upload.ts';
-import { objectAt, setFields } from '../set-fields.ts';
+import { objectAt, setFields } from '../fields.ts';
 import type { MessageInline, MessagesInput } from './types.ts';
 
 /**

@@ -19,7 +19,6 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
     send: async () => ({
       reply: (endings[sent++] as () => ReturnType<typeof good>)(),
       attempts: 1,
-      deadline: startDeadline(60_000),
     }),
     close: async () => {},
   };
@@ -77,7 +76,7 @@ test('goes on after a failure of one request', async () => {
 test('where a picture had to go elsewhere, the next is asked for when those before are saved', async () => {
   const order: string[] = [];
   const connection: Connection = {
-    send: async () => (order.push('sent'), { reply: good(), attempts: 1, deadline: startDeadline(60_000) }),
+    send: async () => (order.push('sent'), { reply: good(), attempts: 1 }),
     close: async () => {},
   };
   const images: ImageOutput = {

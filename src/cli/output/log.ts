@@ -1,11 +1,68 @@
+import { createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
+import type { Secret } from '../../settings/secret.ts';
+import { type Progress, startProgress } from '../../terminal/progress.ts';
+import { brokenForStderr } from '../../terminal/error-text.ts';
+import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
+import type { Io } from '../../terminal/io.ts';
+import { createStyle } from '../../terminal/style.ts';
+import type { Report, RootOptions, Ui, Context } from '../context.ts';
 import type { GatewayError } from '../../errors.ts';
-import { redactHeaders } from '../../settings/redact.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../clock.ts';
-import type { Context } from '../context.ts';
+
+/** Of a run that knows no secrets yet. */
+export const noSecrets: Redaction = createRedaction([]);
+
+/** Builds the Ui of one command. */
+export function createUi(io: Io, root: RootOptions, report: Report): Ui {
+  const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
+  const hidden = new Map<string, Secret>();
+  let redaction = noSecrets;
+  const redact = (text: string) => redaction.redact(text);
+  let running: Progress | undefined;
+  const line = async (text: string) => {
+    running?.clear();
+    await io.stderr.write(`${text}\n`);
+  };
+  return {
+    isVerbose: root.verbose === true,
+    async note(text) {
+      if (!root.quiet) await line(escapeLine(redact(text)));
+    },
+    async warn(text) {
+      report.warnings.push(redact(text));
+      if (root.quiet) return;
+      const warning = await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`);
+      await line(await brokenForStderr(warning, io));
+    },
+    async detail(text) {
+      if (root.verbose) await line(escapeLine(redact(text)));
+    },
+    hide(secrets) {
+      const known = hidden.size;
+      for (const secret of secrets) hidden.set(secret.reveal(), secret);
+      if (hidden.size > known) redaction = createRedaction([...hidden.values()]);
+    },
+    redact,
+    clean: (value) => redaction.clean(value),
+    async think(text) {
+      running?.stop();
+      await io.stderr.write(await style.faint(escapeForTerminal(redact(text))));
+    },
+    async show(drawing) {
+      running?.stop();
+      await io.stderr.write(Buffer.from(drawing));
+    },
+    progress(text) {
+      const quiet = root.quiet === true || root.verbose === true;
+      running = startProgress({ io, text, quiet, color: root.color });
+      return running;
+    },
+  };
+}
 
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
 export function tellRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {

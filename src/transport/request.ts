@@ -1,9 +1,144 @@
+import { usageError, GatewayError, codeOf } from '../errors.ts';
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { codeOf, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../upload.ts';
 import type { RequestBody } from './types.ts';
+
+const versions = ['/v1', '/v1beta'];
+
+/** A base URL ready for `joinUrl`, and what was changed in it. */
+export interface BaseUrl {
+  url: URL;
+  warnings: string[];
+}
+
+/**
+ * Reads a base URL: a path prefix stays, trailing slashes and one trailing `/v1` or `/v1beta` go.
+ * Throws GatewayError usage; the message never repeats the text, which may hold a password.
+ */
+export function parseBaseUrl(text: string): BaseUrl {
+  const hint = 'it looks like https://host or https://host/prefix';
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+  if (url === undefined || url.host === '') throw usageError('the base URL is not a URL', hint);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw usageError(`the base URL begins with ${url.protocol}//, not with https://`, hint);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw usageError('the base URL holds a user name or password', 'the key goes into GATEWAY_API_KEY');
+  }
+  if (text.includes('?')) throw usageError('the base URL has a query', hint);
+  if (text.includes('#')) throw usageError('the base URL has a fragment', hint);
+  return cutVersion(url);
+}
+
+function cutVersion(url: URL): BaseUrl {
+  const path = withoutSlashes(url.pathname);
+  const version = versions.find((suffix) => path.endsWith(suffix));
+  if (version === undefined) {
+    url.pathname = path;
+    return { url, warnings: [] };
+  }
+  url.pathname = withoutSlashes(path.slice(0, -version.length));
+  const warnings = [`${version} at the end of the base URL is cut: the paths of the service begin with it`];
+  return { url, warnings };
+}
+
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end--;
+  return path.slice(0, end);
+}
+
+/** The URL of a path below a base URL. Throws GatewayError usage when the path would leave its place (`..`, `?`, `#`). */
+export function joinUrl(base: URL, path: string): URL {
+  const pathname = withoutSlashes(base.pathname) + path;
+  const url = new URL(base.origin);
+  url.pathname = pathname;
+  // The URL class resolves dots silently, also those that are percent-encoded.
+  if (url.pathname !== pathname) {
+    throw usageError(
+      'the path of the request is not plain',
+      'a model is one name, without slashes, dots alone, ? or #',
+    );
+  }
+  return url;
+}
+
+/** As a URL writes them: 127.0.0.0/8 in four numbers, also as an IPv6 address that stands for one of them. */
+const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+
+/** Whether an http(s) URL points to this machine: localhost, 127.0.0.0/8 or ::1. */
+export function isLoopback(url: URL): boolean {
+  return loopback.test(url.hostname);
+}
+
+/** Refuses to send a key in the clear. Throws GatewayError usage. */
+export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boolean; hasKey: boolean }): void {
+  if (url.protocol === 'https:' || !hasKey || allowHttp || isLoopback(url)) return;
+  throw usageError(
+    `the key would go to ${url.origin} unencrypted`,
+    'use https://, or allow http if the way there is safe',
+  ).with({ reason: 'insecure' });
+}
+
+/** What a request is for; it decides the header that carries the key (formats 1). */
+export type Use = 'text' | 'image' | 'messages';
+
+/** How the key is carried: `auto` is what the service takes for the use (formats 1). */
+export type AuthForm = 'auto' | 'api-key' | 'bearer';
+
+/** Names of headers that differ from one service to another. */
+export interface HeaderNames {
+  /** Carries the key in the content format, in the form `api-key`. */
+  apiKey: string;
+  /** Carries the version of the messages format. */
+  version: string;
+}
+
+/** What the headers are made of. */
+export interface AuthOptions {
+  use: Use;
+  form: AuthForm;
+  names: HeaderNames;
+  key: string;
+}
+
+const messagesVersion = '2023-06-01';
+
+/** Headers that carry the key, with lower-case names. White space around the key is cut. Throws GatewayError auth, never showing the key. */
+export function authHeaders({ use, form, names, key }: AuthOptions): Record<string, string> {
+  const value = checkedKey(key.trim());
+  const bearer = form === 'bearer' || (form === 'auto' && use === 'image');
+  const apiKeyName = use === 'messages' ? 'x-api-key' : names.apiKey;
+  const headers: Record<string, string> = bearer
+    ? { authorization: `Bearer ${value}` }
+    : { [apiKeyName.toLowerCase()]: value };
+  return { ...headers, ...versionHeaders(use, names) };
+}
+
+/** The header that names the version of the messages format; it needs no key. */
+export function versionHeaders(use: Use, names: HeaderNames): Record<string, string> {
+  return use === 'messages' ? { [names.version.toLowerCase()]: messagesVersion } : {};
+}
+
+/** Only visible ASCII: everything else breaks a header, or is a slip of copying. */
+function checkedKey(key: string): string {
+  if (key === '') throw authError('the key is empty');
+  for (let index = 0; index < key.length; index++) {
+    const code = key.charCodeAt(index);
+    if (code < 0x21 || code > 0x7e) throw authError(`the key has an invalid character at position ${index + 1}`);
+  }
+  return key;
+}
+
+function authError(message: string): GatewayError {
+  return new GatewayError('auth', message, {
+    hint: 'copy the key again: it is one word of letters, digits and signs',
+    sent: 'no',
+    retryable: false,
+  });
+}
 
 /** A multiple of three, so that no block but the last needs padding. */
 const blockBytes = 192 * 1024;

@@ -127,23 +127,23 @@ export const tree: Tree = {
       run: {
         summary: 'run the jobs of a file (the default)',
         isDefault: true,
-        load: async () => (await import('../commands/batch/batch.ts')).batchRunCommand,
+        load: async () => (await import('../batch/batch.ts')).batchRunCommand,
       },
       status: {
         summary: 'show the state of a batch',
-        load: async () => (await import('../commands/batch/status.ts')).batchStatusCommand,
+        load: async () => (await import('../batch/report/status.ts')).batchStatusCommand,
       },
       merge: {
         summary: 'join the folders of all shards',
-        load: async () => (await import('../commands/batch/merge.ts')).batchMergeCommand,
+        load: async () => (await import('../batch/report/merge.ts')).batchMergeCommand,
       },
       export: {
         summary: 'write a table of all jobs, or a report for CI',
-        load: async () => (await import('../commands/batch/export.ts')).batchExportCommand,
+        load: async () => (await import('../batch/report/export.ts')).batchExportCommand,
       },
       gallery: {
         summary: 'write a page with all pictures and texts',
-        load: async () => (await import('../commands/batch/gallery.ts')).batchGalleryCommand,
+        load: async () => (await import('../batch/report/gallery.ts')).batchGalleryCommand,
       },
     },
   },

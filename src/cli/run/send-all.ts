@@ -1,6 +1,5 @@
 import type { Lost } from '../context.ts';
 import pLimit from 'p-limit';
-import type { BatchGate } from '../../batch/throttle.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
 import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
 import { type Answer, blobsOf, emptyResult } from '../../client/content.ts';
@@ -9,6 +8,7 @@ import type { ImageOutput } from '../output/pictures.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
 import type { Result } from '../../client/result.ts';
+import type { Gate } from '../../transport/attempts.ts';
 import type { Usage } from '../../formats/content/types.ts';
 
 /** Requests under way at once with `--count`, where nobody says otherwise. */
@@ -22,7 +22,7 @@ export interface Asking extends Operation {
   count: number;
   concurrency?: number | undefined;
   /** After a 429 all wait. */
-  gate?: Pick<BatchGate, 'enter' | 'close'> | undefined;
+  gate?: Gate | undefined;
   lost: Lost;
   /** Told after each answer how many have come. */
   onAnswer?: (answered: number) => void;

@@ -84,7 +84,7 @@ async function openGate(
   { retryMaxTime = defaultRetryPolicy.maxWaitMs }: ImageFlags,
   { io }: Context,
 ): Promise<Gate> {
-  const { createGate, sleepByTimer } = await import('../../batch/throttle.ts');
+  const { createGate, sleepByTimer } = await import('../../transport/gate.ts');
   const { enter, close } = createGate({ elapsed: io.elapsed, sleep: sleepByTimer, jobs });
   return { enter, close: (waitMs) => void (waitMs <= retryMaxTime && close(waitMs)) };
 }

@@ -1,0 +1,129 @@
+import { usageError } from '../errors.ts';
+import { type FlagTable, notAFlag, oneOf, whole } from '../cli/flags/flag.ts';
+import { imageFlags } from '../cli/flags/format.ts';
+import { connectionFlags, maxCost, outputFlags } from '../cli/flags/shared.ts';
+
+/** `batch run` alone. */
+export const batchFlags = {
+  output: { flags: '-o, --output <dir>', text: 'folder for results, images and the journal', parse: notAFlag },
+  prompts: {
+    flags: '--prompts <path|->',
+    text: 'file with one prompt per line, instead of a job file; - is stdin',
+    parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --prompts prompts.txt -o out'),
+  },
+  data: {
+    flags: '--data <path|->',
+    text: 'file of rows, one job a row: CSV, TSV, JSON or JSON Lines; - is stdin',
+    parse: (word, name) => notAFlag(word, name, 'gateway-cli batch --data rows.csv --template prompt.md -o out'),
+  },
+  template: {
+    flags: '--template <path>',
+    text: 'file with the prompt for the rows of --data: {{name}} is the column of that name',
+    parse: notAFlag,
+  },
+  dataFormat: {
+    flags: '--data-format <format>',
+    text: 'format of --data, if its name does not tell it: csv, tsv, json, jsonl',
+    parse: oneOf(['csv', 'tsv', 'json', 'jsonl']),
+    values: ['csv', 'tsv', 'json', 'jsonl'],
+    rare: true,
+  },
+  idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
+  defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
+  concurrency: {
+    flags: '--concurrency <n>',
+    text: 'number of parallel requests, 1 to 512 (default: 4)',
+    parse: whole(1, 512),
+  },
+  rate: { flags: '--rate <n/unit>', text: 'maximum request rate: 5/s, 100/m, 2000/h', parse: parseRate },
+  shard: {
+    flags: '--shard <i/n>',
+    text: 'run part i of n, from 1/n; auto reads it from the CI job, auto/n for n parts',
+    rare: true,
+  },
+  retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
+  retryIncomplete: {
+    flags: '--retry-incomplete',
+    text: 'send again the jobs whose answers a limit cut, with the limits of now',
+  },
+  retryUnknown: { flags: '--retry-unknown', text: 'also send again jobs that may already have been billed' },
+  acceptChanges: { flags: '--accept-changes', text: 'send jobs again that changed since they were sent' },
+  failFast: { flags: '--fail-fast', text: 'start no more jobs after the first failure' },
+  maxFailures: {
+    flags: '--max-failures <n>',
+    text: 'start no more jobs after this many failures',
+    parse: whole(1),
+    rare: true,
+  },
+  maxTokensTotal: {
+    flags: '--max-tokens-total <n>',
+    text: 'start no more jobs after this many tokens in total',
+    parse: whole(1),
+    rare: true,
+  },
+  maxCost: { ...maxCost, text: 'send no request that could make the batch cost more than this' },
+  ordered: { flags: '--ordered', text: 'write results in the order of the jobs', rare: true },
+  maxImages: imageFlags.maxImages,
+  strict: { ...imageFlags.strict, text: 'a job fails if its image has another aspect ratio or size' },
+  requireComplete: {
+    ...outputFlags.requireComplete,
+    text: 'a job fails if a limit cut its answer, or it may be incomplete',
+  },
+  dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
+} satisfies FlagTable;
+
+/** Of `batch run`: limits are those of each job. */
+export const batchConnectionFlags = {
+  ...connectionFlags,
+  timeout: { ...connectionFlags.timeout, text: 'time limit of each job (default: 10m)' },
+  retryMaxTime: {
+    ...connectionFlags.retryMaxTime,
+    text: 'maximum total wait of a job between its retries (default: 5m)',
+  },
+} satisfies FlagTable;
+
+/** What `batch export` writes. */
+export const exportFormats = ['csv', 'tsv', 'jsonl', 'md', 'junit'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** `batch export` alone. */
+export const exportFlags = {
+  format: {
+    flags: '--format <format>',
+    text: 'csv, tsv, jsonl, md (GitHub step summary) or junit (default: by the name of the file, else csv)',
+    parse: oneOf(exportFormats),
+    values: exportFormats,
+  },
+  output: { flags: '-o, --output <path|->', text: 'file for the report; - is stdout (default: -)', parse: notAFlag },
+  force: { flags: '-f, --force', text: 'overwrite an existing file' },
+  jobs: {
+    flags: '--jobs <path|->',
+    text: 'the job file: adds the jobs that were not sent yet',
+    parse: notAFlag,
+    rare: true,
+  },
+  data: {
+    ...batchFlags.data,
+    text: 'the file of rows: adds the rows that were not sent yet',
+    parse: notAFlag,
+    rare: true,
+  },
+  dataFormat: batchFlags.dataFormat,
+  idColumn: { ...batchFlags.idColumn, rare: true },
+} satisfies FlagTable;
+
+/** `batch merge` alone. */
+export const mergeFlags = {
+  output: { flags: '-o, --output <dir>', text: 'new or empty folder for the merged batch', parse: notAFlag },
+} satisfies FlagTable;
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
+
+/** Reads `--rate`: `5/s`, `100/m`, `2000/h`. Returns the ms between two requests. Throws GatewayError usage. */
+export function parseRate(word: string): number {
+  const match = /^(\d{1,9}(?:\.\d{1,6})?)\/(s|m|min|h)$/.exec(word.trim());
+  const count = Number(match?.[1]);
+  const unitMs = units[match?.[2] ?? ''];
+  if (unitMs !== undefined && count > 0) return unitMs / count;
+  throw usageError(`--rate takes <n>/<s|m|h>, not '${word.slice(0, 40)}'`, 'for example: --rate 60/m');
+}

@@ -1,0 +1,198 @@
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, extname, resolve } from 'node:path';
+import { readLines } from '../folder/read-lines.ts';
+import { usageError } from '../../errors.ts';
+import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../json.ts';
+import { closest } from '../../settings/closest.ts';
+import { findJsonFault } from '../../settings/json-position.ts';
+import type { Context } from '../../cli/context.ts';
+import { quote } from '../../cli/flags/flag.ts';
+import { valueText } from '../../cli/input/blanks.ts';
+import { notUtf8, openLines, textOf } from './open-lines.ts';
+import { type ReadRow, type Row, tableRows } from './table-rows.ts';
+
+/** How a data file is written. */
+const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
+type DataFormat = (typeof dataFormats)[number];
+
+/** One row of a data file. */
+export interface DataRow extends Row {
+  /** The id of its job. */
+  id: string;
+}
+
+/** A data file, open: it can be run through as often as needed, and holds no row in memory. */
+export interface DataFile {
+  /** As the user named it. */
+  name: string;
+  /** The folder against which the rows' files are read. */
+  folder: string;
+  /**
+   * The rows in their order. A row that is none goes to `onFault` as GatewayError usage that names file and line, and is passed
+   * over; without `onFault` it is thrown.
+   */
+  rows(onFault?: (error: unknown) => void): AsyncGenerator<DataRow, void>;
+}
+
+/** Flags that say how rows are read. */
+export interface DataFlags {
+  dataFormat?: string;
+  idColumn?: string;
+}
+
+/** Opens the file of `--data`; `-` is stdin. Throws GatewayError usage. */
+export async function openData(path: string, flags: DataFlags, context: Context): Promise<DataFile> {
+  const format = formatOf(path, flags.dataFormat);
+  const instead = 'name a file of CSV, TSV, JSON or JSON Lines';
+  const handle = await openLines(path, { label: '--data', instead }, context);
+  const { cwd } = context.io;
+  const name = path === '-' ? 'stdin' : path;
+  return {
+    name,
+    folder: path === '-' ? cwd : dirname(resolve(cwd, path)),
+    async *rows(onFault = rethrow) {
+      let number = 0;
+      for await (const row of readers[format]({ handle, name, onFault })) {
+        number++;
+        if ('error' in row) {
+          onFault(row.error);
+          continue;
+        }
+        const id = idOf(row.columns, number, flags.idColumn);
+        if (id === '') onFault(withoutId(`${name}:${row.line}: row ${number}`, flags.idColumn ?? ''));
+        else yield { ...row, id };
+      }
+    },
+  };
+}
+
+/** The id of a row: the value of its column, else its number, so that folders list the jobs in their order. */
+export function idOf(columns: JsonObject, number: number, idColumn: string | undefined): string {
+  if (idColumn === undefined) return `row-${String(number).padStart(6, '0')}`;
+  const value = Object.hasOwn(columns, idColumn) ? columns[idColumn] : undefined;
+  if (value !== undefined) return valueText(value);
+  const near = closest(idColumn, Object.keys(columns));
+  const known = Object.keys(columns).slice(0, 20).join(', ');
+  throw usageError(
+    `--id-column: row ${number} has no column ${quote(idColumn)}`,
+    near === undefined ? `its columns are: ${known}` : `did you mean: --id-column ${near}`,
+  );
+}
+
+function withoutId(row: string, idColumn: string): Error {
+  return usageError(`${row} has no id: its column ${quote(idColumn)} is empty`, 'fill it, or leave out --id-column');
+}
+
+function formatOf(path: string, typed: string | undefined): DataFormat {
+  const known: Readonly<Record<string, DataFormat>> = {
+    '.csv': 'csv',
+    '.tsv': 'tsv',
+    '.tab': 'tsv',
+    '.json': 'json',
+    '.jsonl': 'jsonl',
+    '.ndjson': 'jsonl',
+  };
+  const format = (typed as DataFormat | undefined) ?? known[extname(path).toLowerCase()];
+  if (format !== undefined) return format;
+  throw usageError(
+    `--data ${quote(path)}: the name does not tell the format`,
+    `say it: --data-format ${dataFormats.join(', ')}`,
+  );
+}
+
+/** What becomes of a fault that nobody collects. */
+export function rethrow(error: unknown): never {
+  throw error;
+}
+
+interface Reading {
+  handle: FileHandle;
+  name: string;
+  /** For what is wrong with the file as a whole: no row follows. */
+  onFault: (error: unknown) => void;
+}
+
+const readers: Readonly<Record<DataFormat, (reading: Reading) => AsyncGenerator<ReadRow, void>>> = {
+  csv: ({ handle, name, onFault }) => tableRows(textOf(handle, name), undefined, { name, onFault }),
+  tsv: ({ handle, name, onFault }) => tableRows(textOf(handle, name), '\t', { name, onFault }),
+  json: arrayRows,
+  jsonl: lineRows,
+};
+
+/** Larger arrays are written as JSON Lines: a JSON text is parsed as a whole. */
+const mostArrayBytes = 64 * 1024 * 1024;
+
+async function* arrayRows(reading: Reading): AsyncGenerator<ReadRow, void> {
+  const { handle, name, onFault } = reading;
+  if ((await handle.stat()).size > mostArrayBytes) {
+    const instead = `write one row a line: jq -c '.[]' ${name === 'stdin' ? 'rows.json' : quote(name)} > rows.jsonl`;
+    return onFault(usageError(`${name}: a JSON array of more than 64 MiB`, instead));
+  }
+  let text = '';
+  for await (const piece of textOf(handle, name)) text += piece;
+  const array = parseArray(text, name);
+  if ('error' in array) return onFault(array.error);
+  const lines = itemLines(text);
+  for (const [index, value] of array.values.entries()) yield checkRow(value, lines[index] ?? 1, name);
+}
+
+function parseArray(text: string, name: string): { values: unknown[] } | { error: Error } {
+  if (text.trim() === '') return { error: usageError(`${name}: the file is empty`, rowsExample) };
+  const read = parseRow(text, { line: 1, name });
+  if ('error' in read) return read;
+  if (Array.isArray(read.value)) return { values: read.value };
+  return { error: usageError(`${name}:1: a JSON array is needed: it begins with [`, rowsExample) };
+}
+
+/** The line in which each item of an array begins. */
+function itemLines(json: string): number[] {
+  const lines: number[] = [];
+  let [line, depth, isNext] = [1, 0, false];
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at] as string;
+    if (char === '\n') line++;
+    if (' \t\r\n'.includes(char)) continue;
+    if (isNext && char !== ']') lines.push(line);
+    isNext = depth === (char === '[' ? 0 : 1) && (char === '[' || char === ',');
+    if (char === '"') at = stringEnd(json, at + 1);
+    else if (char === '[' || char === '{') depth++;
+    else if (char === ']' || char === '}') depth--;
+  }
+  return lines;
+}
+
+async function* lineRows({ handle, name }: Reading): AsyncGenerator<ReadRow, void> {
+  for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
+    if (isTooLong) throw usageError(`${name}: line ${number} is longer than 256 MiB`);
+    const json = number === 1 ? text.replace(/^\uFEFF/, '') : text;
+    if (!isUtf8) yield { error: notUtf8(`${name}:${number}`, text) };
+    else if (json.trim() !== '') yield readRow(json, number, name);
+  }
+}
+
+const rowsExample = 'for example: [{"city":"Rome"},{"city":"Oslo"}]';
+
+function readRow(text: string, line: number, name: string): ReadRow {
+  const read = parseRow(text, { line, name });
+  return 'error' in read ? read : checkRow(read.value, line, name);
+}
+
+function parseRow(text: string, { line, name }: { line: number; name: string }): { value: unknown } | { error: Error } {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isTooDeep(text)) return { error: usageError(`${name}:${line}: the row is ${tooDeepWords}`) };
+    return { value };
+  } catch (error) {
+    const fault = findJsonFault(text);
+    const words = `not JSON: ${fault.expected} is expected at column ${fault.column}`;
+    return { error: usageError(`${name}:${line + fault.line - 1}: ${words}`, rowsExample, error) };
+  }
+}
+
+function checkRow(value: unknown, line: number, name: string): ReadRow {
+  if (!isObject(value)) return { error: usageError(`${name}:${line}: a row is a JSON object`, rowsExample) };
+  const names = Object.keys(value).map((key) => key.normalize('NFC'));
+  const twice = names.find((key, at) => names.indexOf(key) !== at);
+  if (twice === undefined) return { line, columns: value };
+  return { error: usageError(`${name}:${line}: the key ${quote(twice)} stands twice, written in two ways`) };
+}

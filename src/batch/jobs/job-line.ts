@@ -1,0 +1,226 @@
+import { GatewayError, usageError } from '../../errors.ts';
+import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
+import { closest } from '../../settings/closest.ts';
+import { findJsonFault } from '../../settings/json-position.ts';
+import { keyOf } from './digest.ts';
+import { type Job, type JobCommand, jobCommands } from '../types.ts';
+import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
+import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
+import { hasBlank } from '../../cli/input/blanks.ts';
+import { bodyFlags, connectionFlags, rootFlags } from '../../cli/flags/shared.ts';
+
+type Flag = FlagTable[string];
+
+/** Flags whose file may stand in a job as JSON itself. */
+const jsonKeys = new Set(['tools', 'toolConfig', 'contents', 'messages', 'schema', 'body', 'vars']);
+
+const { profile } = rootFlags;
+const { model } = connectionFlags;
+// Of --no-vars stands "vars": false in a job.
+const { noVars: _, ...bodyKeys } = bodyFlags;
+const { attach, responseMime, schema } = textFlags;
+const { aspect, size } = imageFlags;
+const pictures = { aspect, size, ...contentFlags, ...bodyKeys, model, profile };
+
+/** The keys that jobs of each command may have: the flags that shape a request, its profile, and no other. */
+export const jobKeys: Readonly<Record<JobCommand, FlagTable>> = {
+  text: { attach, responseMime, schema, ...contentFlags, ...bodyKeys, model, profile },
+  'image gen': pictures,
+  'image edit': { ...editFlags, ...pictures },
+  chat: {
+    image: chatFlags.image,
+    attach: chatFlags.attach,
+    schema: chatFlags.schema,
+    toolChoice: chatFlags.toolChoice,
+    metadata: chatFlags.metadata,
+    messages: chatFlags.messages,
+    stream: chatFlags.stream,
+    ...bodyKeys,
+    model,
+    profile,
+  },
+};
+
+/** What every line of a job file is read with. */
+export interface JobRules {
+  /** The keys of each command; all others are errors. */
+  tables: Readonly<Record<JobCommand, FlagTable>>;
+  /** The command and the keys of jobs that do not say. */
+  defaults: Defaults;
+  /** As the user named the file, for messages. */
+  file: string;
+}
+
+/** Keys that a job has unless it says otherwise. */
+export interface Defaults {
+  command: JobCommand;
+  values: Readonly<JsonObject>;
+}
+
+const mostIdBytes = 512;
+/** What a line says of the job itself; its other keys are flags. */
+const jobFields = new Set(['id', 'command', 'name']);
+
+/**
+ * Reads one line of a job file; undefined for an empty one. Throws GatewayError usage that names file and line: no JSON, an
+ * unknown key, a value that the flag of that name would refuse.
+ */
+export function readJobLine(text: string, line: number, rules: JobRules): Job | undefined {
+  if (text.trim() === '') return undefined;
+  return at(rules.file, line, () => readJob(parseObject(text), line, rules));
+}
+
+/** The job of one line of `--prompts`; a byte order mark of the file is no part of its first prompt. */
+export function readPromptLine(text: string, line: number, rules: JobRules): Job | undefined {
+  if (text.trim() === '') return undefined;
+  const prompt = line === 1 ? text.replace(/^\uFEFF/, '') : text;
+  return at(rules.file, line, () => readJob({ prompt }, line, rules));
+}
+
+/** The job that an object says. Throws GatewayError usage with its place. */
+export function readJobObject(object: JsonObject, line: number, rules: JobRules): Job {
+  return at(rules.file, line, () => readJob(object, line, rules));
+}
+
+/** Adds file and line to what is wrong. */
+function at<Result>(file: string, line: number, act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    throw atLine(file, line, error);
+  }
+}
+
+/** The same mistake with its place. */
+export function atLine(file: string, line: number, error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.class !== 'usage') return error;
+  return new GatewayError(error.class, `${file}:${line}: ${error.message}`, { ...error.details, cause: error.cause });
+}
+
+/**
+ * Reads `--defaults`. Throws GatewayError usage: a key that no command has, or a value that its flag would refuse. Values with
+ * blanks (`hasBlanks`) are checked when these are filled.
+ */
+export function readDefaults(object: JsonObject, tables: JobRules['tables'], hasBlanks = false): Defaults {
+  const { command, ...values } = object;
+  for (const key of Object.keys(values)) {
+    const rule = jobCommands.map((name) => own(tables[name], key)).find((found) => found !== undefined);
+    if (!rule) throw usageError(`--defaults: ${unknownKey(key)}`, keysHint(key, ...Object.values(tables)));
+    if (!hasBlanks || !hasBlank(JSON.stringify(values[key]))) readValue(key, values[key] as JsonValue, rule);
+  }
+  return { command: command === undefined ? 'text' : readCommand(command), values };
+}
+
+function readJob(object: JsonObject, line: number, { tables, defaults }: JobRules): Job {
+  const { id, command, name } = object;
+  const chosen = command === undefined ? defaults.command : readCommand(command);
+  const table = tables[chosen];
+  const values: Record<string, unknown> = {};
+  for (const key of Object.keys(object)) {
+    if (jobFields.has(key)) continue;
+    const rule = own(table, key);
+    if (!rule) throw usageError(`${unknownKey(key)} for ${chosen}`, keysHint(key, table));
+    values[key] = readValue(key, object[key] as JsonValue, rule);
+  }
+  for (const key of Object.keys(defaults.values)) {
+    const rule = own(table, key);
+    const value = defaults.values[key] as JsonValue;
+    if (rule && !overrides(key, values)) values[key] = readValue(key, value, rule);
+    else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
+  }
+  const known = readId(id, line);
+  return { id: known, key: keyOf(known), line, command: chosen, name: readName(name), values };
+}
+
+/** A job that has a prompt of its own, from wherever, does not want the default one. */
+function overrides(key: string, values: object): boolean {
+  const twins: Record<string, string> = {
+    prompt: 'promptFile',
+    promptFile: 'prompt',
+    system: 'systemFile',
+    systemFile: 'system',
+  };
+  return Object.hasOwn(values, key) || Object.hasOwn(values, own(twins, key) ?? key);
+}
+
+function parseObject(text: string): JsonObject {
+  let value: unknown;
+  const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    const { column, expected } = findJsonFault(json);
+    throw usageError(`not JSON: ${expected} is expected at column ${column}`, 'write one JSON object per line', error);
+  }
+  if (isTooDeep(json)) throw usageError(`the job is ${tooDeepWords}`);
+  if (isObject(value)) return value;
+  throw usageError('a job is a JSON object', 'for example: {"id":"1","prompt":"three names for a cat"}');
+}
+
+function readCommand(value: JsonValue): JobCommand {
+  const found = jobCommands.find((name) => name === value);
+  if (found) return found;
+  throw usageError(`"command" must be one of ${jobCommands.join(', ')}, not ${JSON.stringify(value).slice(0, 60)}`);
+}
+
+function readId(value: JsonValue | undefined, line: number): string {
+  if (value === undefined) return String(line);
+  const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof id === 'string' && id !== '' && Buffer.byteLength(id) <= mostIdBytes && !/\p{Cc}/u.test(id)) return id;
+  throw usageError(`"id" is text of 1 to ${mostIdBytes} bytes, or a whole number`);
+}
+
+/** One segment of a path: it can neither leave images/ nor be hidden there. */
+function readName(value: JsonValue | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const plain = typeof value === 'string' && /^[\p{L}\p{N}_][\p{L}\p{M}\p{N} _.+@=,-]*$/u.test(value);
+  if (plain && Buffer.byteLength(value) <= 200 && !/[. ]$/.test(value)) return value;
+  throw usageError(
+    '"name" is a file name without folder: letters, digits, space and _.+@=,-',
+    'for example: "name":"cat-7"',
+  );
+}
+
+function own<Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+function unknownKey(key: string): string {
+  return `unknown job key "${key.slice(0, 60)}"`;
+}
+
+function keysHint(key: string, ...tables: readonly FlagTable[]): string {
+  const near = closest(key, [...jobFields, ...tables.flatMap((table) => Object.keys(table))]);
+  if (near !== undefined) return `did you mean: "${near}"`;
+  return 'a key is a request flag of the command in camel case; connection and output are flags of the whole batch';
+}
+
+/** From the value in a job to what the command gets from the flag of that name. Throws GatewayError usage. */
+function readValue(name: string, value: JsonValue, flag: Flag): unknown {
+  if (value === null) throw usageError(`"${name}" is null`, 'leave the key out');
+  if (name === 'vars' && (value === false || typeof value === 'number')) return value === false ? value : String(value);
+  if (isSwitch(flag)) {
+    if (typeof value === 'boolean') return value;
+    throw usageError(`"${name}" is true or false`);
+  }
+  if (!flag.repeat || jsonKeys.has(name)) return readOne(name, value, flag);
+  return (Array.isArray(value) ? value : [value]).map((item) => readOne(name, item, flag));
+}
+
+function isSwitch({ flags }: Flag): boolean {
+  return !flags.includes('<');
+}
+
+function readOne(name: string, value: JsonValue, flag: Flag): unknown {
+  const parse = parserOf(flag) ?? ((word: string) => word);
+  const isObjectOrList = typeof value === 'object' && value !== null;
+  if (jsonKeys.has(name)) {
+    if (typeof value === 'string' || isObjectOrList) return value;
+    throw usageError(`"${name}" is a file's path, or JSON`);
+  }
+  if (typeof value === 'string') return parse(value);
+  if (typeof value === 'number') return parse(String(value));
+  // What a flag takes as JSON in a word may stand here as it is: "metadata": {"user_id": "ci"}.
+  if (isObjectOrList && !Array.isArray(value)) return parse(JSON.stringify(value));
+  throw usageError(`"${name}" is text or a number`);
+}

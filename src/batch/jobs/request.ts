@@ -1,0 +1,181 @@
+import { type Digest, digestRequest } from './digest.ts';
+import { atLine } from './job-line.ts';
+import type { Job, JobCommand } from '../types.ts';
+import type { Deadline } from '../../client/deadline.ts';
+import { codeOf, usageError } from '../../errors.ts';
+import { readReason } from '../../files/file-reason.ts';
+import type { JsonValue } from '../../json.ts';
+import type { Settings, Use } from '../../settings/types.ts';
+import { byDefault } from '../../settings/sources.ts';
+import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
+import { type BuiltRequest, buildTextRequest } from '../../cli/request/content-request.ts';
+import { buildImageRequest } from '../../cli/request/image-request.ts';
+import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import type { TextPlaces } from '../../cli/input/prompt.ts';
+import type { Context } from '../../cli/context.ts';
+import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
+import type { FetchUrl } from '../../cli/input/url-input.ts';
+import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
+import { type ConnectionFlags, readSettings } from '../../cli/run/settings.ts';
+
+/** A job as the request that its command would send. To be ended: its report holds what reading the inputs warned of. */
+export interface CheckedJob extends Digest {
+  built: BuiltRequest;
+  settings: Settings;
+  own: JobContext;
+  /** The same request with what its URLs name, where it has any: it is fetched when the job's turn comes, not when it is checked. */
+  fetchInputs: ((deadline: Deadline) => Promise<BuiltRequest>) | undefined;
+}
+
+/** Builds requests of jobs; settings and schemas are read once each. */
+export interface RequestBuilder {
+  /** `origin` is that of the batch. Throws GatewayError usage with the job's place in its file. */
+  check(job: Job, origin: string): Promise<CheckedJob>;
+  settingsOf(job: Job): Promise<Settings>;
+}
+
+/** The flags of the batch with what a job says in their place. */
+function withJob(flags: ConnectionFlags, { model, profile, places }: JobSettings): Parameters<typeof readSettings>[0] {
+  const modelFrom = places?.model ?? (model === flags.model ? undefined : 'the jobs');
+  return {
+    ...flags,
+    ...(model !== undefined && { model }),
+    ...(modelFrom !== undefined && { places: { model: modelFrom } }),
+    ...(profile !== undefined && { jobProfile: profile }),
+  };
+}
+
+/** What a job says of its settings. */
+interface JobSettings {
+  model?: string;
+  profile?: string;
+  places?: TextPlaces;
+}
+
+export interface BuilderOptions {
+  context: Context;
+  flags: ConnectionFlags;
+  /** As the user named the job file, for messages. */
+  file: string;
+  folders: JobFolders;
+  /** What to type for a blank without a value, where it is not a key of a job. */
+  adviseBlank?: ((name: string) => string) | undefined;
+  /** Told how many bytes of input files were hashed since it was called last. */
+  onHashed?: (bytes: number) => void;
+}
+
+const uses: Readonly<Record<JobCommand, Use>> = {
+  text: 'text',
+  'image gen': 'image',
+  'image edit': 'edit',
+  chat: 'chat',
+};
+
+/** Distinct schemas that are kept compiled. */
+const mostSchemas = 100;
+
+export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
+  const { context, flags, file, folders, onHashed, adviseBlank = adviseVars } = options;
+  const settings = new Map<string, Promise<Settings>>();
+  const compile = compileOnce();
+  const createContext = createJobContexts(context, folders);
+  const silent = createContext('batch').input.ui;
+  const openFetchUrl = openFetchUrls(flags, context);
+
+  function settingsOf(job: Job): Promise<Settings> {
+    const read = readOnce(job);
+    if (job.values['profile'] === undefined) return read;
+    return read.catch((error: unknown) => {
+      throw atLine(file, job.line, error);
+    });
+  }
+
+  function readOnce({ command, values }: Job): Promise<Settings> {
+    const { model, profile } = values as JobSettings;
+    const key = JSON.stringify([command, model, profile]);
+    const known = settings.get(key);
+    if (known) return known;
+    // Warnings of the settings are told once, not once a model.
+    const from = settings.size === 0 ? context : { ...context, ui: silent };
+    const read = readSettings(withJob(flags, values), from, uses[command]);
+    settings.set(key, read);
+    return read;
+  }
+
+  return {
+    settingsOf,
+    async check(job, batchOrigin) {
+      const found = await settingsOf(job);
+      const origin = originOf(found);
+      const own = createContext(job.command);
+      try {
+        const parts = { context: own.input, settings: found, compile, adviseBlank };
+        const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
+        const elsewhere = origin === batchOrigin ? undefined : origin;
+        const digest = await digestRequest({ ...built.post, origin: elsewhere }, onHashed);
+        const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
+          // What the inputs warn of is told once.
+          own.input.report.warnings.length = 0;
+          return build(job, { ...parts, fetchUrl: openFetchUrl(found, () => deadline) });
+        };
+        return { built, settings: found, ...digest, own, fetchInputs: digest.hasUrls ? fetchInputs : undefined };
+      } catch (error) {
+        await own.end();
+        throw atLine(file, job.line, readable(error));
+      }
+    },
+  };
+}
+
+const origins = new WeakMap<Settings, string>();
+
+/** Scheme and host that requests with these settings go to, or `offline`. Thousands of jobs have the same settings. */
+export function originOf(settings: Settings): string {
+  const { offline, baseUrl } = settings;
+  const known = origins.get(settings);
+  if (known !== undefined) return known;
+  const origin = offline.value ? 'offline' : new URL(baseUrl?.value ?? 'http://127.0.0.1').origin;
+  origins.set(settings, origin);
+  return origin;
+}
+
+function compileOnce(): (schema: JsonValue) => Promise<SchemaCheck> {
+  const schemas = new Map<string, Promise<SchemaCheck>>();
+  return (schema) => {
+    const text = JSON.stringify(schema);
+    const known = schemas.get(text) ?? compileSchema(schema);
+    if (schemas.size < mostSchemas) schemas.set(text, known);
+    return known;
+  };
+}
+
+interface Parts {
+  context: Context;
+  settings: Settings;
+  compile: (schema: JsonValue) => Promise<SchemaCheck>;
+  fetchUrl: FetchUrl;
+  adviseBlank: (name: string) => string;
+}
+
+async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
+  const { command, values } = job;
+  const building = { ...parts, settings: { ...parts.settings, noStdin: byDefault(true) } };
+  if (command === 'text') return buildTextRequest([], values, building);
+  if (command === 'chat') return buildChatRequest([], values, building);
+  const images = (values['image'] ?? []) as readonly unknown[];
+  if (command === 'image edit' && images.length === 0)
+    throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
+  return buildImageRequest([], values, { ...building, command });
+}
+
+function adviseVars(name: string): string {
+  return `give it a value: "vars": {${JSON.stringify(name)}: "…"}\nto send {{…}} unchanged: "vars": false`;
+}
+
+/** An input file that went away between two looks. */
+function readable(error: unknown): unknown {
+  const code = codeOf(error) ?? '';
+  return /^E[A-Z]+$/.test(code) && !('class' in (error as object))
+    ? usageError(`an input file cannot be read: ${readReason(error)}`, 'check the files that the job names', error)
+    : error;
+}

@@ -1,0 +1,143 @@
+import { dirname, resolve } from 'node:path';
+import type { Job } from '../types.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Context } from '../../cli/context.ts';
+import { quote } from '../../cli/flags/flag.ts';
+import { type Blanks, fillLeaves, hasBlank, plainName, valueText } from '../../cli/input/blanks.ts';
+import { readTextFlag } from '../../cli/input/input-files.ts';
+import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
+import { isPromptYaml } from '../../cli/run/prepare.ts';
+import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
+import { type DataFile, type DataFlags, idOf, openData, rethrow } from './data-rows.ts';
+import { atLine, type Defaults, type JobRules, readJobObject } from './job-line.ts';
+import type { JobSource } from './source.ts';
+
+/** Flags that make jobs of rows, as they were typed. */
+export interface RowFlags extends DataFlags {
+  data?: string;
+  template?: string;
+  /** Of the whole batch: it wins over that of a template. */
+  model?: string;
+}
+
+/** What every row is put into. */
+interface Template {
+  place: string;
+  /** The prompt, or a prompt file with all that it says. */
+  content: string | PromptYaml;
+}
+
+/** Opens the rows of `--data`, or those of the template's own test data. Throws GatewayError usage. */
+export async function openRows(flags: RowFlags, context: Context): Promise<DataFile> {
+  if (flags.data !== undefined) return openData(flags.data, flags, context);
+  return testData(await readTemplate(flags.template ?? '', context), flags, context);
+}
+
+/** One job a row: its columns fill the template and the default values. Throws GatewayError usage. */
+export async function openRowJobs(
+  flags: RowFlags,
+  { defaults, tables }: Pick<JobRules, 'defaults' | 'tables'>,
+  context: Context,
+): Promise<JobSource> {
+  const template = flags.template === undefined ? undefined : await readTemplate(flags.template, context);
+  requirePrompt(template, defaults);
+  const data =
+    flags.data === undefined && template !== undefined
+      ? testData(template, flags, context)
+      : await openRows(flags, context);
+  const rules = { tables, file: data.name };
+  const toValues = Object.values(defaults.values).some((value) => hasBlank(JSON.stringify(value)))
+    ? (columns: JsonObject) => fillDefaults(defaults, columns)
+    : () => defaults;
+  return {
+    name: data.name,
+    lineForm: 'a line of headings, then one row a line; or a JSON array of objects',
+    folder: data.folder,
+    adviseBlank,
+    async *jobs(onFault = rethrow) {
+      for await (const { id, line, columns } of data.rows(onFault)) {
+        let job: Job | undefined;
+        try {
+          const filled = { ...rules, defaults: toValues(columns) };
+          job = intoTemplate(readJobObject({ id, vars: columns }, line, filled), template, flags);
+        } catch (error) {
+          onFault(startsWithPlace(error, data.name) ? error : atLine(data.name, line, error));
+        }
+        if (job) yield job;
+      }
+    },
+  };
+}
+
+function startsWithPlace(error: unknown, name: string): boolean {
+  return error instanceof GatewayError && error.message.startsWith(`${name}:`);
+}
+
+async function readTemplate(path: string, context: Context): Promise<Template> {
+  const place = `--template ${quote(path)}`;
+  const text = await readTextFlag('--template', path, context);
+  if (!isPromptYaml(path)) return { place, content: text };
+  const content = await parsePromptYaml(text, place);
+  if (content.hasEvaluators) await context.ui.detail(`${place}: evaluators are not used`);
+  return { place, content };
+}
+
+/** The rows that a prompt file brings itself. */
+function testData(
+  { content, place }: Template,
+  { template = '', idColumn, dataFormat }: RowFlags,
+  { io }: Context,
+): DataFile {
+  if (dataFormat !== undefined) throw usageError('--data-format is for --data', 'add --data <file>');
+  if (typeof content === 'string' || content.rows.length === 0)
+    throw usageError(`${place} has no testData`, 'name a file of rows: --data rows.csv');
+  const { rows } = content;
+  return {
+    name: template,
+    folder: dirname(resolve(io.cwd, template)),
+    async *rows() {
+      for (const [at, { line, values }] of rows.entries())
+        yield { line, columns: values, id: idOf(values, at + 1, idColumn) };
+    },
+  };
+}
+
+function requirePrompt(template: Template | undefined, { values }: Defaults): void {
+  const given = ['prompt', 'promptFile'].find((key) => Object.hasOwn(values, key));
+  if (template !== undefined && given !== undefined)
+    throw usageError(`the prompt is given twice: --template and "${given}" of --defaults`, 'keep one of them');
+  const others = ['contents', 'messages', 'body'];
+  if (template !== undefined || given !== undefined || others.some((key) => Object.hasOwn(values, key))) return;
+  throw usageError(
+    '--data needs a prompt to put its rows into',
+    `for example: --template prompt.md, or --defaults '{"prompt":"a slogan for {{name}}"}'`,
+  );
+}
+
+/** Texts whose blanks are filled where the request is built. */
+const filledLater = new Set(['prompt', 'system', 'vars']);
+
+function fillDefaults({ command, values }: Defaults, columns: JsonObject): Defaults {
+  const texts = Object.entries(columns).map(([name, value]) => [plainName(name), valueText(value)] as const);
+  const blanks: Blanks = { values: new Map(texts), used: new Set(), advice: adviseBlank };
+  const fill = (key: string, value: JsonValue): JsonValue => {
+    const isTurns = (key === 'contents' || key === 'messages') && typeof value !== 'string';
+    return filledLater.has(key) || isTurns ? value : fillLeaves(value, `"${key}" of --defaults`, blanks);
+  };
+  const filled = Object.entries(values).map(([key, value]) => [key, fill(key, value)] as const);
+  return { command, values: Object.fromEntries(filled) };
+}
+
+function adviseBlank(name: string): string {
+  return `add a column ${quote(name)}, or a value for all rows: --defaults '{"vars":{${JSON.stringify(name)}:"…"}}'`;
+}
+
+function intoTemplate(job: Job, template: Template | undefined, { model }: RowFlags): Job {
+  if (template === undefined) return job;
+  const { content, place } = template;
+  if (typeof content === 'string')
+    return { ...job, values: { ...job.values, prompt: content, places: { prompt: place } } };
+  const typed = { ...(model !== undefined && { model }), ...job.values };
+  return { ...job, values: { ...mergePromptYaml(typed, content, { place, command: job.command }) } };
+}

@@ -1,0 +1,159 @@
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import {
+  atLine,
+  type Defaults,
+  type JobRules,
+  readDefaults,
+  readJobLine,
+  readPromptLine,
+  jobKeys,
+} from './job-line.ts';
+import { rethrow } from './data-rows.ts';
+import { notUtf8, openLines } from './open-lines.ts';
+import { openRowJobs, type RowFlags } from './row-jobs.ts';
+import { readLines } from '../folder/read-lines.ts';
+import type { Job } from '../types.ts';
+import { usageError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import { closest } from '../../settings/closest.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Context } from '../../cli/context.ts';
+import { parseJson } from '../../cli/flags/flag.ts';
+import { isPromptYaml, withPromptYaml } from '../../cli/run/prepare.ts';
+import { readObjectFlag } from '../../cli/input/input-files.ts';
+
+/** A job file, open: it can be run through as often as needed, and holds no job in memory. */
+export interface JobSource {
+  /** As the user named it. */
+  name: string;
+  /** What the file holds, in a word for hints: `write one prompt per line`. */
+  lineForm: string;
+  /** The folder against which the jobs' files are read. */
+  folder: string;
+  /** What to type for a blank without a value, where it is not a key of a job. */
+  adviseBlank?: (name: string) => string;
+  /**
+   * The jobs in their order. A line that is none goes to `onFault` as GatewayError usage that names file and line, and is
+   * passed over; without `onFault` it is thrown.
+   */
+  jobs(onFault?: (error: unknown) => void): AsyncGenerator<Job, void>;
+}
+
+/** Flags that name the jobs, as they were typed. */
+export type SourceFlags = RowFlags & { prompts?: string; defaults?: string };
+
+/** Opens the jobs, the rows of `--data`, or the prompts of `--prompts`. Throws GatewayError usage. */
+export async function openJobs(words: readonly string[], flags: SourceFlags, context: Context): Promise<JobSource> {
+  const path = requireJobs(words, flags);
+  const isRows = takesRows(flags);
+  const defaults = await readDefaultsFlag(flags.defaults, { context, isRows });
+  if (isRows) return openRowJobs(flags, { defaults, tables: jobKeys }, context);
+  const label = flags.prompts === undefined ? 'jobs' : '--prompts';
+  const instead = flags.prompts === undefined ? 'name a file of JSON Lines' : 'name a file with one prompt per line';
+  const handle = await openLines(path, { label, instead }, context);
+  const { cwd } = context.io;
+  const rules: JobRules = { tables: jobKeys, defaults, file: path === '-' ? 'stdin' : path };
+  const read = flags.prompts === undefined ? readJobLine : readPromptLine;
+  const folder = path === '-' ? cwd : dirname(resolve(cwd, path));
+  const unfold = openPromptYaml(
+    { model: flags.model, file: rules.file },
+    { ...context, io: { ...context.io, cwd: folder } },
+  );
+  return {
+    name: rules.file,
+    lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
+    folder,
+    async *jobs(onFault = rethrow) {
+      for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
+        if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
+        let job: Job | undefined;
+        try {
+          if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+          job = read(text, number, rules);
+          if (job && isPromptYaml(String(job.values['promptFile'] ?? ''))) job = await unfold(job);
+        } catch (error) {
+          onFault(error);
+        }
+        if (job) yield job;
+      }
+    },
+  };
+}
+
+/** Replaces the `.prompt.yml` of a job by what it says; a model that was typed for the whole batch wins. */
+function openPromptYaml(
+  { model, file }: { model?: string | undefined; file: string },
+  context: Context,
+): (job: Job) => Promise<Job> {
+  const silent = { ...context, ui: { ...context.ui, detail: async () => undefined } };
+  return async (job) => {
+    const { command, line, values } = job;
+    try {
+      const typed = { ...(model !== undefined && { model }), ...values };
+      return { ...job, values: { ...(await withPromptYaml([], typed, { context: silent, command })) } };
+    } catch (error) {
+      throw atLine(file, line, error);
+    }
+  };
+}
+
+/** The word behind `batch` may be meant as another command of it. Throws GatewayError usage. */
+export async function refuseTypo([word, ...rest]: readonly string[], { io }: Context): Promise<void> {
+  const meant = word === undefined ? undefined : closest(word, ['run', 'status', 'merge', 'export', 'gallery']);
+  if (word === undefined || meant === undefined) return;
+  if ((await stat(resolve(io.cwd, word)).catch(() => undefined)) !== undefined) return;
+  const example = ['gateway-cli batch', meant, ...rest].join(' ');
+  throw usageError(`${JSON.stringify(word)} is neither a command nor a job file`, `did you mean: ${example}`);
+}
+
+function promptForRows(prompt: string): Error {
+  const defaults = shellWord(JSON.stringify({ prompt }));
+  return usageError(
+    '--data takes its prompt from a file',
+    `write it into one: --template prompt.md; or: --defaults ${defaults}`,
+  );
+}
+
+/** Exactly one file of jobs, of prompts or of rows; its path as it was typed. Throws GatewayError usage. */
+export function requireJobs(words: readonly string[], flags: SourceFlags): string {
+  const [jobs, ...rest] = words;
+  if (flags.data !== undefined && flags.template === undefined && /\s|\{\{/.test(words.join(' ')))
+    throw promptForRows(words.join(' '));
+  if (rest.length > 0)
+    throw usageError(
+      `a batch takes one job file, not ${rest.length + 1}`,
+      'join them: cat *.jsonl | gateway-cli batch -',
+    );
+  if (jobs !== undefined && flags.data === undefined && /\.(?:csv|tsv)$/i.test(jobs))
+    throw usageError(
+      `${JSON.stringify(jobs)} is a table, not a file of jobs`,
+      `its rows fill a template: gateway-cli batch --data ${shellWord(jobs)} --template prompt.md -o out`,
+    );
+  const rows = flags.data === undefined ? '--template' : '--data';
+  const given = { jobs, '--prompts': flags.prompts, [rows]: flags.data ?? flags.template };
+  const named = Object.entries(given).filter(([, path]) => path !== undefined);
+  const names = named.map(([name]) => name);
+  if (names.length > 1) throw usageError(`${names.join(' and ')} are both given`, 'keep one of them');
+  for (const [flag, value] of Object.entries({ '--id-column': flags.idColumn, '--data-format': flags.dataFormat }))
+    if (value !== undefined && !takesRows(flags))
+      throw usageError(`${flag} is for rows`, 'for example: --data rows.csv --template prompt.md');
+  const path = named[0]?.[1];
+  if (path !== undefined && path !== '') return path;
+  throw usageError('there are no jobs', 'for example: gateway-cli batch jobs.jsonl -o out');
+}
+
+function takesRows({ data, template }: SourceFlags): boolean {
+  return data !== undefined || template !== undefined;
+}
+
+async function readDefaultsFlag(
+  word: string | undefined,
+  { context, isRows }: { context: Context; isRows: boolean },
+): Promise<Defaults> {
+  if (word === undefined) return { command: 'text', values: {} };
+  if (!word.trimStart().startsWith('{'))
+    return readDefaults(await readObjectFlag('--defaults', word, context), jobKeys, isRows);
+  const value = parseJson('--defaults', word);
+  return readDefaults(isObject(value) ? value : {}, jobKeys, isRows);
+}

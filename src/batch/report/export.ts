@@ -1,0 +1,272 @@
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
+import type { Command } from 'commander';
+import type { ReportFacts, ReportWriter } from './reports.ts';
+import { countOf } from './summary.ts';
+import { type JournalState, unanswered } from '../folder/journal.ts';
+import { batchFiles, type Job, type JobState } from '../types.ts';
+import { keyOf, type Key } from '../jobs/digest.ts';
+import { usageError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import { checkFile } from '../../images/output-check.ts';
+import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { jsonLine } from '../../terminal/escape.ts';
+import { behind, addFlags } from '../../cli/flags/flag.ts';
+import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { writeNewFile } from '../../cli/output/new-file.ts';
+import type { DataFlags } from '../jobs/data-rows.ts';
+import { openRows } from '../jobs/row-jobs.ts';
+import { openJobs } from '../jobs/source.ts';
+import { isInShard } from '../jobs/shard.ts';
+import { tellUnread, readBatchFolder } from '../folder/read.ts';
+import { findSentJobs, type SentJobs } from '../folder/sent-jobs.ts';
+
+interface Flags extends DataFlags {
+  data?: string;
+  format?: ExportFormat;
+  output?: string;
+  force?: true;
+  jobs?: string;
+}
+
+/** `batch export <outdir>`: one row a job, as a table or a report for CI. */
+export function batchExportCommand(command: Command): Action {
+  command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
+  setExamples(command, [
+    'gateway-cli batch export out -o results.csv',
+    'gateway-cli batch export out --format md >> "$GITHUB_STEP_SUMMARY"',
+    'gateway-cli batch export out --format junit -o junit.xml',
+  ]);
+  addFlags(command, 'Flags', exportFlags);
+  return (context, words, flags) => runExport(words[0] as string, flags as Flags, context);
+}
+
+async function runExport(outdir: string, flags: Flags, context: Context): Promise<void> {
+  const { output = '-', force = false } = flags;
+  if (output === '-' && context.root.json)
+    throw usageError('the report and --json both write to stdout', 'name a file: -o results.csv');
+  const format = flags.format ?? formatOf(output);
+  const { folder, state } = await readBatchFolder(outdir, context);
+  if (output !== '-') await checkTarget(output, folder, { force, context });
+  const progress = context.ui.progress('reading the results');
+  context.atEnd(async () => progress.stop());
+  const rows = await findRows(folder, state, await openJobsOf(state, flags, context));
+  await tellUnread(rows, context);
+  if (flags.jobs === undefined && flags.data === undefined) await tellMissing(rows, state.run?.jobs ?? 0, context);
+  const facts = { ...rows, name: basename(folder), durationMs: state.durationMs, beganAt: state.beganAt };
+  const writer = await openReport(format, facts);
+  const text = reportText(writer, tellLong(rows, format, context), context.signal);
+  progress.stop();
+  if (output === '-') {
+    for await (const piece of text) await context.io.stdout.write(piece);
+    return;
+  }
+  const fill = async (append: (piece: string) => Promise<void>): Promise<void> => {
+    for await (const piece of text) await append(piece);
+  };
+  await writeNewFile(output, fill, { cwd: context.io.cwd, force });
+  const sum = Object.values(rows.counts).reduce((all, count) => all + count, 0);
+  context.report.own = { schema: 'gateway-cli/batch-export@1', path: output, format, rows: sum };
+  if (!context.root.json) await context.io.stdout.write(`${output}\n`);
+}
+
+/** The jobs of the folder's shard in the file that `--jobs` or `--data` names. */
+async function openJobsOf(
+  { run }: JournalState,
+  flags: Flags,
+  context: Context,
+): Promise<() => AsyncGenerator<NamedJob, void>> {
+  const open = await openNamed(flags, context);
+  return async function* () {
+    for await (const job of open()) if (isInShard(job.key, run?.shard)) yield job;
+  };
+}
+
+/** Lines that cannot be read now were jobs when they were sent. */
+function ignore(): void {}
+
+async function openNamed(flags: Flags, context: Context): Promise<() => AsyncGenerator<NamedJob, void>> {
+  const { jobs, data } = flags;
+  if (data !== undefined) {
+    if (jobs !== undefined) throw usageError('the jobs are given twice: --jobs and --data', 'keep one of them');
+    const file = await openRows(flags, context);
+    return async function* () {
+      for await (const { id, columns: vars } of file.rows(ignore))
+        yield { key: keyOf(id), pending: { id, state: 'pending', vars, images: [] } };
+    };
+  }
+  const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
+  return async function* () {
+    for await (const job of source?.jobs(ignore) ?? []) yield { key: job.key, pending: rowOfJob(job) };
+  };
+}
+
+function rowOfJob({ id, name, command, values: { prompt, vars } }: Job): Row {
+  return {
+    id,
+    name,
+    command,
+    state: 'pending',
+    vars: isObject(vars) ? vars : undefined,
+    prompt: typeof prompt === 'string' ? prompt : undefined,
+    images: [],
+  };
+}
+
+/** By the end of the file's name, else CSV. */
+function formatOf(output: string): ExportFormat {
+  const end = extname(output).slice(1).toLowerCase();
+  return end === 'xml' ? 'junit' : (exportFormats.find((format) => format === end) ?? 'csv');
+}
+
+/** What the batch needs to go on is not replaced by a report. Throws GatewayError usage. */
+async function checkTarget(
+  output: string,
+  folder: string,
+  { force, context }: { force: boolean; context: Context },
+): Promise<void> {
+  const { cwd } = context.io;
+  await checkFile(output, { cwd, force }).catch(behind('-o: '));
+  const path = resolve(cwd, output);
+  const place = relative(await realpath(folder), join(await realpath(dirname(path)), basename(path)));
+  const own = [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock];
+  const [first = ''] = place.split(sep);
+  let taken = [...own, batchFiles.images].find((name) => name === first);
+  const target = await stat(path).catch(() => undefined);
+  for (const name of own) {
+    const stats = target && (await stat(join(folder, name)).catch(() => undefined));
+    if (stats && stats.ino === target?.ino && stats.dev === target.dev) taken = name;
+  }
+  if (taken !== undefined)
+    throw usageError(`-o ${output}: the batch keeps its own ${taken} there`, 'name another file');
+}
+
+/** The folder does not know the ids of jobs that were never sent. */
+async function tellMissing({ counts }: Rows, jobs: number, { ui }: Context): Promise<void> {
+  const missing = jobs - counts.done - counts.failed - counts.unknown - counts.pending;
+  if (missing > 0)
+    await ui.warn(
+      `${countOf(missing, 'unsent job')} left out of the report; --jobs <file> or --data <file> adds ${missing === 1 ? 'it' : 'them'}`,
+    );
+}
+
+/** Each format is loaded when it is asked for. */
+async function openReport(format: ExportFormat, facts: ReportFacts): Promise<ReportWriter> {
+  switch (format) {
+    case 'jsonl':
+      return { head: '', row: jsonLine, foot: () => '' };
+    case 'md':
+      return (await import('./reports.ts')).markdownReport(facts);
+    case 'junit':
+      return (await import('./reports.ts')).junitReport(facts);
+    default:
+      return (await import('./reports.ts')).tableReport(facts, format === 'csv' ? ',' : '\t');
+  }
+}
+
+/** Excel takes so many characters of a cell. */
+const longestCell = 32_767;
+
+async function* tellLong(rows: Rows, format: ExportFormat, { ui }: Context): AsyncGenerator<Row, void> {
+  for await (const row of rows.read()) {
+    const { length } = row.text ?? '';
+    if (length > longestCell && (format === 'csv' || format === 'tsv'))
+      await ui.detail(`${row.id}: its text has ${length} characters; Excel takes ${longestCell} of a cell`);
+    yield row;
+  }
+}
+
+/** Pieces that are worth a write, in characters. */
+const pieceLength = 64 * 1024;
+
+async function* reportText(
+  { head, row: textOf, foot }: ReportWriter,
+  rows: AsyncIterable<Row>,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  let gathered = head;
+  for await (const row of rows) {
+    signal.throwIfAborted();
+    gathered += textOf(row);
+    if (gathered.length < pieceLength) continue;
+    yield gathered;
+    gathered = '';
+  }
+  yield gathered + foot();
+}
+
+/** A job as its file names it: its place in the table, and its row while nothing is known of it. */
+export interface NamedJob {
+  key: Key;
+  pending: Row;
+}
+
+/** The jobs of a folder's job file; none where it is not known. */
+type Jobs = () => AsyncIterable<NamedJob>;
+
+/** The jobs of a folder as rows in the order of their job file: those that were sent, and those that the file names. */
+export interface Rows {
+  columns: Column[];
+  counts: Record<RowState, number>;
+  /** Lines of results.jsonl that cannot be read. */
+  unread: number;
+  /** Reads them one by one: results may be long. */
+  read(): AsyncGenerator<Row, void>;
+}
+
+/** Looks through a folder's results and journal, and the jobs of its file. */
+export async function findRows(folder: string, state: JournalState, jobs: Jobs): Promise<Rows> {
+  const { table } = state;
+  const found = findColumns();
+  const sent = await findSentJobs(folder, table, async (_, result) =>
+    found.see(rowOf(result.id, 'done', result.document)),
+  );
+  const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
+  for (const slot of sent.slots) counts[rowState(table.stateOf(slot))]++;
+  if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
+  for await (const { key, pending } of jobs()) {
+    if (sent.has(table.find(key))) continue;
+    counts.pending++;
+    found.see(pending);
+  }
+  const read = () => readRows(state, { sent, jobs });
+  return { columns: found.columns(), counts, unread: sent.unread, read };
+}
+
+/** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
+async function* readRows(
+  state: JournalState,
+  { sent, jobs }: { sent: SentJobs; jobs: Jobs },
+): AsyncGenerator<Row, void> {
+  const { table } = state;
+  const reader = await sent.open();
+  const isRead = new Uint8Array(table.capacity);
+  const readRow = async (slot: number): Promise<Row> => {
+    const is = rowState(table.stateOf(slot));
+    const { id, result } = await reader.read(slot);
+    return result ? rowOf(id, is, result.document) : unansweredRow(id, is, state);
+  };
+  try {
+    for await (const { key, pending } of jobs()) {
+      const slot = table.find(key);
+      const row = sent.has(slot) ? await readRow(slot) : undefined;
+      if (row) isRead[slot] = 1;
+      yield row?.command === undefined ? { ...pending, ...row } : row;
+    }
+    for (const slot of sent.slots) if (isRead[slot] === 0) yield await readRow(slot);
+  } finally {
+    await reader.close();
+  }
+}
+
+function unansweredRow(id: string, is: RowState, { failures }: JournalState): Row {
+  const error = failures.get(id) ?? (is === 'unknown' ? unanswered : undefined);
+  return { id, state: is, images: [], error };
+}
+
+function rowState(state: JobState): RowState {
+  if (state === 'new') return 'pending';
+  return state === 'sent' ? 'unknown' : state;
+}

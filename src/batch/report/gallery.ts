@@ -1,0 +1,174 @@
+import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Command } from 'commander';
+import { type Card, galleryCard, galleryFoot, galleryHead, galleryMark, type CardPicture } from './gallery-html.ts';
+import { countJobs, countOf } from './summary.ts';
+import { usageError, codeOf } from '../../errors.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
+import { batchFiles } from '../types.ts';
+import { clearDeadParts, partNonce } from '../../recordings/parts.ts';
+import { writeAnew } from '../../files/temp-file.ts';
+import { readBatchFolder, tellUnread } from '../folder/read.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import type { JobTable } from '../folder/job-table.ts';
+import type { JournalState } from '../folder/journal.ts';
+import { imageNameOf } from '../folder/own-folder.ts';
+import type { ResultLine } from '../folder/reconcile.ts';
+import { findSentJobs, type SentJobs } from '../folder/sent-jobs.ts';
+import { isObject, type JsonValue } from '../../json.ts';
+import { readReason } from '../../files/file-reason.ts';
+import { tooManyPixels } from '../../cli/output/preview.ts';
+
+/** `batch gallery <outdir>`: one page of all jobs, which shows the pictures beside it. */
+export function batchGalleryCommand(command: Command): Action {
+  command.argument('<outdir>', 'folder of a batch').usage('<outdir>');
+  setExamples(command, ['gateway-cli batch gallery out && xdg-open out/index.html']);
+  return (context, words) => runGallery(words[0] as string, context);
+}
+
+async function runGallery(outdir: string, context: Context): Promise<void> {
+  const { folder, state } = await readBatchFolder(outdir, context);
+  const progress = context.ui.progress('preparing the gallery');
+  context.atEnd(async () => progress.stop());
+  const cards = await findCards(folder, state);
+  await tellUnread(cards, context);
+  const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
+  let made = 0;
+  await writePage(folder, async (page) => {
+    await page.appendFile(galleryHead({ title: basename(folder), counts, usage: state.usage }));
+    for await (const card of cards.read()) {
+      context.signal.throwIfAborted();
+      await page.appendFile(galleryCard(await withHidden(card, folder)));
+      made += card.pictures.length;
+      progress.update(`${made}/${countOf(cards.pictures, 'picture')}`);
+    }
+    await page.appendFile(galleryFoot());
+  });
+  progress.stop();
+  const shown = join(outdir, batchFiles.gallery);
+  context.report.own = { schema: 'gateway-cli/batch-gallery@1', path: shown };
+  if (!context.root.json) await context.io.stdout.write(`${shown}\n`);
+}
+
+/** Whole or not at all. A batch may run in the folder, so nothing but what this writes is cleared away. */
+async function writePage(folder: string, write: (page: FileHandle) => Promise<void>): Promise<void> {
+  const path = join(folder, batchFiles.gallery);
+  try {
+    await refuseForeign(path);
+    await clearDeadParts(folder, await readdir(folder));
+    await writeAnew(path, write, { nonce: partNonce, mode: 0o666 });
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+/** Throws GatewayError usage where the name is that of a page which no gallery is. */
+async function refuseForeign(path: string): Promise<void> {
+  const page = await readFile(path, 'utf8').catch(() => '');
+  if (page === '' || page.slice(0, galleryMark.length) === galleryMark) return;
+  throw usageError(`${path} is a page of your own`, 'move it away, and run the same command again');
+}
+
+/** The card with the reasons why pictures of it are not shown. */
+async function withHidden(card: Card, folder: string): Promise<Card> {
+  const pictures = card.pictures.map(async (picture) => {
+    const hidden = await whyHidden({ ...picture, path: join(folder, picture.path) });
+    return { ...picture, hidden };
+  });
+  return { ...card, pictures: await Promise.all(pictures) };
+}
+
+/** The jobs of a folder that have a card, in the order of their file. */
+export interface Cards {
+  /** Lines of results.jsonl that cannot be read. */
+  unread: number;
+  /** Pictures of all of them. */
+  pictures: number;
+  /** Reads them one by one: results may be long. */
+  read(): AsyncGenerator<Card, void>;
+}
+
+/** Finds the jobs that were sent, answered or not. */
+export async function findCards(folder: string, { table }: JournalState): Promise<Cards> {
+  const pictures = new Map<number, number>();
+  const sent = await findSentJobs(folder, table, (slot, result) => {
+    pictures.set(slot, picturesOf(result).length);
+  });
+  const slots = sent.slots.filter((slot) => pictures.has(slot) || table.stateOf(slot) === 'sent');
+  const sum = [...pictures.values()].reduce((all, count) => all + count, 0);
+  return { unread: sent.unread, pictures: sum, read: () => readCards(sent, slots, table) };
+}
+
+async function* readCards(sent: SentJobs, slots: Uint32Array, table: JobTable): AsyncGenerator<Card, void> {
+  const reader = await sent.open();
+  try {
+    for (const slot of slots) {
+      const { id, result } = await reader.read(slot);
+      const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
+      yield result ? cardOf(result, isUnknown) : unansweredCard(id);
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+function unansweredCard(id: string): Card {
+  const error = { class: 'unknown', message: 'sent, and no answer was written down; it may have been billed' };
+  return { id, state: 'unknown', error, pictures: [] };
+}
+
+function cardOf(result: ResultLine, isUnknown: boolean): Card {
+  const { ok, command, prompt, model, text, usage, error } = result.document;
+  return {
+    id: result.id,
+    state: isUnknown ? 'unknown' : ok === true ? 'done' : 'failed',
+    command: textOf(command),
+    prompt: textOf(prompt),
+    model: textOf(model),
+    text: textOf(text),
+    usage: isObject(usage) ? (usage as Card['usage']) : undefined,
+    error: isObject(error)
+      ? { class: textOf(error['class']) ?? '', message: textOf(error['message']) ?? '' }
+      : undefined,
+    pictures: picturesOf(result),
+  };
+}
+
+function picturesOf({ document: { images } }: ResultLine): CardPicture[] {
+  return (Array.isArray(images) ? images : []).map(pictureOf).filter((picture) => picture !== undefined);
+}
+
+function pictureOf(image: JsonValue): CardPicture | undefined {
+  if (!isObject(image)) return undefined;
+  const { path, mimeType, width, height, bytes } = image;
+  // The file lies where the batch puts its pictures, whatever the line says.
+  const name = imageNameOf(path);
+  if (name === undefined) return undefined;
+  return {
+    path: `${batchFiles.images}/${name}`,
+    mimeType: textOf(mimeType) ?? 'application/octet-stream',
+    width: typeof width === 'number' ? width : undefined,
+    height: typeof height === 'number' ? height : undefined,
+    bytes: typeof bytes === 'number' ? bytes : 0,
+  };
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Larger files make the browser slow. */
+const mostBytes = 128 * 1024 * 1024;
+const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
+
+/** Why the gallery does not show a picture; undefined where it does. */
+export async function whyHidden(picture: CardPicture): Promise<string | undefined> {
+  const { path, mimeType, width = 0, height = 0 } = picture;
+  if (!shown.has(mimeType)) return `browsers show no ${mimeType}`;
+  const gone = await stat(path).then(
+    ({ size }) => (size > mostBytes ? 'the file is too large to be shown' : undefined),
+    (error: unknown) => (codeOf(error) === 'ENOENT' ? 'the file is gone' : readReason(error)),
+  );
+  return gone ?? tooManyPixels({ width, height });
+}

@@ -1,0 +1,262 @@
+import type { Command } from 'commander';
+import { join } from 'node:path';
+import { findHolder } from '../folder/lock.ts';
+import { lookInto, clearParts } from '../folder/own-folder.ts';
+import { countJobs, countOf, describeCounts, describeSpending, summaryDocument } from './summary.ts';
+import { cannotWrite } from '../../files/synced-file.ts';
+import { batchFiles, type RunRecord } from '../types.ts';
+import { addUsage } from '../run/usage.ts';
+import type { Spending } from '../../cost/types.ts';
+import { GatewayError, outcomes, usageError, codeOf } from '../../errors.ts';
+import { findOutdir, writeSummary, lockFolder, makeOrRefuse } from '../folder/folder.ts';
+import { copyShards, type Merging, type Shard } from './merge-copy.ts';
+import { readBatchFolder, tellArranged, tellUnread } from '../folder/read.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { mergeFlags } from '../flags.ts';
+import { addFlags } from '../../cli/flags/flag.ts';
+import { setExamples } from '../../cli/help/help.ts';
+import { addKey, keyToHex } from '../jobs/digest.ts';
+import type { JournalState } from '../folder/journal.ts';
+import { JobTable } from '../folder/job-table.ts';
+import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { quarantineFile } from '../../files/quarantine.ts';
+import { placeFile } from '../../files/place-file.ts';
+import { randomNonce, partName } from '../../files/temp-file.ts';
+
+/** `batch merge <outdir…> -o <dir>`: the shards of one batch become one folder, as if one machine had run it. */
+export function batchMergeCommand(command: Command): Action {
+  command.argument('<outdir...>', 'folders of all shards').usage('<outdir…> -o <dir> [flags]');
+  setExamples(command, ['gateway-cli batch merge out-1 out-2 out-3 out-4 -o out']);
+  addFlags(command, 'Flags', mergeFlags);
+  return (context, words, flags) => runMerge(words, flags as { output?: string }, context);
+}
+
+async function runMerge(words: readonly string[], { output }: { output?: string }, context: Context): Promise<void> {
+  const outdir = await findOutdir(output, context);
+  if (outdir.exists) await requireEmpty(outdir.path, output as string);
+  const shards: Shard[] = [];
+  for (const name of words) shards.push({ name, ...(await readShard(name, context)) });
+  const whole = joinShards(shards);
+  const target = await openMergeTarget(outdir, context);
+  const progress = context.ui.progress('merging');
+  try {
+    await requireEmpty(outdir.path, output as string);
+    const merging = { whole, building: await target.begin(), context, progress };
+    const { unread, arranged } = await copyShards(shards, merging);
+    await tellUnread({ unread }, context);
+    await tellArranged(arranged, context);
+    await finishMerge(shards, { ...merging, outdir: output as string });
+    await target.publish();
+  } catch (error) {
+    throw cannotWrite(outdir.path, error);
+  } finally {
+    await target.close();
+    progress.stop();
+  }
+  if (!context.root.json) await context.io.stdout.write(`${join(output as string, batchFiles.results)}\n`);
+}
+
+/** Nothing of anybody is mixed with what is merged, be it a batch. Throws GatewayError usage. */
+async function requireEmpty(path: string, output: string): Promise<void> {
+  const isEmpty = await lookInto(path).then(
+    ({ isBatch, foreign }) => !isBatch && foreign.length === 0,
+    () => false,
+  );
+  if (!isEmpty) throw usageError(`-o ${output}: the folder is not empty`, 'name a new one');
+}
+
+async function readShard(name: string, context: Context): Promise<Omit<Shard, 'name'>> {
+  const read = await readBatchFolder(name, context);
+  if ((await findHolder(read.folder)) === undefined) return read;
+  throw new GatewayError('batch-locked', `${name} is being worked on`, { hint: 'wait for it', sent: 'no' });
+}
+
+async function joinSpending(shards: readonly Shard[]): Promise<Spending> {
+  const { joinSpendings } = await import('../../cost/cost.ts');
+  return joinSpendings(shards.map(({ state }) => state.spending));
+}
+
+async function finishMerge(
+  shards: readonly Shard[],
+  { whole, building, context, outdir }: Merging & { outdir: string },
+): Promise<void> {
+  const counts = countJobs(whole.table, { jobs: whole.run.jobs });
+  const failures = new Map(shards.flatMap(({ state }) => [...state.failures]));
+  const facts = {
+    counts,
+    skipped: 0,
+    usage: shards.reduce((sum, { state }) => addUsage(sum, state.usage), {}),
+    spending: await joinSpending(shards),
+    durationMs: Math.max(...shards.map(({ state }) => state.durationMs)),
+    outdir,
+    failures,
+  };
+  await writeSummary(building, JSON.stringify(summaryDocument(facts)));
+  // The joining itself went well, whatever became of the jobs.
+  context.report.own = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
+  await context.ui.note(
+    `${countOf(shards.length, 'shard')}, ${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`,
+  );
+  const cost = describeSpending(facts.spending);
+  if (cost !== '') await context.ui.note(cost);
+}
+
+/** The folder of one shard, as the user named it, and its journal. */
+export interface ShardFolder {
+  name: string;
+  state: JournalState;
+}
+
+/** What all shards together are: the run record of the whole, and every job of it. */
+export interface Whole {
+  run: RunRecord;
+  table: JobTable;
+}
+
+/**
+ * Finds out whether folders are the shards of one batch, each of them once and run to its end. Throws GatewayError usage
+ * that names what overlaps, what is missing and what is not finished.
+ */
+export function joinShards(folders: readonly ShardFolder[]): Whole {
+  const [first] = folders;
+  const run = first?.state.run;
+  if (!first || !run?.shard) throw usageError(`${first?.name ?? 'it'} was not made with --shard`, 'name shards only');
+  const places = new Map<number, ShardFolder>();
+  for (const folder of folders) {
+    const index = requireSameBatch(folder, { name: first.name, run });
+    const twin = places.get(index);
+    if (twin) throw usageError(`shard ${index}/${run.shard.total} is there twice: ${twin.name} and ${folder.name}`);
+    places.set(index, folder);
+  }
+  const missing = Array.from({ length: run.shard.total }, (_, i) => i + 1).filter((index) => !places.has(index));
+  if (missing.length > 0) {
+    const shown = missing.slice(0, 10).map((index) => `${index}/${run.shard?.total}`);
+    throw usageError(`missing: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`, 'name every shard once');
+  }
+  const table = new JobTable();
+  for (const folder of folders) addJobs(folder, table);
+  requireWhole(table, run);
+  // The shards ran on several machines: no boot and no limit speaks for all.
+  return { table, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
+}
+
+/** The shard's number, where it is one of the same batch. */
+function requireSameBatch({ name, state }: ShardFolder, first: { name: string; run: RunRecord }): number {
+  const { run } = state;
+  if (!run?.shard) throw usageError(`${name} was not made with --shard`, 'name shards only');
+  const same =
+    run.shard.total === first.run.shard?.total &&
+    run.total === first.run.total &&
+    run.list === first.run.list &&
+    run.origin === first.run.origin;
+  if (!same)
+    throw usageError(
+      `${name} and ${first.name} are not shards of the same batch`,
+      'same jobs, same gateway, same --shard …/n',
+    );
+  return run.shard.index;
+}
+
+function addJobs({ name, state }: ShardFolder, all: JobTable): void {
+  const { table, run } = state;
+  const { pending } = countJobs(table, { jobs: run?.jobs ?? 0 });
+  if (pending > 0)
+    throw usageError(
+      `${name}: ${countOf(pending, 'job')} ${pending === 1 ? 'was' : 'were'} not sent yet`,
+      'run that shard to its end first, with its own command',
+    );
+  for (const slot of table.slots()) {
+    const key = table.keyAt(slot);
+    if (all.find(key) >= 0) throw usageError(`${name} overlaps with another folder: a job is in both`);
+    const to = all.add(key);
+    all.setState(to, table.stateOf(slot));
+    all.setRequest(to, table.requestOf(slot));
+  }
+}
+
+/** The ids of all shards must be those of the job file: no more, no less. */
+function requireWhole(table: JobTable, { total, list }: RunRecord): void {
+  let sum = { high: 0, low: 0 };
+  for (const slot of table.slots()) sum = addKey(sum, table.keyAt(slot));
+  if (table.size === total && keyToHex(sum) === list) return;
+  throw usageError(
+    `the shards hold ${countOf(table.size, 'job')}, and the job file ${total}`,
+    'run each shard again with the same job file',
+  );
+}
+
+/** The folder that a merge fills, while it is locked. */
+export interface MergeTarget {
+  /** Makes the folder inside it where everything is built: the target may be a mount point, and stays what it is. */
+  begin(): Promise<string>;
+  /** Gives everything its place. Throws GatewayError usage where others took one meanwhile; nothing is changed then. */
+  publish(): Promise<void>;
+  /** Removes what is not finished, and the folder where it was made for nothing. */
+  close(): Promise<void>;
+}
+
+/** The journal comes last: it makes a batch of the folder. */
+const files = [
+  batchFiles.results,
+  quarantineFile(batchFiles.results),
+  batchFiles.summary,
+  batchFiles.images,
+  batchFiles.journal,
+];
+
+/** Makes the folder where it is not there and takes its lock. Throws GatewayError usage or batch-locked. */
+export async function openMergeTarget(
+  { path, exists }: { path: string; exists: boolean },
+  { signal }: Context,
+): Promise<MergeTarget> {
+  await makeOrRefuse(path);
+  const building = join(path, partName(randomNonce()));
+  const lock = await lockFolder(path);
+  return {
+    async begin() {
+      await clearParts(path);
+      await mkdir(building);
+      await mkdir(join(building, batchFiles.images));
+      return building;
+    },
+    async publish() {
+      signal.throwIfAborted();
+      await publish(building, path);
+    },
+    async close() {
+      await rm(building, { recursive: true, force: true });
+      await lock.release();
+      // Where it holds anything it stays.
+      if (!exists) await rmdir(path).catch(() => undefined);
+    },
+  };
+}
+
+async function publish(building: string, path: string): Promise<void> {
+  const made: (() => Promise<unknown>)[] = [];
+  const built = await readdir(building);
+  for (const name of files.filter((file) => built.includes(file))) {
+    const [from, to] = [join(building, name), join(path, name)];
+    const stats = await stat(from);
+    const inside = stats.isDirectory() ? (await readdir(from)).map((file) => join(to, file)) : undefined;
+    try {
+      if (inside) await rename(from, to);
+      else await placeFile(from, to, { bytes: stats.size, replace: false });
+    } catch (error) {
+      for (const undo of made.toReversed()) await undo();
+      throw isTaken(error) ? taken(path, name) : cannotWrite(to, error);
+    }
+    made.push(async () => {
+      for (const file of inside ?? [to]) await unlink(file).catch(() => undefined);
+      if (inside) await rmdir(to).catch(() => undefined);
+    });
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return ['EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(codeOf(error) ?? '');
+}
+
+function taken(path: string, name: string): GatewayError {
+  return usageError(`-o: somebody else put ${name} into ${path} meanwhile`, 'name a new folder');
+}

@@ -1,0 +1,159 @@
+import { type Column, type Row, type RowState, rowStates } from './row.ts';
+import { stringify } from 'csv-stringify/sync';
+import { isoTime } from '../../clock.ts';
+
+/** What a report says of the batch as a whole. */
+export interface ReportFacts {
+  /** Of the batch's folder. */
+  name: string;
+  counts: Readonly<Record<RowState, number>>;
+  columns: readonly Column[];
+  durationMs: number;
+  /** Wall clock of the first run, ms since 1970. */
+  beganAt: number | undefined;
+}
+
+/** A report that is written while its rows are read. */
+export interface ReportWriter {
+  head: string;
+  row(row: Row): string;
+  foot(): string;
+}
+
+/** What a number looks like; as text of a table it is no formula either. */
+const negative = /^-\d+(\.\d+)?$/;
+/** Spreadsheets may pass over what is blank or invisible in front of a formula. */
+const formula = /^[\t\r]|^[\s\p{C}]*[=+\-@\uff1d\uff0b\uff0d\uff20]/u;
+
+/** Where semicolons part cells, what follows one begins a cell of its own, in the middle of a text. */
+const inner = /(?<=;[\t\r]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
+
+/** CSV as RFC 4180 has it, or the same with tabs. What a spreadsheet would run as a formula begins with `'`. */
+export function tableReport({ columns }: ReportFacts, delimiter: ',' | '\t'): ReportWriter {
+  const line = (cells: readonly (string | number | undefined)[]): string =>
+    stringify([[...cells]], {
+      delimiter,
+      record_delimiter: delimiter === ',' ? '\r\n' : '\n',
+      // Else only its own line ending counts.
+      quoted_match: /[\r\n]/,
+      cast: {
+        string: (value) => (formula.test(value) && !negative.test(value) ? `'${harmless(value)}` : harmless(value)),
+      },
+    });
+  return {
+    head: line(columns.map(({ name }) => name)),
+    row: (row) => line(columns.map(({ cell }) => cell(row))),
+    foot: () => '',
+  };
+}
+
+function harmless(text: string): string {
+  return text.replaceAll(inner, "'");
+}
+
+/** GitHub takes so much of a step's summary, in bytes. */
+const mostBytes = 1024 * 1024;
+/** Room for the note on rows that do not fit. */
+const noteBytes = 256;
+
+/** A heading with counts and a table of GitHub's Markdown. Rows that `$GITHUB_STEP_SUMMARY` would not take are left out and counted. */
+export function markdownReport({ name, counts, columns }: ReportFacts, most = mostBytes): ReportWriter {
+  const told = rowStates.filter((state) => counts[state] > 0).map((state) => `${counts[state]} ${state}`);
+  const titles = columns.map((column) => escapeCell(column.name));
+  const head = `## ${escapeCell(name)}: ${told.join(', ') || 'no jobs'}\n\n${line(titles)}${line(titles.map(() => '---'))}`;
+  let bytes = Buffer.byteLength(head) + noteBytes;
+  let left = 0;
+  return {
+    head,
+    row(row) {
+      const text = line(columns.map(({ cell }) => escapeCell(String(cell(row) ?? ''))));
+      const more = Buffer.byteLength(text);
+      if (bytes + more > most) {
+        left++;
+        return '';
+      }
+      bytes += more;
+      return text;
+    },
+    foot: () => (left === 0 ? '' : `\n${left} more: a summary on GitHub can have ${most / 1024} KiB.\n`),
+  };
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |\n`;
+}
+
+/** GitHub makes links and mentions of these in any text; a zero-width space takes them apart. */
+const live = /(?<=[@#])(?=\w)|(?<=:)(?=\/\/)|(?<=www)(?=\.)/gi;
+
+/** Text as it is: nothing in it is Markdown, HTML, a link, a mention or the end of a cell. */
+function escapeCell(text: string): string {
+  return text
+    .replaceAll(live, '\u200b')
+    .replaceAll(/[\\`*_[\]<>&|~$]/g, String.raw`\$&`)
+    .replaceAll(/\r\n|[\n\r\u2028\u2029]/g, '<br>')
+    .replaceAll(/\p{Cc}/gu, ' ');
+}
+
+/** JUnit's XML, as the test views of GitHub and GitLab read it: failed jobs fail, unknown ones are errors, pending ones skipped. */
+export function junitReport({ name, counts, durationMs, beganAt }: ReportFacts): ReportWriter {
+  const { done, failed, unknown, pending } = counts;
+  const sums = attributes({
+    tests: done + failed + unknown + pending,
+    failures: failed,
+    errors: unknown,
+    time: seconds(durationMs),
+  });
+  const timestamp = beganAt === undefined ? undefined : isoTime(beganAt)?.slice(0, 19);
+  return {
+    head: [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      `<testsuites${attributes({ name: 'gateway-cli batch' })}${sums}>`,
+      `  <testsuite${attributes({ name })}${sums}${attributes({ skipped: pending, timestamp })}>`,
+      '',
+    ].join('\n'),
+    row: testCase,
+    foot: () => '  </testsuite>\n</testsuites>\n',
+  };
+}
+
+function testCase(row: Row): string {
+  const { id, command = 'job', durationMs = 0 } = row;
+  const head = `    <testcase${attributes({ name: id, classname: command, time: seconds(durationMs) })}`;
+  const outcome = outcomeOf(row);
+  return outcome === '' ? `${head}/>\n` : `${head}>\n      ${outcome}\n    </testcase>\n`;
+}
+
+function outcomeOf({
+  state,
+  complete,
+  stopReason,
+  error: { class: type, message } = { class: 'unknown', message: 'no error is known' },
+}: Row): string {
+  if (state === 'done')
+    return complete === false
+      ? `<system-err>${escapeXml(`incomplete: ${stopReason ?? 'no reason'}`)}</system-err>`
+      : '';
+  if (state === 'pending') return '<skipped message="not sent yet"/>';
+  const tag = state === 'failed' ? 'failure' : 'error';
+  return `<${tag}${attributes({ type, message })}>${escapeXml(message)}</${tag}>`;
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(3);
+}
+
+function attributes(values: Readonly<Record<string, string | number | undefined>>): string {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${name}="${escapeXml(String(value))}"`)
+    .join('');
+}
+
+/** What XML 1.0 cannot hold in any form: most control characters, halves of surrogate pairs, U+FFFE and U+FFFF. */
+const impossible = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+/** A line break or a tab would become a blank in an attribute. */
+function escapeXml(text: string): string {
+  return text.replaceAll(impossible, '').replaceAll(/[&<>"'\t\n\r]/g, (found) => `&#${found.charCodeAt(0)};`);
+}

@@ -1,0 +1,156 @@
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { imageNameOf } from '../folder/own-folder.ts';
+import { batchFiles, type JobError } from '../types.ts';
+
+/** Where a job of a report stands. */
+export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;
+export type RowState = (typeof rowStates)[number];
+
+/** One job of a batch as a report has it: what is absent is not known. */
+export interface Row {
+  id: string;
+  name?: string | undefined;
+  command?: string | undefined;
+  state: RowState;
+  /** What filled the blanks of its prompt. */
+  vars?: JsonObject | undefined;
+  prompt?: string | undefined;
+  text?: string | undefined;
+  /** Whether the reply says that it is whole, and why it ended. */
+  complete?: boolean | undefined;
+  stopReason?: string | undefined;
+  /** As `--schema` checked it. */
+  answer?: JsonValue | undefined;
+  /** Paths below the batch's folder. */
+  images: string[];
+  usage?: JsonObject | undefined;
+  cost?: JsonObject | undefined;
+  attempts?: number | undefined;
+  durationMs?: number | undefined;
+  error?: Pick<JobError, 'class' | 'message'> | undefined;
+}
+
+/** The row of a result; without a document the job has no answer. */
+export function rowOf(id: string, state: RowState, document: JsonObject = {}): Row {
+  const { vars, usage, cost, answer, attempts, durationMs, error, images, complete } = document;
+  return {
+    id,
+    name: textIn(document['name']),
+    command: textIn(document['command']),
+    state,
+    vars: isObject(vars) ? vars : undefined,
+    prompt: textIn(document['prompt']),
+    text: textIn(document['text']),
+    complete: typeof complete === 'boolean' ? complete : undefined,
+    stopReason: textIn(document['stopReason']),
+    answer,
+    images: (Array.isArray(images) ? images : []).flatMap(pathOf),
+    usage: isObject(usage) ? usage : undefined,
+    cost: isObject(cost) ? cost : undefined,
+    attempts: typeof attempts === 'number' ? attempts : undefined,
+    durationMs: typeof durationMs === 'number' ? durationMs : undefined,
+    error: isObject(error)
+      ? { class: textIn(error['class']) ?? '', message: textIn(error['message']) ?? '' }
+      : undefined,
+  };
+}
+
+/** The file lies where the batch puts its pictures, whatever the line says. */
+function pathOf(image: JsonValue): string[] {
+  const name = isObject(image) ? imageNameOf(image['path']) : undefined;
+  return name === undefined ? [] : [`${batchFiles.images}/${name}`];
+}
+
+function textIn(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A column of a table of jobs. */
+export interface Column {
+  name: string;
+  /** Undefined: the cell is empty. */
+  cell(row: Row): string | number | undefined;
+}
+
+/** Finds out, row by row, which columns a table needs. */
+export interface ColumnFinder {
+  see(row: Row): void;
+  columns(): Column[];
+}
+
+const before = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
+const behind = ['attempts', 'durationMs'] as const;
+/** Stand in every table, whatever the jobs have. */
+const always = new Set(['id', 'state']);
+
+/** Columns stand in a table where at least one job has a value for them. */
+export function findColumns(): ColumnFinder {
+  const names = {
+    vars: new Set<string>(),
+    answer: new Set<string>(),
+    usage: new Set<string>(),
+    cost: new Set<string>(),
+  };
+  const filled = new Set(always);
+  /** A variable named id that says something else than the job's id. */
+  let hasOtherId = false;
+  return {
+    see(row) {
+      const { id, vars, answer, usage, cost } = row;
+      const own = valueOf(vars, 'id');
+      hasOtherId ||= own !== undefined && String(cellOf(own)) !== id;
+      for (const [key, value] of Object.entries({ vars, answer, usage, cost }))
+        if (isObject(value)) for (const name of Object.keys(value)) names[key as keyof typeof names].add(name);
+      for (const { name, cell } of plainColumns) if ((cell(row) ?? '') !== '') filled.add(name);
+    },
+    columns() {
+      const plain = new Map(plainColumns.filter(({ name }) => filled.has(name)).map((one) => [one.name, one]));
+      const list = (...wanted: string[]): Column[] => wanted.flatMap((name) => plain.get(name) ?? []);
+      const leading = list(...before);
+      const fixed = [
+        ...list('text', 'answer'),
+        ...inside('answer', names.answer),
+        ...list('images'),
+        ...inside('usage', names.usage),
+        ...inside('cost', names.cost),
+        ...list(...behind, 'error.class', 'error.message'),
+      ];
+      const taken = new Set([...leading, ...fixed].map(({ name }) => name));
+      if (!hasOtherId) names.vars.delete('id');
+      const own = [...names.vars].map((name) =>
+        column(taken.has(name) ? `vars.${name}` : name, ({ vars }) => valueOf(vars, name)),
+      );
+      // Where no table filled them, the prompts tell the jobs apart.
+      return [...leading, ...(own.length > 0 ? own : list('prompt')), ...fixed];
+    },
+  };
+}
+
+/** Those of one value a job. The text of an answer that `--schema` checked is the same JSON again. */
+const plainColumns: readonly Column[] = [
+  ...before.map((name) => column(name, (row) => row[name])),
+  column('prompt', ({ prompt }) => prompt),
+  column('text', ({ text, answer }) => (answer === undefined ? text : undefined)),
+  column('answer', ({ answer }) => (isObject(answer) ? undefined : answer)),
+  column('images', ({ images }) => images.join('; ')),
+  ...behind.map((name) => column(name, (row) => row[name])),
+  column('error.class', ({ error }) => error?.class),
+  column('error.message', ({ error }) => error?.message),
+];
+
+function inside(key: 'answer' | 'usage' | 'cost', names: ReadonlySet<string>): Column[] {
+  return [...names].map((name) => column(`${key}.${name}`, (row) => valueOf(row[key], name)));
+}
+
+function valueOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function column(name: string, value: (row: Row) => JsonValue | undefined): Column {
+  return { name, cell: (row) => cellOf(value(row)) };
+}
+
+function cellOf(value: JsonValue | undefined): string | number | undefined {
+  if (value === null || value === undefined) return undefined;
+  return typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { unanswered } from '../folder/journal.ts';
+import { findHolder } from '../folder/lock.ts';
+import {
+  countJobs,
+  countOf,
+  describeCounts,
+  describeFailures,
+  describeSpending,
+  exitCodeOf,
+  summaryDocument,
+} from './summary.ts';
+import { batchFiles } from '../types.ts';
+import { outcomes } from '../../errors.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import { incompleteStep, nextStep, spentLimit, tellKept, readBatchFolder } from '../folder/read.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { setExamples } from '../../cli/help/help.ts';
+
+/** So many failures are named. */
+const mostShown = 20;
+
+/** `batch status <outdir>`: where a batch stands, while it runs and after. */
+export function batchStatusCommand(command: Command): Action {
+  command.argument('<outdir>', 'folder of a batch').usage('<outdir> [flags]');
+  setExamples(command, ['gateway-cli batch status out', 'gateway-cli batch status out --json | jq .done']);
+  return (context, words) => runStatus(words[0] as string, context);
+}
+
+async function runStatus(outdir: string, context: Context): Promise<void> {
+  const { folder, state } = await readBatchFolder(outdir, context);
+  const running = await findHolder(folder);
+  const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
+  const { usage, spending, durationMs } = state;
+  // Nobody knows which of them are still under way.
+  const failures = running ? new Map([...state.failures].filter(([, error]) => error !== unanswered)) : state.failures;
+  const facts = { counts, skipped: 0, usage, spending, durationMs, outdir, failures };
+  // The telling itself went well, whatever became of the jobs: the document says what the process does.
+  const document = summaryDocument({ ...facts, exitCode: outcomes.ok.code });
+  context.report.own = { ...document, running: running && { pid: running.pid, host: running.host } };
+  if (context.root.json) return;
+  const lines = [`${countOf(counts.jobs, 'job')}: ${describeCounts(counts)}`];
+  if (running) lines.push(`process ${running.pid} on ${running.host} works on it; what is unknown may be under way`);
+  const cost = describeSpending(spending);
+  if (cost !== '') lines.push(cost);
+  const cut = incompleteStep(counts);
+  if (cut) lines.push(cut);
+  lines.push(...describeFailures(failures, { counts, most: mostShown, results: batchFiles.results }));
+  if (!running && exitCodeOf(counts) !== outcomes.ok.code) {
+    const kept = await tellKept(counts, state.beganAt);
+    lines.push(...(kept ? [kept] : []), nextStep(counts, await spentLimit(state)));
+  }
+  const { stdout } = context.io;
+  await stdout.write(lines.map((line) => `${stdout.isTTY ? escapeLine(line) : line.replaceAll('\n', ' ')}\n`).join(''));
+}

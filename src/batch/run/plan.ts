@@ -1,0 +1,292 @@
+import { addKey, type Key, keyToHex } from '../jobs/digest.ts';
+import { changedError, decide, otherJobs, requireMatch } from './resume.ts';
+import { isInShard } from '../jobs/shard.ts';
+import type { Job } from '../types.ts';
+import { addressPost, type Post } from '../../client/connection.ts';
+import { usageError, GatewayError } from '../../errors.ts';
+import { currencyOf } from '../../cost/price.ts';
+import { looseKey } from '../../settings/key.ts';
+import { Secret } from '../../settings/secret.ts';
+import type { Settings } from '../../settings/types.ts';
+import { type CheckedJob, originOf, type RequestBuilder } from '../jobs/request.ts';
+import type { JobSource } from '../jobs/source.ts';
+import type { Batch } from './types.ts';
+import { doubtOfPrice, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
+import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
+
+/** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
+export interface BatchPlan {
+  /** Jobs of this shard, of the whole file, and those that this run sends. */
+  jobs: number;
+  total: number;
+  due: number;
+  /** Jobs that an earlier run sent, and this one sends again. */
+  again: number;
+  /** Jobs of the journal that the file does not name any more. */
+  removed: number;
+  /** Stands for all ids of the file. */
+  list: string;
+  /** Scheme and host of the gateway of most jobs, or `offline`: that of the folder, else that of the file's first job. */
+  origin: string;
+  /** By `gatewayKey`. */
+  gateways: Map<string, BatchGateway>;
+  /** The first due jobs in the order of the file, by their ids: they are not read again to be sent. */
+  ready: Map<string, { job: Job; checked: CheckedJob }>;
+  /** Some job has a price. */
+  hasPrices: boolean;
+}
+
+/** A gateway that jobs are sent to, and their forms of authentication. */
+interface BatchGateway {
+  settings: Settings;
+  forms: AuthForms;
+  /** One of its requests; absent where this shard has none. */
+  post?: Post;
+}
+
+/** What jobs of one gateway have in common: all of the connection follows from the profile. */
+export function gatewayKey({ offline, profile }: Settings): string {
+  return offline.value ? '' : (profile?.value ?? '');
+}
+
+interface PlanOptions extends Pick<Batch, 'source' | 'builder' | 'state' | 'shard' | 'flags' | 'context'> {
+  /** Called after each job of the file. */
+  onChecked: () => void;
+}
+
+interface Planning extends PlanOptions {
+  plan: BatchPlan;
+  sum: Key;
+  changed: string[];
+  changes: number;
+  /** Of all jobs of the file. */
+  origins: Set<string>;
+  /** Of the prices of all jobs of this shard. */
+  currencies: Set<string>;
+  /** Warnings of prices that were told. */
+  doubts: Set<string>;
+  /** Characters that the next jobs which are kept ready may have. */
+  room: number;
+  lineErrors: LineErrors;
+}
+
+/** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
+const mostKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
+/** So many ids of edited jobs are told. */
+const mostNamed = 5;
+
+/**
+ * Checks every job and decides what is sent. Throws GatewayError usage with file and line, or batch-locked where the folder
+ * belongs to another gateway or shard, or jobs were edited.
+ */
+export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
+  const { source, state, context, shard } = options;
+  const lineErrors = collectLineErrors(source);
+  const known = state.table.size;
+  const counts = { jobs: 0, total: 0, due: 0, again: 0, removed: 0 };
+  const plan: BatchPlan = { ...counts, list: '', origin: '', hasPrices: false, gateways: new Map(), ready: new Map() };
+  const planning: Planning = {
+    ...options,
+    plan,
+    sum: { high: 0, low: 0 },
+    changed: [],
+    changes: 0,
+    origins: new Set(),
+    currencies: new Set(),
+    doubts: new Set(),
+    room: mostKept.characters,
+    lineErrors,
+  };
+  for await (const job of source.jobs(lineErrors.add)) {
+    context.signal.throwIfAborted();
+    await planJob(job, planning).catch(lineErrors.add);
+    options.onChecked();
+  }
+  lineErrors.throwIfAny();
+  if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
+  plan.list = keyToHex(planning.sum);
+  await checkGateways(planning);
+  for (const slot of state.table.slots()) if (!state.table.has(slot, 'seen')) plan.removed++;
+  const { origins } = planning;
+  requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
+  if (known > 0 && plan.removed === known) throw otherJobs(source.name);
+  if (planning.changes > 0) throw changedError(planning.changed, planning.changes);
+  return plan;
+}
+
+async function planJob(job: Job, planning: Planning): Promise<void> {
+  const { lineErrors, builder, plan } = planning;
+  const slot = enter(job, planning);
+  if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
+  const settings = await builder.settingsOf(job);
+  const origin = originOf(settings);
+  plan.origin ||= planning.state.run?.origin ?? origin;
+  planning.origins.add(origin);
+  if (!isInShard(job.key, planning.shard)) return;
+  plan.jobs++;
+  await checkPrice(settings, planning);
+  const checked = await builder.check(job, plan.origin);
+  const isDue = decideOn({ job, slot, checked }, planning);
+  if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
+  else await checked.own.end();
+}
+
+/** Throws GatewayError usage where a job has no price, or one of another currency, and a budget is given. */
+async function checkPrice(settings: Settings, planning: Planning): Promise<void> {
+  const { plan, flags, state, currencies, doubts, context } = planning;
+  const { prices, model } = settings;
+  plan.hasPrices ||= Object.keys(prices).length > 0;
+  if (flags.maxCost === undefined) {
+    const doubt = doubtOfPrice(settings);
+    if (doubt === undefined || doubts.has(doubt)) return;
+    doubts.add(doubt);
+    return context.ui.warn(doubt);
+  }
+  currencies.add(currencyOf(requirePrice(prices, model.value)));
+  requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
+}
+
+/** Its slot in the table; undefined when the id is there already. */
+function enter({ key }: Job, planning: Planning): number | undefined {
+  const { table } = planning.state;
+  const slot = table.add(key);
+  if (table.has(slot, 'seen')) return undefined;
+  table.mark(slot, 'seen');
+  planning.plan.total++;
+  planning.sum = addKey(planning.sum, key);
+  return slot;
+}
+
+/** False from the first due job on that is not kept ready: others would go out before it. */
+function hasRoom({ characters }: CheckedJob, planning: Planning): boolean {
+  planning.room -= planning.plan.ready.size < mostKept.jobs ? characters : Number.POSITIVE_INFINITY;
+  return planning.room >= 0;
+}
+
+/** Decides whether a job is sent. */
+function decideOn(
+  { job, slot, checked }: { job: Job; slot: number; checked: CheckedJob },
+  planning: Planning,
+): boolean {
+  const { plan, flags } = planning;
+  const { table } = planning.state;
+  const { built, settings, request } = checked;
+  const gateway = plan.gateways.get(gatewayKey(settings)) ?? { settings, forms: {}, post: built.post };
+  gateway.forms = { [built.post.use]: settings.auth.value, ...gateway.forms };
+  plan.gateways.set(gatewayKey(settings), gateway);
+  const before = table.stateOf(slot);
+  const same = table.requestOf(slot) === request;
+  const decision = decide({ state: before, incomplete: table.has(slot, 'incomplete'), same }, flags);
+  if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
+  if (decision !== 'run') return false;
+  plan.due++;
+  if (before !== 'new') plan.again++;
+  table.mark(slot, 'due');
+  // What is known of the job as it was says nothing of the job as it is.
+  if (!same) table.setState(slot, 'new');
+  table.setRequest(slot, request);
+  return true;
+}
+
+/** What no job can know of itself: where the requests go, and whether a key may go there. */
+async function checkGateways({ plan, context, builder, source }: Planning): Promise<void> {
+  if (plan.gateways.size === 0) plan.gateways.set('', { settings: await settingsOfAny(builder, source), forms: {} });
+  requireOwnKeys([...plan.gateways.values()].map(({ settings }) => settings));
+  for (const { settings, forms, post } of plan.gateways.values()) {
+    if (settings.offline.value || post === undefined) continue;
+    const target = await readTarget(settings, context, forms);
+    addressPost({ ...target, key: 'redacted' }, post);
+  }
+}
+
+/** Throws GatewayError usage where a key or a secret header of no origin would go to several. */
+function requireOwnKeys(gateways: readonly Settings[]): void {
+  const asked = gateways.filter(({ offline }) => !offline.value);
+  const origins = new Set(asked.map(originOf));
+  if (origins.size < 2) return;
+  const hosts = [...origins].join(' and ');
+  const key = asked.map((settings) => looseKey(settings.key)).find((name) => name !== undefined);
+  if (key !== undefined)
+    throw usageError(
+      `the jobs go to ${hosts}, and the key of ${key} would go to all of them`,
+      `leave ${key} out; each profile has its own key: gateway-cli config set apiKey - --profile <name>`,
+    );
+  const secret = asked.flatMap(({ headers }) => headers).find(isLooseSecret);
+  if (secret !== undefined)
+    throw usageError(
+      `the jobs go to ${hosts}, and header ${secret.value.name} (${secret.from}) would go to all of them`,
+      `put it into the headers of its profile: gateway-cli config set headers.${secret.value.name} - --profile <name>`,
+    );
+}
+
+function isLooseSecret({ value: { value }, origin }: Settings['headers'][number]): boolean {
+  return origin.kind === 'flag' && value instanceof Secret;
+}
+
+/** A shard may have no job at all. */
+async function settingsOfAny(builder: RequestBuilder, source: JobSource): Promise<Settings> {
+  const { value } = await source.jobs().next();
+  return builder.settingsOf(value as Job);
+}
+
+async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
+  for await (const job of source.jobs(() => undefined)) {
+    if (job.id !== id) continue;
+    const shown = JSON.stringify(id.length > 60 ? `${id.slice(0, 60)}…` : id);
+    return usageError(`${source.name}:${line}: the id ${shown} is already used in line ${job.line}`, 'ids are unique');
+  }
+  return usageError(`${source.name}:${line}: the file changed while it was read`);
+}
+
+/** What is wrong with the lines of a job file: all of it is told at once, not one line a run. */
+interface LineErrors {
+  /** Takes the mistake of one line; anything else is thrown. */
+  add: (error: unknown) => void;
+  /** So many are known that a further one is only counted. */
+  readonly isFull: boolean;
+  /** Stands for one that is only counted. */
+  readonly another: GatewayError;
+  /** Throws GatewayError usage where there was any. */
+  throwIfAny(): void;
+}
+
+/** So many mistakes are told one by one. */
+const mostTold = 10;
+
+/**
+ * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is told once: it is
+ * that of their template.
+ */
+function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
+  const named = new Map<string, { error: GatewayError; times: number }>();
+  const another = usageError(`${file}: one more`);
+  let [count, others] = [0, 0];
+  return {
+    add(error) {
+      if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
+        throw error;
+      count++;
+      const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
+      const same = named.get(mistake);
+      if (same) same.times++;
+      else if (named.size < mostTold && error !== another) named.set(mistake, { error, times: 1 });
+      else others++;
+    },
+    get isFull() {
+      return count >= mostTold;
+    },
+    another,
+    throwIfAny() {
+      const [first] = named.values();
+      if (first === undefined) return;
+      if (count === 1) throw first.error;
+      const lines = [...named.values()].map(
+        ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
+      );
+      const { hint } = first.error.details;
+      if (named.size === 1 && hint !== undefined) lines.push(hint);
+      if (others > 0) lines.push(`and ${others} more`);
+      throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
+    },
+  };
+}

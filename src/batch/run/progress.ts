@@ -1,0 +1,159 @@
+import { isAnimated, type Progress } from '../../terminal/progress.ts';
+import type { Context } from '../../cli/context.ts';
+import { timeText } from '../../clock.ts';
+import { sizeOf } from '../../cli/input/prompt.ts';
+import { hintOf } from '../../cli/output/flag-hints.ts';
+import type { SharedGate } from '../../transport/gate.ts';
+import { keepFailure, mayHaveCost } from '../folder/journal.ts';
+import type { Job, JobError, Performed } from '../types.ts';
+import { countOf, describeSpending } from '../report/summary.ts';
+import { addUsage, totalTokens } from './usage.ts';
+import type { Bound, Cost, Spending } from '../../cost/types.ts';
+import { GatewayError, messageOf } from '../../errors.ts';
+import type { Batch } from './types.ts';
+
+interface Sums {
+  addSpending(spending: Spending, cost: Cost): Spending;
+  addUnknown(spending: Spending, bound: Bound | undefined): Spending;
+}
+
+/** Counts what has ended, for the live line and for the summary. */
+export function trackProgress({ context, plan, state, startedAt }: Batch, gate: SharedGate, sums: Sums | undefined) {
+  const { io, ui } = context;
+  let lost = 0;
+  const counts = { ended: 0, failed: 0 };
+  const shown = showProgress(context, () => ({
+    due: plan.due,
+    ...counts,
+    tokens: totalTokens(state.usage),
+    cost: describeSpending({ ...state.spending, unknown: 0 }),
+    elapsedMs: io.elapsed() - startedAt,
+    pausedMs: gate.waitMs,
+  }));
+  return {
+    stop: () => shown.stop(),
+    /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
+    lose({ id, key }: Job, error: unknown) {
+      state.table.setState(state.table.find(key), 'unknown');
+      const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
+      state.failures.set(
+        id,
+        lostError(told, (text) => ui.redact(text)),
+      );
+      if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
+    },
+    count({ id, key }: Job, performed: Performed, bound: Bound | undefined) {
+      // It is what it was.
+      if (performed.state === 'unsent') return;
+      const slot = state.table.find(key);
+      state.table.setState(slot, performed.state);
+      state.table.mark(slot, 'incomplete', performed.incomplete === true);
+      state.usage = addUsage(state.usage, performed.usage);
+      const { spending } = state;
+      if (performed.cost && sums) state.spending = sums.addSpending(spending, performed.cost);
+      else if (mayHaveCost(performed))
+        state.spending = sums?.addUnknown(spending, bound) ?? { ...spending, unknown: spending.unknown + 1 };
+      counts.ended++;
+      if (performed.state === 'done') {
+        state.failures.delete(id);
+        return;
+      }
+      counts.failed++;
+      if (performed.error) keepFailure(state.failures, id, performed.error);
+    },
+  };
+}
+
+/** Only a reply that came says that it was sent; where it is kept shall be found when the terminal's words are gone. */
+function lostError(error: GatewayError, redact: (text: string) => string): JobError {
+  const { sent } = error.details;
+  const hint = hintOf(error);
+  return {
+    class: error.class,
+    message: redact(error.message),
+    billed: sent === 'yes' ? error.billed : 'unknown',
+    hint: hint === undefined ? undefined : redact(hint),
+  };
+}
+
+/** Counts jobs that are checked, and what is hashed for them: a file may have gigabytes. */
+export function countChecked(progress: Progress) {
+  const counts = { jobs: 0, bytes: 0 };
+  const tell = (): void => {
+    const hashed = counts.bytes < shownBytes ? '' : `, ${sizeOf(counts.bytes)} hashed`;
+    progress.update(`${countOf(counts.jobs, 'job')}${hashed}`);
+  };
+  return {
+    addJob() {
+      counts.jobs++;
+      tell();
+    },
+    addBytes(bytes: number) {
+      counts.bytes += bytes;
+      tell();
+    },
+  };
+}
+
+/** Fewer bytes are hashed in no time. */
+const shownBytes = 10_000_000;
+
+const liveMs = 250;
+const lineMs = 10_000;
+
+/** A live line on a terminal, else a line every ten seconds. */
+function showProgress(context: Context, facts: () => ProgressFacts): { stop(): void } {
+  const { io, root, ui } = context;
+  const live = isAnimated({ io, quiet: root.quiet === true || root.verbose === true });
+  const spinner = live ? ui.progress('sending') : undefined;
+  const tell = (): void => {
+    const text = progressText(facts());
+    if (spinner) spinner.update(text);
+    else void ui.note(text);
+  };
+  const timer = setInterval(tell, live ? liveMs : lineMs).unref();
+  return {
+    stop() {
+      clearInterval(timer);
+      spinner?.stop();
+    },
+  };
+}
+
+/** What is known of a run under way. */
+interface ProgressFacts {
+  /** Jobs that this run sends, and how many of them have ended. */
+  due: number;
+  ended: number;
+  failed: number;
+  tokens: number;
+  /** Empty where it is not known. */
+  cost?: string;
+  elapsedMs: number;
+  /** ms until a pause that the gateway asked for is over. */
+  pausedMs: number;
+}
+
+/** One line for people: done, failed, rate, tokens, time left. */
+export function progressText({ due, ended, failed, tokens, cost = '', elapsedMs, pausedMs }: ProgressFacts): string {
+  const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
+  const parts = [`${ended}/${due}`];
+  if (failed > 0) parts.push(`${failed} failed`);
+  if (ended > 0) parts.push(rateText(perSecond));
+  if (tokens > 0) parts.push(`${short(tokens)} tokens`);
+  if (cost !== '') parts.push(cost);
+  if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
+  else if (ended > 0 && ended < due) parts.push(`${timeText(((due - ended) / perSecond) * 1000)} left`);
+  return parts.join(', ');
+}
+
+function rateText(perSecond: number): string {
+  if (perSecond >= 10) return `${Math.round(perSecond)}/s`;
+  if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
+  return `${(perSecond * 60).toFixed(1)}/min`;
+}
+
+function short(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}

@@ -1,0 +1,57 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { longestTimerMs } from '../clock.ts';
+import type { Gate } from './attempts.ts';
+
+/** Waits so many ms; rejects with the signal's reason. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** Waits by a timer of Node; a longer wait than the longest timer ends with that. */
+export const sleepByTimer: Sleep = async (ms, signal) =>
+  void (await wait(Math.min(ms, longestTimerMs), undefined, { signal }));
+
+export interface GateOptions {
+  /** Monotonic clock in ms: a jump of the wall clock changes no wait. */
+  elapsed: () => number;
+  sleep: Sleep;
+  /** Requests in all; a tenth of them can be retried beyond what successes give back. */
+  jobs: number;
+}
+
+/** The gate that many requests share: the pause after a 429, and the budget of retries. */
+export interface SharedGate extends Gate {
+  allowRetry(): boolean;
+  /** A success gives back a tenth of a retry. */
+  succeeded(): void;
+  /** ms until it opens; 0 when it is open. */
+  readonly waitMs: number;
+}
+
+/** Opens a gate with a full budget: max(10, 10 % of the jobs) retries. */
+export function createGate({ elapsed, sleep, jobs }: GateOptions): SharedGate {
+  const budget = Math.max(10, Math.ceil(jobs / 10));
+  let tokens = budget;
+  let opensAt = 0;
+  // An open gate is passed thousands of times.
+  const atOnce = Promise.resolve();
+  const left = (): number => Math.max(0, opensAt - elapsed());
+  const wait = async (signal: AbortSignal): Promise<void> => {
+    for (let ms = left(); ms > 0; ms = left()) await sleep(ms, signal);
+  };
+  return {
+    enter: (signal) => (left() > 0 ? wait(signal) : atOnce),
+    close(waitMs) {
+      opensAt = Math.max(opensAt, elapsed() + Math.min(Math.max(0, waitMs), longestTimerMs));
+    },
+    allowRetry() {
+      if (tokens < 1) return false;
+      tokens--;
+      return true;
+    },
+    succeeded() {
+      tokens = Math.min(budget, tokens + 0.1);
+    },
+    get waitMs() {
+      return left();
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { findHolder, takeLock } from '../../../src/batch/folder/lock.ts';
+import { isRunning, ownMark } from '../../../src/files/lock/process-lock.ts';
+import { deadPid, markOf } from '../../helpers/processes.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+
+const folder = scratchFolder;
+const lockIn = (path: string) => join(path, 'lock.json');
+const write = (path: string, mark: object) => writeFileSync(lockIn(path), JSON.stringify({ mark, nonce: 'n' }));
+
+describe('the lock of a folder', () => {
+  test('is held until it is released', async () => {
+    const path = folder();
+    const lock = await takeLock(path);
+    await expect(takeLock(path)).rejects.toMatchObject({ class: 'batch-locked', exitCode: 14 });
+    await expect(takeLock(path)).rejects.toThrow(`process ${process.pid} on ${hostname()} works in this folder`);
+    await lock.release();
+    expect(readdirSync(path)).toEqual([]);
+    await (await takeLock(path)).release();
+  });
+
+  test('is taken by one of many', async () => {
+    const path = folder();
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => takeLock(path)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('of a dead process is taken over by one of many', async () => {
+    const path = folder();
+    write(path, markOf(await deadPid()));
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => takeLock(path)));
+    const taken = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    expect(taken).toHaveLength(1);
+    await taken[0]?.release();
+    expect(readdirSync(path)).toEqual([]);
+  });
+
+  test('of a dead process is named', async () => {
+    const path = folder();
+    const pid = await deadPid();
+    write(path, markOf(pid));
+    const lock = await takeLock(path);
+    expect(lock.takenFrom).toMatchObject({ pid });
+    await lock.release();
+  });
+
+  test.skipIf(!existsSync('/proc/self/stat'))('of a process whose number was given away is dead', async () => {
+    const path = folder();
+    write(path, { ...ownMark(), started: 'another boot/1' });
+    const lock = await takeLock(path);
+    expect(lock.takenFrom).toMatchObject({ started: 'another boot/1' });
+    await lock.release();
+  });
+
+  test('of another machine holds while it is touched, and is dead after a minute', async () => {
+    const path = folder();
+    write(path, { host: 'another-machine', pid: 1 });
+    await expect(takeLock(path)).rejects.toThrow('process 1 on another-machine');
+    const old = new Date(Date.now() - 120_000);
+    utimesSync(lockIn(path), old, old);
+    await (await takeLock(path)).release();
+  });
+
+  test('that is not written yet belongs to somebody', async () => {
+    const path = folder();
+    writeFileSync(lockIn(path), '');
+    await expect(takeLock(path)).rejects.toThrow('another run works in this folder');
+  });
+
+  test('is not removed by one who has lost it', async () => {
+    const path = folder();
+    const lock = await takeLock(path);
+    write(path, { host: 'another-machine', pid: 1 });
+    await lock.release();
+    expect(JSON.parse(readFileSync(lockIn(path), 'utf8'))).toMatchObject({ nonce: 'n' });
+  });
+
+  test('tells who holds it', async () => {
+    const path = folder();
+    expect(await findHolder(path)).toBeUndefined();
+    const lock = await takeLock(path);
+    expect(await findHolder(path)).toMatchObject({ pid: process.pid });
+    await lock.release();
+    write(path, markOf(await deadPid()));
+    expect(await findHolder(path)).toBeUndefined();
+  });
+});
+
+test('a mark tells whether its process runs', async () => {
+  expect(isRunning(ownMark())).toBe(true);
+  expect(isRunning(markOf(process.ppid))).toBe(true);
+  expect(isRunning(markOf(await deadPid()))).toBe(false);
+  expect(isRunning({ host: 'elsewhere', pid: 1 })).toBeUndefined();
+});

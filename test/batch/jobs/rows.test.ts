@@ -1,0 +1,174 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { test } from '../with-batch.ts';
+
+const argv = ['run', '--data', 'rows.csv', '--template', 'prompt.md', '-o', 'out', '--concurrency', '1'];
+const rows = 'key,city,n\na,Rome,5\nb,"Oslo, ""east""",7\n';
+const prompts = (bodies: readonly object[]) => bodies.map((body) => /"text":"(.*?)"\}/.exec(JSON.stringify(body))?.[1]);
+
+test('each row fills the template and the flags, is paid once, and counts as edited when it changes', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', rows);
+  folder.write('prompt.md', 'A slogan for {{city}} in {{lang}}, {{ key }}');
+  const defaults = ['--defaults', '{"maxTokens":"{{n}}","system":"as {{key}}","vars":{"lang":"{{fr}}"}}'];
+  const all = [...argv, ...defaults, '--id-column', 'key'];
+  expect(await batch(all)).toMatchObject({ code: 0 });
+  expect(prompts(server.bodies)).toEqual([
+    'A slogan for Rome in {{fr}}, a',
+    String.raw`A slogan for Oslo, \"east\" in {{fr}}, b`,
+  ]);
+  expect(server.bodies[1]?.['body']).toMatchObject({
+    generationConfig: { maxOutputTokens: 7 },
+    systemInstruction: { parts: [{ text: 'as b' }] },
+  });
+  expect(folder.lines('results.jsonl').map(({ id }) => id)).toEqual(['a', 'b']);
+
+  expect(await batch(all)).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(2);
+  // A column that nothing uses, and a row in front, change no job.
+  folder.write('rows.csv', rows.replace('n\n', 'n,x\n').replace('5\n', '5,1\n').replace('7\n', '7,2\nc,Bern,9,3\n'));
+  expect(await batch(all)).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(3);
+
+  folder.write('rows.csv', rows.replace('Rome', 'Roma'));
+  const changed = await batch(all);
+  expect(changed).toMatchObject({ code: 14 });
+  expect(changed.stderr).toContain('a');
+  expect(await batch([...all, '--accept-changes'])).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(4);
+  folder.write('prompt.md', 'Another for {{city}}');
+  expect(await batch(all)).toMatchObject({ code: 14 });
+  expect(server.bodies).toHaveLength(4);
+});
+
+test('takes a prompt file with its own test data, or rows for it from stdin', async ({ server, folder, batch }) => {
+  folder.write(
+    'p.prompt.yml',
+    'model: own\nmessages:\n  - {role: system, content: "be {{tone}}"}\n  - {role: user, content: "see {{city}}"}\n' +
+      'testData:\n  - {city: Rome, tone: brief, expected: x}\n  - {city: Oslo, tone: 3}\n',
+  );
+  expect(await batch(['run', '--template', 'p.prompt.yml', '-o', 'own', '--concurrency', '1'])).toMatchObject({
+    code: 0,
+  });
+  expect(prompts(server.bodies)).toEqual(['see Rome', 'see Oslo']);
+  expect(folder.lines('results.jsonl', 'own').map(({ id }) => id)).toEqual(['row-000001', 'row-000002']);
+  const argv = ['run', '--template', 'p.prompt.yml', '--data', '-', '--data-format', 'jsonl', '-o', 'out'];
+  const stdin = '{"city":"Bern","tone":null}\n';
+  expect(await batch([...argv, '--defaults', '{"system":"loud"}'], { stdin })).toMatchObject({ code: 0 });
+  expect(server.bodies[2]?.['body']).toMatchObject({ systemInstruction: { parts: [{ text: 'loud' }] } });
+  expect(prompts(server.bodies)[2]).toBe('see Bern');
+});
+
+test('tells all rows that are wrong at once, sends nothing and makes no folder', async ({ server, folder, batch }) => {
+  folder.write('rows.csv', 'key,n\na,1\nb\na,2\nc,many\n');
+  const ran = await batch([
+    'run',
+    '--data',
+    'rows.csv',
+    '-o',
+    'out',
+    '--id-column',
+    'key',
+    '--defaults',
+    '{"prompt":"{{key}}","maxTokens":"{{n}}"}',
+  ]);
+  expect(ran).toMatchObject({ code: 2 });
+  expect(ran.stderr).toContain('3 lines of rows.csv are not valid jobs; nothing was sent');
+  expect(ran.stderr).toContain('rows.csv:3: row 2 has 1 cell, and there are 2 headings');
+  expect(ran.stderr).toContain('rows.csv:4: the id "a" is already used in line 2');
+  expect(ran.stderr).toContain("rows.csv:5: --max-tokens takes a whole number from 1, not 'many'");
+  expect(server.bodies).toEqual([]);
+  expect(existsSync(join(folder.cwd, 'out'))).toBe(false);
+});
+
+test.for([
+  ['{{nmae}}', 'the nearest name with a value is name'],
+  ['{{x}}', 'names with a value: name, town'],
+])('tells once that no column fills %s', async ([blank, names], { server, folder, batch }) => {
+  folder.write('rows.csv', `name,town\n${'a,b\n'.repeat(12)}`);
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', `{"prompt":"${blank}"}`]);
+  expect(ran.stderr).toContain(`12 lines of rows.csv are not valid jobs; nothing was sent
+  rows.csv:2: ${blank} has no value: the prompt (the same in 11 more)
+  ${names}
+  add a column `);
+  expect(server.bodies).toEqual([]);
+});
+
+test.for([
+  [['--data', 'rows.csv'], '--data needs a prompt', '--template prompt.md'],
+  [
+    ['--data', 'rows.csv', '--defaults', '{"prompt":"{{town}}"}'],
+    'rows.csv:2: {{town}} has no value',
+    "a column 'town'",
+  ],
+  [
+    ['--data', 'rows.csv', '--defaults', '{"prompt":"x","size":"{{tone}}"}'],
+    '{{tone}} has no value: "size" of --defaults',
+    'column',
+  ],
+  [
+    ['--data', 'rows.csv', '--template', 'p.md', '--defaults', '{"prompt":"x"}'],
+    'the prompt is given twice',
+    'keep one',
+  ],
+  [
+    ['--data', 'rows.csv', 'see {{city}}'],
+    '--data takes its prompt from a file',
+    `--defaults '{"prompt":"see {{city}}"}'`,
+  ],
+  [
+    ['--data', 'keys.csv', '--id-column', 'key', '--defaults', '{"prompt":"x"}'],
+    "keys.csv:3: row 2 has no id: its column 'key' is empty",
+    'fill it',
+  ],
+  [['--template', 'p.md'], "--template 'p.md' has no testData", '--data rows.csv'],
+  [['--data', 'rows.csv', '--prompts', 'p.md'], '--prompts and --data are both given', 'keep one'],
+  [['--prompts', 'p.md', '--id-column', 'key'], '--id-column is for rows', '--data rows.csv'],
+  [['--data', 'empty.csv', '--template', 'p.md'], 'empty.csv contains no jobs', 'a line of headings'],
+  [['--data', 'none.csv', '--template', 'p.md'], "--data 'none.csv'", 'none.csv'],
+] as const)('%j is a mistake that says what to type', async ([flags, message, hint], { folder, batch }) => {
+  folder.write('rows.csv', 'city\nRome\n');
+  folder.write('keys.csv', 'key,n\na,1\n,2\n');
+  folder.write('empty.csv', 'city\n');
+  folder.write('p.md', 'see {{city}}');
+  const ran = await batch(['run', ...flags, '-o', 'out']);
+  expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  expect(ran.stderr).toContain(hint);
+});
+
+test('takes semicolons for separators where the headings have more of them than commas', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  folder.write('rows.csv', 'name, first;"a,b,c";city\nx,y;1;Rome\n');
+  const ran = await batch(['run', '--data', 'rows.csv', '-o', 'out', '--defaults', '{"prompt":"{{city}}"}']);
+  expect(ran).toMatchObject({ code: 0 });
+  expect(prompts(server.bodies)).toEqual(['Rome']);
+});
+
+test.for([
+  ['id', 'id,command,state,complete,stopReason,name,text,'],
+  ['key', 'id,command,state,complete,stopReason,key,vars.id,name,text,'],
+] as const)('the export repeats no id of the column %s', async ([idColumn, headings], { folder, batch }) => {
+  const key = idColumn === 'key' ? 'key,' : '';
+  folder.write('rows.csv', `${key}id,name\n${key && 'k,'}7,Ada\n`);
+  await batch(['run', '--data', 'rows.csv', '-o', 'out', '--id-column', idColumn, '--defaults', '{"prompt":"x"}']);
+  const { stdout } = await batch(['export', 'out', '--format', 'csv']);
+  expect(stdout.slice(0, headings.length)).toBe(headings);
+});
+
+test('rows go to shards, and files are read against the folder of the data', async ({ server, folder, batch }) => {
+  folder.write('rows.tsv', `file\n${Array.from({ length: 12 }, (_, i) => `f${i}.txt\n`).join('')}`);
+  for (let i = 0; i < 12; i++) folder.write(`f${i}.txt`, `text ${i}`);
+  const argv = ['run', '--data', 'rows.tsv', '--defaults', '{"prompt":"x","attach":["{{file}}"]}'];
+  for (const shard of ['1/2', '2/2'])
+    expect(await batch([...argv, '--shard', shard, '-o', `out-${shard[0]}`])).toMatchObject({ code: 0 });
+  expect(server.bodies).toHaveLength(12);
+  const dry = await batch([...argv, '--dry-run', '-o', 'out']);
+  expect(dry).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,260 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { lexer, type Tokens } from 'marked';
+import { expect, test as plain } from 'vitest';
+import { junitReport, markdownReport } from '../../../src/batch/report/reports.ts';
+import { findColumns, type Row, rowOf } from '../../../src/batch/report/row.ts';
+import { imageReply } from '../../helpers/with-server.ts';
+import { run } from '../../helpers/run.ts';
+import { type BatchFolder, createFolder, manyJobs, test } from '../with-batch.ts';
+
+const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** Texts that a spreadsheet would run, a reader of tables would take apart, or a terminal obey. */
+const texts = [
+  '=HYPERLINK("http://x","y")',
+  '+1',
+  '-2+3',
+  '@sum',
+  '\t=1',
+  '\r=1',
+  '\uff1d1',
+  '\uff0b1',
+  '\uff0d1',
+  '\uff201',
+  'a,b;c\td',
+  'say "hi"\r\nand\nbye\n',
+  '😀 é 漢 \u0000\u001b[31m\u2028x',
+  '<b>|`x`\\| ![](http://x) $a$ &amp;',
+  ' leading and trailing ',
+  '\n=1',
+  ' =1',
+  '\u0000=1',
+  '\ufeff@sum',
+  'two\nlines',
+  'two\rlines',
+];
+
+/** What a cell of a text holds once it is harmless. */
+const harmless = (text: string): string =>
+  /^[\s\p{Cc}]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/u.test(text) ? `'${text}` : text;
+
+/** Puts results in the place of those that a run of the jobs wrote. */
+function replaceResults(folder: BatchFolder, more: readonly object[]): void {
+  const lines = folder.lines('results.jsonl').map((line, index) => JSON.stringify({ ...line, ...more[index] }));
+  folder.write('out/results.jsonl', `${lines.join('\n')}\n`);
+}
+
+plain.for([
+  ['csv', ','],
+  ['tsv', '\t'],
+] as const)('%s is read back by another program, and no cell is a formula', async ([format, delimiter]) => {
+  const folder = createFolder();
+  const { cwd } = folder;
+  folder.jobs(...manyJobs(texts.length));
+  await run(['batch', 'jobs.jsonl', '-o', 'out', '--offline', '--ordered'], { cwd });
+  replaceResults(
+    folder,
+    texts.map((text, index) => ({
+      text,
+      vars: { '=own': text, text: '-5', count: -index },
+      cost: { amount: '0.0012', currency: 'USD' },
+    })),
+  );
+  const ran = await run(['batch', 'export', 'out', '--format', format], { cwd });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  const rows = parse<Record<string, string>>(ran.stdout, {
+    columns: true,
+    delimiter,
+    // As spreadsheets read: any of them ends a row.
+    record_delimiter: ['\r\n', '\n', '\r'],
+  });
+  expect(rows.map(({ text }) => text)).toEqual(texts.map(harmless));
+  expect(rows.map((row) => row["'=own"])).toEqual(texts.map(harmless));
+  expect(rows.map((row) => [row['vars.text'], row['count']])).toEqual(texts.map((_, i) => ['-5', String(-i)]));
+  expect(rows[0]).toMatchObject({ id: 'p1', state: 'done', 'cost.amount': '0.0012', 'cost.currency': 'USD' });
+});
+
+test('has a row for each job in the order of the job file, with its answer, its pictures and its error', async ({
+  server,
+  folder,
+  batch,
+}) => {
+  server.answer = (prompt) => {
+    if (prompt === 'dot') return { body: imageReply({ mimeType: 'image/png', data: dot }) };
+    if (prompt === 'bad') return { status: 400, body: { error: { message: 'no | good' } } };
+    if (prompt === 'gone') return { drop: true };
+    return {
+      body: { candidates: [{ content: { parts: [{ text: '{"born":1815,"tags":["a"]}' }] }, finishReason: 'STOP' }] },
+    };
+  };
+  folder.jobs(
+    { id: 'gone', prompt: 'gone' },
+    { id: 'bad', prompt: 'bad' },
+    { id: 'dot', command: 'image gen', prompt: 'dot', name: 'my dot' },
+    { id: 'ada', prompt: 'Ada', schema: { type: 'object' } },
+  );
+  await batch(['--retries', '0', '--concurrency', '4']);
+  const csv = await batch(['export', 'out', '-o', 'r.csv']);
+  expect(csv).toMatchObject({ code: 0, stdout: 'r.csv\n', stderr: '' });
+  const rows = parse<Record<string, string>>(folder.read('r.csv'), { columns: true });
+  expect(rows.map(({ id, state }) => [id, state])).toEqual([
+    ['gone', 'unknown'],
+    ['bad', 'failed'],
+    ['dot', 'done'],
+    ['ada', 'done'],
+  ]);
+  expect(rows[0]).toMatchObject({ prompt: 'gone', 'error.class': 'no-reply' });
+  expect(rows[1]).toMatchObject({
+    'error.class': 'rejected',
+    'error.message': expect.stringContaining('no | good') as string,
+  });
+  expect(rows[2]).toMatchObject({ name: 'my dot', command: 'image gen', images: 'images/my dot.png', attempts: '1' });
+  expect(rows[3]).toMatchObject({ 'answer.born': '1815', 'answer.tags': '["a"]' });
+  const lines = (await batch(['export', 'out', '--format', 'jsonl'])).stdout.trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as Row)).toMatchObject([
+    { id: 'gone', error: { class: 'no-reply' } },
+    { id: 'bad' },
+    { id: 'dot', images: ['images/my dot.png'] },
+    { id: 'ada', answer: { born: 1815, tags: ['a'] } },
+  ]);
+});
+
+test('shows a job that was sent and has no result, and counts jobs that were never sent', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(2));
+  await batch();
+  const records = folder.lines('journal.jsonl').filter(({ type, id }) => type !== 'done' || id !== 'p2');
+  const more = records.map((record) => JSON.stringify(record.type === 'run' ? { ...record, jobs: 4 } : record));
+  folder.write('out/journal.jsonl', `${more.join('\n')}\n`);
+  const kept = folder.lines('results.jsonl').filter(({ id }) => id !== 'p2');
+  folder.write('out/results.jsonl', kept.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const ran = await batch(['export', 'out', '--format', 'jsonl']);
+  expect(ran.stderr).toContain('2 unsent jobs left out of the report; --jobs <file> or --data <file> adds them');
+  const rows = ran.stdout.trimEnd().split('\n');
+  expect(rows.map((line) => (JSON.parse(line) as Row).state)).toEqual(['done', 'unknown']);
+  folder.jobs({ id: 'p4', prompt: 'p4' }, ...manyJobs(2).toReversed());
+  const whole = await batch(['export', 'out', '--format', 'jsonl', '--jobs', 'jobs.jsonl']);
+  expect(whole.stderr).toBe('');
+  const all = whole.stdout.trimEnd().split('\n');
+  expect(all.map((line) => JSON.parse(line) as Row)).toMatchObject([
+    { id: 'p4', state: 'pending', prompt: 'p4' },
+    { id: 'p2', state: 'unknown', prompt: 'p2', error: { class: 'no-reply' } },
+    { id: 'p1', state: 'done', text: 'answer to p1' },
+  ]);
+  const junit = await batch(['export', 'out', '--format', 'junit', '--jobs', 'jobs.jsonl']);
+  expect(junit.stdout).toContain('tests="3" failures="0" errors="1"');
+  expect(junit.stdout.match(/<testcase/g)).toHaveLength(3);
+});
+
+plain('md is one table for GitHub, whatever the texts hold', () => {
+  const rows = texts.map((text, index) => rowOf(`p${index}`, 'done', { text, prompt: text }));
+  const finder = findColumns();
+  rows.forEach(finder.see);
+  const facts = { counts: { done: texts.length, failed: 1, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
+  const { head, row, foot } = markdownReport({ ...facts, name: 'my_out', columns: finder.columns() });
+  const tokens = lexer(`${head}${rows.map(row).join('')}${foot()}`).filter(({ type }) => type !== 'space');
+  expect(tokens.map(({ type }) => type)).toEqual(['heading', 'table']);
+  expect((tokens[0] as Tokens.Heading).text).toBe(String.raw`my\_out: ${texts.length} done, 1 failed`);
+  const table = tokens[1] as Tokens.Table;
+  expect(table.rows.map(([id]) => id?.text)).toEqual(rows.map(({ id }) => id));
+  const at = table.header.findIndex(({ text }) => text === 'text');
+  const shown = table.rows.map((cells) => textOf(cells[at]?.tokens ?? []));
+  const seen = (text: string): string => text.replaceAll(/\r\n|[\r\n\u2028]/g, '<br>').replaceAll(/\p{Cc}/gu, ' ');
+  expect(shown.map((text) => text.replaceAll('\u200b', '').trim())).toEqual(texts.map((text) => seen(text).trim()));
+});
+
+/** What a reader sees of a cell; line breaks are the only HTML. */
+function textOf(tokens: readonly object[]): string {
+  return (tokens as Tokens.Generic[])
+    .map((token) => {
+      if (token.type === 'html') return token.raw;
+      expect(['text', 'escape', 'link']).toContain(token.type);
+      return token.text as string;
+    })
+    .join('');
+}
+
+plain('md leaves out what GitHub would not take, and says how many', () => {
+  const rows = [1, 2, 3].map((n) => rowOf(`p${n}`, 'done', { text: n === 2 ? 'x'.repeat(2000) : 'short' }));
+  const facts = { counts: { done: 3, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
+  const finder = findColumns();
+  rows.forEach(finder.see);
+  const { head, row, foot } = markdownReport({ ...facts, name: 'out', columns: finder.columns() }, 2048);
+  const page = `${head}${rows.map(row).join('')}${foot()}`;
+  expect(Buffer.byteLength(page)).toBeLessThanOrEqual(2048);
+  expect(page).toContain('| p3 |');
+  expect(page).toContain('1 more: a summary on GitHub can have 2 KiB');
+});
+
+test('junit leaves out a beginning that no calendar has', async ({ folder, batch }) => {
+  folder.jobs({ id: 'a', prompt: 'p' });
+  await batch();
+  const lines = folder.lines('journal.jsonl').map((line) => JSON.stringify({ ...line, at: 1e300 }));
+  folder.write('out/journal.jsonl', `${lines.join('\n')}\n`);
+  const ran = await batch(['export', 'out', '--format', 'junit']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toContain('<testcase name="a"');
+  expect(ran.stdout).not.toContain('timestamp');
+});
+
+plain('junit tells what failed, what is unknown and what waits, in XML 1.0', () => {
+  const counts = { done: 1, failed: 1, unknown: 1, pending: 1 };
+  const { head, row, foot } = junitReport({ name: 'a"b', counts, columns: [], durationMs: 2500, beganAt: 0 });
+  const message = 'a<b>&"\'\n\u0000\u001b\ud800\uffff😀';
+  const rows: Row[] = [
+    rowOf('1\t2', 'done', { command: 'text', durationMs: 71 }),
+    rowOf('2', 'failed', { command: 'chat', error: { class: 'rejected', message } }),
+    { id: '3', state: 'unknown', images: [] },
+    { id: '4', state: 'pending', images: [] },
+  ];
+  const escaped = 'a&#60;b&#62;&#38;&#34;&#39;&#10;😀';
+  expect(`${head}${rows.map(row).join('')}${foot()}`).toBe(`<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="gateway-cli batch" tests="4" failures="1" errors="1" time="2.500">
+  <testsuite name="a&#34;b" tests="4" failures="1" errors="1" time="2.500" skipped="1" timestamp="1970-01-01T00:00:00">
+    <testcase name="1&#9;2" classname="text" time="0.071"/>
+    <testcase name="2" classname="chat" time="0.000">
+      <failure type="rejected" message="${escaped}">${escaped}</failure>
+    </testcase>
+    <testcase name="3" classname="job" time="0.000">
+      <error type="unknown" message="no error is known">no error is known</error>
+    </testcase>
+    <testcase name="4" classname="job" time="0.000">
+      <skipped message="not sent yet"/>
+    </testcase>
+  </testsuite>
+</testsuites>
+`);
+});
+
+test('-o takes its format from the name, and replaces nothing by itself', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(1));
+  await batch();
+  expect(await batch(['export', 'out', '-o', 'r.xml'])).toMatchObject({ code: 0 });
+  expect(folder.read('r.xml')).toContain('<testcase name="p1"');
+  const taken = await batch(['export', 'out', '-o', 'r.xml', '--format', 'md']);
+  expect(taken).toMatchObject({ code: 2, stdout: '' });
+  expect(taken.stderr).toContain('--force');
+  expect(await batch(['export', 'out', '-o', 'r.xml', '--format', 'md', '--force'])).toMatchObject({ code: 0 });
+  expect(folder.read('r.xml')).toContain('## out: 1 done');
+  const results = folder.read('out/results.jsonl');
+  expect(await batch(['export', 'out', '-o', 'out/results.jsonl', '--force'])).toMatchObject({ code: 2 });
+  expect(folder.read('out/results.jsonl')).toBe(results);
+  for (const own of ['lock.json', 'images/p1.csv']) {
+    const refused = await batch(['export', 'out', '-o', `out/${own}`]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('the batch keeps its own') });
+    expect(existsSync(join(folder.cwd, 'out', own))).toBe(false);
+  }
+  const both = await batch(['export', 'out', '--json']);
+  expect(both.stderr).toContain('both write to stdout');
+  const told = await batch(['export', 'out', '--json', '-o', 'r.tsv']);
+  expect(JSON.parse(told.stdout)).toMatchObject({ path: 'r.tsv', format: 'tsv', rows: 1 });
+  expect(existsSync(join(folder.cwd, 'r.tsv'))).toBe(true);
+});
+
+test('tells what cannot be read in the results', async ({ folder, batch }) => {
+  folder.jobs(...manyJobs(1));
+  await batch();
+  appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');
+  expect((await batch(['export', 'out'])).stderr).toContain('1 line of results.jsonl cannot be read');
+});

@@ -1,0 +1,40 @@
+import { expect, test as plain } from 'vitest';
+import { markdownReport, tableReport } from '../../../src/batch/report/reports.ts';
+import { findColumns, rowOf } from '../../../src/batch/report/row.ts';
+import { test } from '../with-batch.ts';
+
+plain.each([
+  ['see https://evil.example/x', 'https:\u200b//'],
+  ['mail me@example.org, @team and #12', '@\u200bteam and \\#\u200b12'],
+  ['www.example.org', 'www\u200b.example'],
+])('md makes no link and no mention of %s', (text, shown) => {
+  const finder = findColumns();
+  const one = rowOf('a', 'done', { text });
+  finder.see(one);
+  const facts = { counts: { done: 1, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
+  const line = markdownReport({ ...facts, name: 'out', columns: finder.columns() }).row(one);
+  expect(line).toContain(shown.replace('\\#', '#'));
+});
+
+plain('csv has no formula behind a semicolon, at which some spreadsheets part cells', () => {
+  const finder = findColumns();
+  const one = rowOf('a', 'done', { text: 'x;=HYPERLINK("http://x");\t@y; - and -' });
+  finder.see(one);
+  const facts = { counts: { done: 1, failed: 0, unknown: 0, pending: 0 }, durationMs: 1, beganAt: 0 };
+  const line = tableReport({ ...facts, name: 'out', columns: finder.columns() }, ',').row(one);
+  expect(line).toContain(`x;'=HYPERLINK(""http://x"");\t'@y; - and -`);
+});
+
+test('gallery replaces its own page, and no other', async ({ folder, batch }) => {
+  folder.jobs({ id: 'a', prompt: 'p' });
+  await batch();
+  folder.write('out/index.html', '<h1>mine</h1>');
+  const refused = await batch(['gallery', 'out']);
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('index.html');
+  expect(folder.read('out/index.html')).toBe('<h1>mine</h1>');
+  folder.write('out/index.html', '');
+  expect((await batch(['gallery', 'out'])).code).toBe(0);
+  expect((await batch(['gallery', 'out'])).code).toBe(0);
+  expect(folder.read('out/index.html')).toContain('<main>');
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { parseRate } from '../../../src/batch/flags.ts';
+import { createPacer, paceRetries } from '../../../src/batch/run/throttle.ts';
+import type { SharedGate } from '../../../src/transport/gate.ts';
+import { progressText } from '../../../src/batch/run/progress.ts';
+import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../../src/batch/report/summary.ts';
+import { keyOf } from '../../../src/batch/jobs/digest.ts';
+import { JobTable } from '../../../src/batch/folder/job-table.ts';
+import { addUsage, totalTokens } from '../../../src/batch/run/usage.ts';
+
+/** A clock that only sleeping moves. */
+function clock() {
+  let time = 1000;
+  const slept: number[] = [];
+  return {
+    slept,
+    move: (ms: number) => void (time += ms),
+    elapsed: () => time,
+    async sleep(ms: number, signal: AbortSignal) {
+      signal.throwIfAborted();
+      slept.push(ms);
+      time += ms;
+    },
+  };
+}
+const { signal } = new AbortController();
+
+describe('--rate', () => {
+  test.each([
+    ['5/s', 200],
+    ['60/m', 1000],
+    ['60/min', 1000],
+    ['3600/h', 1000],
+    ['0.5/s', 2000],
+  ])('%s leaves %d ms between requests', (word, expected) => {
+    expect(parseRate(word)).toBe(expected);
+  });
+
+  test.each(['', '5', '0/s', '-1/s', '5/d', '5 / s', 'many/s', '1e9/s'])('refuses %j', (word) => {
+    expect(() => parseRate(word)).toThrow('--rate takes <n>/<s|m|h>');
+  });
+
+  test('spaces requests evenly', async () => {
+    const at = clock();
+    const pace = createPacer(200, at);
+    for (let i = 0; i < 4; i++) await pace(signal);
+    expect(at.slept).toEqual([200, 200, 200]);
+  });
+
+  test('does not make up for idle time by a burst', async () => {
+    const at = clock();
+    const pace = createPacer(200, at);
+    await pace(signal);
+    at.move(10_000);
+    await pace(signal);
+    await pace(signal);
+    expect(at.slept).toEqual([200]);
+  });
+
+  test('a retry waits for its turn, then for the pause that another job was told of meanwhile, and each attempt looks at the lock last', async () => {
+    const log: string[] = [];
+    const inner: Pick<SharedGate, 'enter' | 'close' | 'allowRetry'> = {
+      enter: async () => void log.push('gate'),
+      close: () => undefined,
+      allowRetry: () => true,
+    };
+    const lock = { check: () => void log.push('lock') };
+    const gate = paceRetries(inner, async () => void log.push('turn'), lock);
+    await gate.enter(signal);
+    await gate.enter(signal);
+    expect(log).toEqual(['gate', 'lock', 'turn', 'gate', 'lock']);
+  });
+
+  test('without a rate nobody waits', async () => {
+    const at = clock();
+    const pace = createPacer(undefined, at);
+    await pace(signal);
+    await pace(signal);
+    expect(at.slept).toEqual([]);
+  });
+});
+
+describe('the live line', () => {
+  const facts = { due: 100, ended: 0, failed: 0, tokens: 0, elapsedMs: 0, pausedMs: 0 };
+  test.each([
+    ['at the start', {}, '0/100'],
+    ['under way', { ended: 20, elapsedMs: 10_000, tokens: 1234 }, '20/100, 2.0/s, 1.2k tokens, 40 s left'],
+    ['fast', { ended: 50, elapsedMs: 1000 }, '50/100, 50/s, 1 s left'],
+    ['slow', { ended: 1, elapsedMs: 30_000 }, '1/100, 2.0/min, 49 min 30 s left'],
+    ['very slow', { ended: 1, elapsedMs: 600_000 }, '1/100, 0.1/min, 16 h 30 min left'],
+    ['with failures', { ended: 10, failed: 2, elapsedMs: 10_000 }, '10/100, 2 failed, 1.0/s, 1 min 30 s left'],
+    ['paused', { ended: 10, elapsedMs: 10_000, pausedMs: 4200 }, '10/100, 1.0/s, paused for 5 s'],
+    ['at the end', { ended: 100, elapsedMs: 10_000, tokens: 2_500_000 }, '100/100, 10/s, 2.5M tokens'],
+  ])('%s', (_, more, expected) => {
+    expect(progressText({ ...facts, ...more })).toBe(expected);
+  });
+});
+
+describe('the summary', () => {
+  const counts = { jobs: 5, done: 2, incomplete: 0, failed: 1, unknown: 1, pending: 1 };
+
+  test('counts jobs by where they stand', () => {
+    const table = new JobTable();
+    for (const [id, state] of [
+      ['a', 'done'],
+      ['b', 'failed'],
+      ['c', 'sent'],
+      ['d', 'unknown'],
+      ['e', 'new'],
+    ] as const)
+      table.setState(table.add(keyOf(id)), state);
+    expect(countJobs(table, { jobs: 7 })).toEqual({
+      jobs: 7,
+      done: 1,
+      incomplete: 0,
+      failed: 1,
+      unknown: 2,
+      pending: 3,
+    });
+    const only = (slot: number) => slot === table.find(keyOf('a'));
+    expect(countJobs(table, { jobs: 1, only })).toEqual({
+      jobs: 1,
+      done: 1,
+      incomplete: 0,
+      failed: 0,
+      unknown: 0,
+      pending: 0,
+    });
+  });
+
+  test.each([
+    ['all done', { jobs: 2, done: 2, incomplete: 0, failed: 0, unknown: 0, pending: 0 }, 0],
+    ['one failed', { jobs: 2, done: 1, incomplete: 0, failed: 1, unknown: 0, pending: 0 }, 13],
+    ['one unknown', { jobs: 2, done: 1, incomplete: 0, failed: 0, unknown: 1, pending: 0 }, 13],
+    ['one not sent', { jobs: 2, done: 1, incomplete: 0, failed: 0, unknown: 0, pending: 1 }, 13],
+  ])('%s', (_, some, code) => {
+    expect(exitCodeOf(some)).toBe(code);
+  });
+
+  test('is the document of the contract', () => {
+    const failures = new Map([['x', { class: 'quota', message: 'too many' }]]);
+    const facts = {
+      counts,
+      skipped: 1,
+      spending: { costs: [{ amount: '0.1', currency: 'USD' }], unknown: 2, held: '0', dearest: '0.1' },
+      usage: { totalTokens: 9 },
+      durationMs: 12.6,
+      outdir: 'out',
+      failures,
+    };
+    expect(summaryDocument(facts)).toEqual({
+      schema: 'gateway-cli/batch@1',
+      ok: false,
+      exitCode: 13,
+      ...counts,
+      skipped: 1,
+      cost: [{ amount: '0.1', currency: 'USD' }],
+      costUnknown: 2,
+      usage: { totalTokens: 9 },
+      durationMs: 13,
+      outdir: 'out',
+      failures: [{ id: 'x', error: { class: 'quota', message: 'too many' } }],
+    });
+    expect(summaryDocument({ ...facts, exitCode: 130 })).toMatchObject({ ok: false, exitCode: 130 });
+  });
+
+  test('in words', () => {
+    expect(describeCounts(counts)).toBe('2 done, 1 failed, 1 unknown (may have been billed), 1 not sent yet');
+    expect(describeCounts({ ...counts, failed: 0, unknown: 0, pending: 0 })).toBe('2 done');
+  });
+
+  test('usage adds up what is known', () => {
+    expect(addUsage({ inputTokens: 1 }, { inputTokens: 2, outputTokens: 5 })).toEqual({
+      inputTokens: 3,
+      outputTokens: 5,
+    });
+    expect(addUsage({ inputTokens: 1 }, undefined)).toEqual({ inputTokens: 1 });
+    expect(totalTokens({ inputTokens: 1, outputTokens: 2 })).toBe(3);
+    expect(totalTokens({ inputTokens: 1, outputTokens: 2, totalTokens: 9 })).toBe(9);
+  });
+});

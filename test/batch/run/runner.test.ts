@@ -1,0 +1,195 @@
+import { expect, test } from 'vitest';
+import { GatewayError } from '../../../src/errors.ts';
+import { done, failed, silentRecorder, start } from './with-runner.ts';
+
+const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
+
+test('each job is written down, sent, and written down again', async () => {
+  const { log, ended } = await start({ jobs: 2, options: { concurrency: 1 } });
+  expect(await ended).toBeUndefined();
+  const of = (id: number) => log.filter((line) => line.endsWith(` ${id}`));
+  expect(of(1)).toEqual(['ready 1', 'sent 1', 'perform 1', 'done 1']);
+  expect(of(2)).toEqual(['ready 2', 'sent 2', 'perform 2', 'done 2']);
+});
+
+test('never more than asked for are under way', async () => {
+  const { state, ended } = await start({
+    jobs: 50,
+    perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
+    options: { concurrency: 7 },
+  });
+  await ended;
+  expect(state.most).toBe(7);
+});
+
+test('a failure is one of its job alone', async () => {
+  const { log, ended } = await start({ perform: async (id) => (id % 2 === 0 ? failed : done) });
+  expect(await ended).toBeUndefined();
+  expect([count(log, 'done'), count(log, 'failed')]).toEqual([5, 5]);
+});
+
+test.each([
+  ['the first failure', 1, 2],
+  ['the third', 3, 4],
+])('ends after %s, with what is under way', async (_, maxFailures, most) => {
+  const { log, ended } = await start({ perform: async () => failed, options: { maxFailures } });
+  expect(await ended).toBe('failures');
+  expect(count(log, 'failed')).toBeGreaterThanOrEqual(maxFailures);
+  expect(count(log, 'failed')).toBeLessThanOrEqual(most);
+});
+
+test('ends before the next request once the tokens are used', async () => {
+  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30 } });
+  expect(await ended).toBe('tokens');
+  expect(count(log, 'perform')).toBe(3);
+});
+
+test('counts the tokens of earlier runs', async () => {
+  const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30, usedTokens: 30 } });
+  expect(await ended).toBe('tokens');
+  expect(log).toEqual([]);
+});
+
+test('after the signal those under way go on to their end', async () => {
+  const stop = new AbortController();
+  const release: (() => void)[] = [];
+  const { log, ended } = await start({
+    perform: (id) =>
+      new Promise((resolve) => {
+        release.push(() => resolve(done));
+        if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+        if (id === 2) setImmediate(() => release.forEach((one) => one()));
+      }),
+    options: { signal: stop.signal },
+  });
+  expect(await ended).toBe('signal');
+  expect([count(log, 'perform'), count(log, 'done')]).toEqual([2, 2]);
+});
+
+test('when their time is over they are ended, and written down as what they are', async () => {
+  const stop = new AbortController();
+  const { log, ended } = await start({
+    perform: (id, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () =>
+          resolve(id === 1 ? { state: 'unknown', document: {} } : { state: 'unsent' }),
+        );
+        if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+      }),
+    options: { signal: stop.signal, graceMs: 0 },
+  });
+  expect(await ended).toBe('signal');
+  expect(log.slice(-6).toSorted()).toEqual(['drop 3', 'drop 4', 'unknown 1', 'unsent 2', 'unsent 3', 'unsent 4']);
+});
+
+test('a signal that came before ends it before the first job', async () => {
+  const { log, ended } = await start({ options: { signal: AbortSignal.abort(new Error('x')) } });
+  expect(await ended).toBe('signal');
+  expect(log).toEqual([]);
+});
+
+test('a signal ends the wait of a closed gate', async () => {
+  const stop = new AbortController();
+  const { ended } = await start({
+    options: {
+      signal: stop.signal,
+      gate: {
+        enter: (signal) =>
+          new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason as Error));
+            setImmediate(() => stop.abort(new Error('x')));
+          }),
+        close: () => undefined,
+        allowRetry: () => true,
+        succeeded: () => undefined,
+        waitMs: 1,
+      },
+    },
+  });
+  expect(await ended).toBe('signal');
+});
+
+test('a journal that cannot be written stops before the next request', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  let sent = 0;
+  const { log, ended } = await start({
+    options: {
+      concurrency: 1,
+      recorder: {
+        ...silentRecorder,
+        async sent() {
+          if (++sent === 3) throw full;
+        },
+      },
+    },
+  });
+  await expect(ended).rejects.toBe(full);
+  expect(count(log, 'perform')).toBe(2);
+});
+
+test('an end that cannot be written down ends the run too', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  const { log, ended } = await start({
+    jobs: 100,
+    perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
+    options: { recorder: { ...silentRecorder, ended: () => Promise.reject(full) } },
+  });
+  await expect(ended).rejects.toBe(full);
+  expect(count(log, 'perform')).toBeLessThan(10);
+});
+
+test('jobs beside one that could not be built are dropped, and not called unsent: nobody wrote that they were ready', async () => {
+  const gone = new GatewayError('usage', 'the file is gone');
+  const dropped: string[] = [];
+  const { log, ended } = await start({
+    options: {
+      prepare: async ({ id }) => {
+        if (id === '2') throw gone;
+        return { request: 'r', perform: async () => done, drop: async () => void dropped.push(id) };
+      },
+    },
+  });
+  await expect(ended).rejects.toBe(gone);
+  expect(dropped).toEqual(['1']);
+  expect(log).toEqual([]);
+});
+
+test('a job that could not be written down as sent is dropped', async () => {
+  const full = new GatewayError('not-written', 'the disk is full');
+  const { log, ended } = await start({
+    jobs: 1,
+    options: { recorder: { ...silentRecorder, sent: () => Promise.reject(full) } },
+  });
+  await expect(ended).rejects.toBe(full);
+  expect(log).toEqual(['drop 1']);
+});
+
+test('only who has a job waits for a turn', async () => {
+  let turns = 0;
+  const pace = async () => void turns++;
+  const { ended } = await start({ jobs: 3, options: { concurrency: 4, pace } });
+  await ended;
+  expect(turns).toBe(3);
+});
+
+test('a job whose turn did not come before the signal is given back', async () => {
+  const stop = new AbortController();
+  const pace = async (signal: AbortSignal) => {
+    stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
+    signal.throwIfAborted();
+  };
+  const { log, ended } = await start({ jobs: 1, options: { signal: stop.signal, pace } });
+  expect(await ended).toBe('signal');
+  expect(log).toEqual(['ready 1', 'drop 1', 'unsent 1']);
+});
+
+test('a bug in one job ends the run, and those under way are waited for', async () => {
+  const bug = new TypeError('bug');
+  let late = false;
+  const { ended } = await start({
+    perform: (id) =>
+      id === 1 ? Promise.reject(bug) : new Promise((resolve) => setImmediate(() => ((late = true), resolve(done)))),
+  });
+  await expect(ended).rejects.toBe(bug);
+  expect(late).toBe(true);
+});

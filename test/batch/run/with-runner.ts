@@ -1,0 +1,78 @@
+import { keyOf } from '../../../src/batch/jobs/digest.ts';
+import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
+import type { Recorder } from '../../../src/batch/folder/recorder.ts';
+import type { ReadyJob } from '../../../src/batch/run/job-queue.ts';
+import type { Job, Performed } from '../../../src/batch/types.ts';
+
+export const done: Performed = { state: 'done', document: {}, usage: { totalTokens: 10 } };
+export const failed: Performed = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
+
+interface Setup {
+  jobs?: number;
+  perform?: (id: number, signal: AbortSignal) => Promise<Performed>;
+  options?: Partial<RunnerOptions>;
+}
+
+/** The job of a line without an id. */
+export function jobOf(line: number): Job {
+  const id = String(line);
+  return { id, key: keyOf(id), line, command: 'text', name: undefined, values: {} };
+}
+
+/** Writes nothing down. */
+export const silentRecorder: Recorder = {
+  ready: async () => undefined,
+  sent: async () => undefined,
+  unsent: async () => undefined,
+  ended: async () => undefined,
+  hurry: () => undefined,
+  close: async () => undefined,
+};
+
+/** A run whose jobs do what the test says, with the order in which everything happened. */
+export async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
+  const log: string[] = [];
+  const state = { running: 0, most: 0, now: 0 };
+  async function* source(): AsyncGenerator<Job, void> {
+    for (let line = 1; line <= jobs; line++) yield jobOf(line);
+  }
+  const ended = runJobs({
+    jobs: source(),
+    prepare: async ({ id }): Promise<ReadyJob> => ({
+      request: 'r',
+      async perform(signal) {
+        log.push(`perform ${id}`);
+        state.most = Math.max(state.most, ++state.running);
+        return perform(Number(id), signal).finally(() => state.running--);
+      },
+      drop: async () => void log.push(`drop ${id}`),
+    }),
+    recorder: {
+      ...silentRecorder,
+      ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),
+      sent: async ({ job }) => void log.push(`sent ${job.id}`),
+      unsent: async (group) => group.forEach(({ job }) => log.push(`unsent ${job.id}`)),
+      ended: async ({ job }, { state: how }) => void log.push(`${how} ${job.id}`),
+    },
+    concurrency: 2,
+    // No group follows soon.
+    elapsed: () => (state.now += 1000),
+    gate: {
+      enter: async () => undefined,
+      close: () => undefined,
+      allowRetry: () => true,
+      succeeded: () => undefined,
+      waitMs: 0,
+    },
+    pace: async () => undefined,
+    signal: new AbortController().signal,
+    graceMs: 10_000,
+    maxFailures: Number.POSITIVE_INFINITY,
+    maxTokens: Number.POSITIVE_INFINITY,
+    usedTokens: 0,
+    onEnded: () => undefined,
+    onLost: () => undefined,
+    ...options,
+  });
+  return { log, state, ended };
+}

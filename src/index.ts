@@ -33,5 +33,5 @@ export type { ResultCandidate, ToolCall } from './client/result.ts';
 export type { Certainty, ErrorClass, ErrorDetails, Reason } from './errors.ts';
 export type { Usage } from './formats/content/types.ts';
 export type { StreamDelta } from './formats/messages/types.ts';
-export type { RetryNotice } from './transport/retry-types.ts';
+export type { RetryNotice } from './transport/types.ts';
 export type { JsonObject, JsonValue } from './json.ts';

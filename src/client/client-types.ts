@@ -1,6 +1,6 @@
 import type { ContentInput } from '../formats/content/types.ts';
 import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
-import type { RetryNotice } from '../transport/retry-types.ts';
+import type { RetryNotice } from '../transport/types.ts';
 import type { Result } from './result.ts';
 import type { ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../files/types.ts';
 import type { BlobStore } from '../images/types.ts';
-import type { Base64Diversion, Base64Sink } from '../transport/types.ts';
+import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type EndOf } from './deadline.ts';
 
 /** What bounds the work on a reply that has come. */

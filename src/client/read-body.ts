@@ -3,7 +3,8 @@ import { GatewayError } from '../errors.ts';
 import { field } from '../formats/fields.ts';
 import { isObject, parseFlat } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
-import type { Base64Diversion, HttpReply } from '../transport/types.ts';
+import type { Base64Diversion } from '../scan/json-scan.ts';
+import type { HttpReply } from '../transport/types.ts';
 
 /** What a body held, and the error that ended it early. */
 export interface ReadBody {

@@ -1,5 +1,5 @@
 import { createMarkdownImageSplitter, type MarkdownImageSplitter, type MarkdownPiece } from '../images/markdown.ts';
-import type { DivertedString } from '../transport/types.ts';
+import type { DivertedString } from '../scan/json-scan.ts';
 import type { PictureStore } from './picture-store.ts';
 import type { ResultImage } from './result.ts';
 

@@ -4,7 +4,7 @@ import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
 import type { StoredBlob } from '../files/types.ts';
 import { createBase64Decoder } from '../scan/base64.ts';
-import type { Base64Sink, DivertedString } from '../transport/types.ts';
+import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import type { BlobStore } from './types.ts';
 
 /** Bytes of each blob that stay at hand for its type and size. */

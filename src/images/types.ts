@@ -1,4 +1,4 @@
-import type { Base64Diversion } from '../transport/types.ts';
+import type { Base64Diversion } from '../scan/json-scan.ts';
 import type { StoredBlob } from '../files/types.ts';
 
 /** Takes the images of one reply, on disk or in memory. */

@@ -6,11 +6,10 @@ import type { ConnectionPool, PooledConnection } from './transport.ts';
 import { ConnectionEnd, networkError, type Phase } from './network-error.ts';
 import type { ExchangeOptions, HttpReply, HttpRequest } from './types.ts';
 
-type Content = Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'>;
 type Controller = Dispatcher.DispatchController;
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** Sends one request on a connection that is free: see `Exchange` in types.ts. */
+/** Sends one request on an idle connection: see `Exchange` in types.ts. */
 export async function startExchange(
   pool: ConnectionPool,
   request: HttpRequest,
@@ -25,37 +24,41 @@ export async function startExchange(
         origin: url.origin,
         path: url.pathname + url.search,
         ...contentOf(request),
-        // Time is kept here: undici's own timers are coarse, and know nothing of the command's deadline.
+        // The time is limited here: undici's timers are coarse and ignore the command's deadline.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      new Running(request, options, { resolve, reject, connection }),
+      new ExchangeHandler(request, options, { resolve, reject, connection }),
     );
   });
 }
 
-/** Method, headers and body; only what has none by its method goes out without a length. */
-function contentOf({ method = 'POST', headers, body }: HttpRequest): Content {
+/** Method, headers and body; only a request that needs no body by its method is sent without a length. */
+function contentOf({
+  method = 'POST',
+  headers,
+  body,
+}: HttpRequest): Pick<Dispatcher.DispatchOptions, 'method' | 'headers' | 'body'> {
   const sent = { ...headers, 'accept-encoding': 'identity' };
   if (body.bytes === 0 && ['GET', 'HEAD', 'DELETE', 'OPTIONS'].includes(method))
     return { method, headers: sent, body: null };
   return {
     method,
     headers: { ...sent, 'content-length': String(body.bytes) },
-    // undici takes any iterable, which its type does not say; a Readable around it would copy every chunk's way.
+    // undici accepts any iterable, though its type omits it; wrapping it in a Readable would add a step to every chunk.
     body: (body.arriving ?? plainBody(body) ?? streamBody(body)) as Uint8Array,
   };
 }
 
-/** Who waits for the reply, and the connection on which it comes. */
+/** Settles the promise of the reply, and names the connection on which it arrives. */
 interface Caller {
   connection: PooledConnection;
   resolve: (reply: HttpReply) => void;
   reject: (error: unknown) => void;
 }
 
-/** One exchange under way. undici calls `onRequestStart` right before it writes the head: from there on it counts as sent. */
-class Running implements Dispatcher.DispatchHandler {
+/** One exchange in flight. undici calls `onRequestStart` right before it writes the head: from then on it counts as sent. */
+class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #request: HttpRequest;
   readonly #options: ExchangeOptions & { idleTimeoutMs: number };
   readonly #caller: Caller;
@@ -69,7 +72,7 @@ class Running implements Dispatcher.DispatchHandler {
     this.#request = request;
     this.#options = options;
     this.#caller = caller;
-    // A batch has one signal and many requests: Node would warn of a leak from the eleventh on.
+    // A batch has one signal for many requests: Node would warn of a leak from the eleventh on.
     setMaxListeners(0, options.signal);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
@@ -83,18 +86,18 @@ class Running implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Controller, status: number, rawHeaders: Headers): void {
-    // 1xx: the head proper is still to come.
+    // 1xx: the final head is still to come.
     if (status < 200) return;
     const headers = joinHeaders(rawHeaders);
-    const refusal = this.#options.acceptsAnyHead ? undefined : checkHead(status, headers, this.#request.url);
-    if (refusal !== undefined) return this.#stop(refusal);
+    const error = this.#options.acceptsAnyHead ? undefined : checkHead(status, headers, this.#request.url);
+    if (error !== undefined) return this.#stop(error);
     this.#phase = 'body';
     const { idleTimeoutMs } = this.#options;
     const queue = new ChunkQueue({
       idleMs: idleTimeoutMs,
       onIdle: () => this.#stop(new ConnectionEnd(`nothing came for ${idleTimeoutMs / 1000} s`)),
       onRoom: () => controller.resume(),
-      onLeave: () => this.#stop(new ConnectionEnd('the reader left')),
+      onReturn: () => this.#stop(new ConnectionEnd('the reader left')),
     });
     this.#queue = queue;
     this.#caller.resolve({ status, headers, body: queue });
@@ -122,7 +125,7 @@ class Running implements Dispatcher.DispatchHandler {
 
   #stop(reason: unknown, { atOnce = false } = {}): void {
     this.#release();
-    // Who aborted is told by our own signal: undici gives the same names to a proxy's refusal.
+    // Only our own signal says that the caller aborted: undici uses the same error names when a proxy refuses.
     const error = this.#options.signal.aborted ? (this.#options.signal.reason as unknown) : this.#explain(reason);
     if (this.#queue === undefined) this.#caller.reject(error);
     else this.#queue.end(error, { atOnce });
@@ -135,40 +138,27 @@ class Running implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Why a reply must not be read on: a redirect would carry key and prompt away, a coding was not asked for. */
+/** An error if the body must not be read: a redirect would send key and prompt elsewhere; an encoding was not requested. */
 export function checkHead(
   status: number,
   headers: Readonly<Record<string, string>>,
   url: URL,
 ): GatewayError | undefined {
+  const facts = { status, sent: 'yes', retryable: false } as const;
   if (status >= 300 && status < 400) {
-    return new GatewayError(
-      'bad-reply',
-      `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`,
-      {
-        hint: 'redirects are not followed: set the base URL to where the gateway really is',
-        status,
-        sent: 'yes',
-        billed: 'unknown',
-        retryable: false,
-      },
-    );
+    const message = `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`;
+    const hint = 'redirects are not followed: set the base URL to where the gateway really is';
+    return new GatewayError('bad-reply', message, { ...facts, hint, billed: 'unknown' });
   }
-  const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  if (coding === '' || coding === 'identity') return undefined;
-  return new GatewayError(
-    'bad-reply',
-    `the reply is encoded as ${coding.slice(0, 40)}, although the request accepts no encoding`,
-    {
-      hint: 'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
-      status,
-      sent: 'yes',
-      retryable: false,
-    },
-  );
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return undefined;
+  const message = `the reply is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding`;
+  const hint =
+    'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there';
+  return new GatewayError('bad-reply', message, { ...facts, hint });
 }
 
-/** Only the origin: paths and queries of redirects hold tokens. */
+/** Only the origin: paths and queries of redirects contain tokens. */
 function redirectTarget(location: string | undefined, base: URL): string {
   if (location === undefined || !URL.canParse(location, base.href)) return '';
   const target = new URL(location, base);
@@ -184,20 +174,20 @@ function joinHeaders(headers: Headers): Record<string, string> {
   return joined;
 }
 
-/** What waits in memory until the reader takes it; past it the sender is told to pause. */
+/** Bytes that may wait in memory for the reader; above it the sender has to pause. */
 const highWaterBytes = 128 * 1024;
 
 interface ChunkQueueOptions {
-  /** Longest time the reader waits for a chunk. */
+  /** Longest time that the reader waits for a chunk. */
   idleMs: number;
   onIdle: () => void;
-  /** The reader has room again. */
+  /** The sender may resume. */
   onRoom: () => void;
-  /** The reader left before the end. */
-  onLeave: () => void;
+  /** The reader stopped before the end. */
+  onReturn: () => void;
 }
 
-/** Chunks between a socket that pushes and a reader that pulls. What came before a failure is still read. */
+/** Chunks between a socket that pushes and a reader that pulls. Chunks that arrived before a failure are still read. */
 export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
   readonly #options: ChunkQueueOptions;
   #idle: NodeJS.Timeout | undefined;
@@ -205,14 +195,14 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
   #bytes = 0;
   #isOver = false;
   #error: unknown;
-  /** Tells the waiting reader that something came. */
+  /** Wakes the waiting reader. */
   #wake: (() => void) | undefined;
 
   constructor(options: ChunkQueueOptions) {
     this.#options = options;
   }
 
-  /** Takes a chunk; false when the sender should pause. */
+  /** Adds a chunk; false if the sender has to pause. */
   push(chunk: Uint8Array): boolean {
     if (this.#isOver) return true;
     this.#chunks.push(chunk);
@@ -221,7 +211,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
     return this.#bytes < highWaterBytes;
   }
 
-  /** Nothing comes any more. With an error the reader gets it after the chunks, or at once and instead of them. */
+  /** No more chunks follow. The reader gets an error after the waiting chunks, or with `atOnce` instead of them. */
   end(error?: unknown, { atOnce = false } = {}): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -232,16 +222,16 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
   }
 
   async next(): Promise<IteratorResult<Uint8Array>> {
-    if (this.#chunks.length === 0 && !this.#isOver) await this.#arrival();
-    if (this.#chunks.length > 0) return { done: false, value: this.#take() };
+    if (this.#chunks.length === 0 && !this.#isOver) await this.#nextChunk();
+    if (this.#chunks.length > 0) return { done: false, value: this.#takeAll() };
     const error = this.#error;
     this.#error = undefined;
     if (error !== undefined) throw error;
     return { done: true, value: undefined };
   }
 
-  /** All that waits: a reader that fell behind catches up. */
-  #take(): Uint8Array {
+  /** All waiting chunks as one, so that a slow reader catches up. */
+  #takeAll(): Uint8Array {
     const chunks = this.#chunks;
     this.#chunks = [];
     this.#bytes = 0;
@@ -254,7 +244,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
     this.end();
     this.#chunks = [];
     this.#error = undefined;
-    if (isEarly) this.#options.onLeave();
+    if (isEarly) this.#options.onReturn();
     return { done: true, value: undefined };
   }
 
@@ -262,8 +252,8 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
     return this;
   }
 
-  /** The time of a silence begins anew. A reply that came whole never waits. */
-  #arrival(): Promise<void> {
+  /** Waits for a chunk, with a new idle time. A reply that arrived whole never waits. */
+  #nextChunk(): Promise<void> {
     if (this.#idle === undefined) this.#idle = setTimeout(() => this.#checkIdle(), this.#options.idleMs).unref();
     else this.#idle.refresh();
     return new Promise((resolve) => {
@@ -277,7 +267,7 @@ export class ChunkQueue implements AsyncIterableIterator<Uint8Array> {
   #checkIdle(): void {
     const waiting = this.#wake;
     if (waiting === undefined) return;
-    // A busy process may be late to see bytes that are there: look at the socket once more.
+    // A busy process may not have read bytes that already arrived: check the socket once more.
     setImmediate(() => {
       if (this.#wake === waiting) this.#options.onIdle();
     });

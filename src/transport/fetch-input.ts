@@ -1,29 +1,31 @@
+import { lookup as lookUp } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { GatewayError, usageError } from '../errors.ts';
 import { version } from '../version.ts';
 import { openTransport } from './transport.ts';
 import type { HttpReply, InputFetcher, Transport, TransportOptions } from './types.ts';
 
-const mostRedirects = 5;
-const redirects = new Set([301, 302, 303, 307, 308]);
+const maxRedirects = 5;
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
-/** Opens the way to URLs. They get no key, no header and no certificate of the user; a redirect is followed to public addresses alone. */
+/** Fetches URLs without the key, headers and certificate of the user. A redirect is followed only to public addresses. */
 export function openInputFetcher({ clientCert: _cert, clientKey: _key, ...options }: TransportOptions): InputFetcher {
   const direct = openTransport(options);
-  const redirected = openTransport({ ...options, publicOnly: true });
+  const redirected = openTransport({ ...options, guard: { check: checkPublic, lookup: lookupPublic } });
   return {
     async fetch(url, signal) {
       let at = url;
       let reply = await get(direct, at, signal);
-      for (let hops = 0; redirects.has(reply.status); hops++) {
-        await leave(reply);
-        if (hops === mostRedirects) throw usageError(`it redirects more than ${mostRedirects} times`);
+      for (let hops = 0; redirectStatuses.has(reply.status); hops++) {
+        await discardBody(reply);
+        if (hops === maxRedirects) throw usageError(`it redirects more than ${maxRedirects} times`);
         at = nextUrl(reply, at);
         reply = await get(redirected, at, signal);
       }
-      const refusal = refusalOf(reply);
-      if (refusal === undefined) return { mimeType: typeOf(reply), body: reply.body };
-      await leave(reply);
-      throw refusal;
+      const error = replyError(reply);
+      if (error === undefined) return { mimeType: mimeTypeOf(reply), body: reply.body };
+      await discardBody(reply);
+      throw error;
     },
     async close() {
       await Promise.all([direct.close(), redirected.close()]);
@@ -39,12 +41,12 @@ function get(transport: Transport, url: URL, signal: AbortSignal): Promise<HttpR
   );
 }
 
-/** Nobody reads the body: the connection ends. */
-async function leave({ body }: HttpReply): Promise<void> {
+/** Closes the connection without reading the body. */
+async function discardBody({ body }: HttpReply): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();
 }
 
-/** Where a redirect leads; messages name the origin alone, for paths and queries of redirects hold tokens. */
+/** The target of a redirect. Messages never contain it: paths and queries of redirects contain tokens. */
 function nextUrl({ headers: { location } }: HttpReply, base: URL): URL {
   if (location === undefined || !URL.canParse(location, base.href))
     throw usageError('it redirects, and does not say where to');
@@ -56,7 +58,7 @@ function nextUrl({ headers: { location } }: HttpReply, base: URL): URL {
   return url;
 }
 
-function refusalOf({ status, headers }: HttpReply): GatewayError | undefined {
+function replyError({ status, headers }: HttpReply): GatewayError | undefined {
   const facts = { sent: 'no', status, retryable: status === 429 || status >= 500 } as const;
   if (status !== 200) {
     const hint =
@@ -73,7 +75,75 @@ function refusalOf({ status, headers }: HttpReply): GatewayError | undefined {
   );
 }
 
-function typeOf({ headers }: HttpReply): string | undefined {
+function mimeTypeOf({ headers }: HttpReply): string | undefined {
   const type = headers['content-type']?.split(/[;,]/)[0]?.trim().toLowerCase();
   return type !== undefined && /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : undefined;
 }
+
+/** The blocks that IANA's registry of special-purpose addresses does not list as globally reachable, and multicast. */
+const special4 = [
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24',
+  '192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4',
+];
+const special6 = [
+  '::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16',
+  'fc00::/7 fe80::/10 fec0::/10 ff00::/8',
+];
+/** The prefix of NAT64: a translator connects to the IPv4 address that follows it. */
+const translated = '64:ff9b::';
+
+const special = new BlockList();
+for (const [network, bits] of blocks(special4)) {
+  // A BlockList checks ::ffff:10.0.0.1 against the IPv4 blocks.
+  special.addSubnet(network, bits, 'ipv4');
+  special.addSubnet(translated + network, 96 + bits, 'ipv6');
+}
+for (const [network, bits] of blocks(special6)) special.addSubnet(network, bits, 'ipv6');
+
+/** The blocks that IANA assigned to the internet, and the forms of IPv6 that contain an IPv4 address. */
+const assigned = new BlockList();
+assigned.addSubnet('0.0.0.0', 0, 'ipv4');
+for (const [network, bits] of blocks([`2000::/3 ::ffff:0:0/96 ${translated}/96`])) {
+  assigned.addSubnet(network, bits, 'ipv6');
+}
+
+/** Names that a resolver answers from its local network, and names without a dot. */
+const localName = /^[^.]*\.?$|\.(?:localhost|local|localdomain|internal|intranet|lan|home|corp|home\.arpa)\.?$/i;
+
+function blocks(lists: readonly string[]): [network: string, bits: number][] {
+  return lists
+    .flatMap((list) => list.split(' '))
+    .map((block) => {
+      const [network = '', bits] = block.split('/');
+      return [network, Number(bits)];
+    });
+}
+
+/** Whether an address is on the internet: not private, loopback, link-local, multicast or reserved. */
+export function isPublicAddress(address: string): boolean {
+  const [bare = ''] = address.split('%');
+  const version = isIP(bare);
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  return version !== 0 && assigned.check(bare, family) && !special.check(bare, family);
+}
+
+/** An error for a local name and for an address, without brackets, that is not on the internet. */
+export function checkPublic(host: string): GatewayError | undefined {
+  const isPrivate = isIP(host) === 0 ? localName.test(host) : !isPublicAddress(host);
+  return isPrivate ? privateAddress(host) : undefined;
+}
+
+function privateAddress(host: string): GatewayError {
+  return usageError(`the redirect leads to a private address: ${host}`, 'if you trust it, name that URL yourself');
+}
+
+/** The look-up of the socket itself: a second look-up could give another address. */
+export const lookupPublic: LookupFunction = (host, options, callback) => {
+  lookUp(host, { ...options, all: true }, (error, found) => {
+    if (error !== null) return callback(error, [], 0);
+    if (!found.every(({ address }) => isPublicAddress(address))) return callback(privateAddress(host), [], 0);
+    const [first] = found;
+    if (options.all) callback(null, found);
+    else callback(null, first?.address ?? '', first?.family);
+  });
+};

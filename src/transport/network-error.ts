@@ -1,9 +1,9 @@
-import { type Advice, codeOf, GatewayError, messageOf, usageError } from '../errors.ts';
+import { type Advice, codeOf, type ErrorDetails, GatewayError, messageOf, usageError } from '../errors.ts';
 
-/** An end that we gave a connection, in our own words. */
+/** A connection that this program closed; the message says why. */
 export class ConnectionEnd extends Error {}
 
-/** How far an exchange got: before its head went out, waiting for the reply's head, inside the reply's body. */
+/** The state of an exchange: before its head is sent, waiting for the reply's head, inside the reply's body. */
 export type Phase = 'connecting' | 'waiting' | 'body';
 
 const trustCodes = [
@@ -23,15 +23,17 @@ const trustCodes = [
 const billedHint = 'it may have been billed: check that before you run it again';
 const memoryHint = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
 
-/** What a failure of undici or of a socket means at this phase. An error that is ours already stays as it is. */
+/** The error for a failure of undici or of a socket in this phase. A GatewayError stays as it is. */
 export function networkError(error: unknown, phase: Phase, host: string): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error) ?? '';
-  if (code === 'UND_ERR_INVALID_ARG') return cannotWrite(error);
+  if (code === 'UND_ERR_INVALID_ARG') return invalidRequest(error);
   if (phase === 'connecting' || isRefusedHandshake(code)) return notSent(error, code, host);
-  // Before the head is whole, undici tells contradicting lengths by the code of a body that is too short.
-  if (isForeignProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
-    return new GatewayError('bad-reply', `${host} does not speak HTTP: ${foreignWords(error, host)}`, {
+  // Before the head is complete, undici reports contradicting lengths with the code of a body that is too short.
+  if (isOtherProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
+    // undici has a message, and no code, for a reply that switches to another protocol.
+    const why = messageOf(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
+    return new GatewayError('bad-reply', `${host} does not speak HTTP: ${why}`, {
       hint: 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
       sent: 'yes',
       retryable: false,
@@ -53,8 +55,8 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
   });
 }
 
-/** undici names the header in its words, and nowhere else. */
-function cannotWrite(error: unknown): GatewayError {
+/** undici names the header only in its message. */
+function invalidRequest(error: unknown): GatewayError {
   const [, header] = /^invalid (\S+) header/.exec(messageOf(error)) ?? [];
   return header === undefined
     ? usageError(
@@ -67,26 +69,19 @@ function cannotWrite(error: unknown): GatewayError {
 
 function notSent(error: unknown, code: string, host: string): GatewayError {
   const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
-  const facts = { sent: 'no', cause: error } as const;
-  if (isTrustCode(code)) {
-    return new GatewayError('not-sent', what, { ...facts, ...trustAdvice(code), retryable: false });
-  }
-  if (isOutOfMemory(error, code))
-    return new GatewayError('not-sent', what, { ...facts, hint: memoryHint, retryable: false });
-  if (code === 'ENOTFOUND') {
-    return new GatewayError('not-sent', what, {
-      ...facts,
-      hint: 'check the host name in the base URL',
-      retryable: false,
-    });
-  }
-  // We closed it ourselves.
-  if (code === 'UND_ERR_DESTROYED') return new GatewayError('not-sent', what, { ...facts, retryable: false });
-  const hint = 'check the network, the base URL and the proxy variables';
-  return new GatewayError('not-sent', what, { ...facts, hint, retryable: true });
+  return new GatewayError('not-sent', what, { ...connectAdvice(error, code), sent: 'no', cause: error });
 }
 
-/** Of the system, or of V8: buffers, and the 10 GB of addresses that WebAssembly reserves. */
+function connectAdvice(error: unknown, code: string): Advice & Pick<ErrorDetails, 'retryable'> {
+  if (isTrustCode(code)) return { ...trustAdvice(code), retryable: false };
+  if (isOutOfMemory(error, code)) return { hint: memoryHint, retryable: false };
+  if (code === 'ENOTFOUND') return { hint: 'check the host name in the base URL', retryable: false };
+  // This program closed the connection.
+  if (code === 'UND_ERR_DESTROYED') return { retryable: false };
+  return { hint: 'check the network, the base URL and the proxy variables', retryable: true };
+}
+
+/** Of the system, or of V8: buffers, and the 10 GB of address space that WebAssembly reserves. */
 function isOutOfMemory(error: unknown, code: string): boolean {
   if (['ENOMEM', 'ENOBUFS', 'ERR_MEMORY_ALLOCATION_FAILED'].includes(code)) return true;
   return error instanceof RangeError && /out of memory|allocation failed/i.test(error.message);
@@ -113,21 +108,16 @@ function trustAdvice(code: string): Advice {
   return { hint: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS', reason: 'untrusted' };
 }
 
-/** With TLS 1.3 the server's no to a client certificate comes after the request's first bytes, which it never looks at. */
+/** With TLS 1.3 the server rejects a client certificate after the first bytes of the request, which it does not read. */
 function isRefusedHandshake(code: string): boolean {
   return code.startsWith('ERR_SSL_') && /ALERT_.*(?:CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|HANDSHAKE)/.test(code);
 }
 
-/** Parser errors have no code. An early end of the connection is one of them too, but that is a cut. */
-function isForeignProtocol(error: unknown, code: string): boolean {
+/** Parser errors have no code. An early end of the connection is one of them too, but counts as a cut. */
+function isOtherProtocol(error: unknown, code: string): boolean {
   const message = messageOf(error);
   if (error instanceof Error && error.name === 'HTTPParserError') return !message.includes('Invalid EOF state');
   return code === 'UND_ERR_HEADERS_OVERFLOW' || message === 'bad response' || message === 'bad upgrade';
-}
-
-/** undici has a message, and no code, for a reply that asks for another protocol. */
-function foreignWords(error: unknown, host: string): string {
-  return messageOf(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
 }
 
 const words: Readonly<Record<string, string>> = {
@@ -171,21 +161,21 @@ const words: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'the connection was closed',
 };
 
-/** What a failed connection to a host means, in words, with the system's code. Each address that was tried is told. */
+/** A failed connection to a host in words, with the system's code and each address that was tried. */
 export function describeCause(error: unknown, host: string): string {
   const parts: unknown[] = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
-  return [...new Set(parts.map((part) => partWords(part, host)))].join('; ');
+  return [...new Set(parts.map((part) => describePart(part, host)))].join('; ');
 }
 
-function partWords(error: unknown, host: string): string {
+function describePart(error: unknown, host: string): string {
   if (error instanceof GatewayError || error instanceof ConnectionEnd) return error.message;
   const code = codeOf(error) ?? '';
-  const known = words[code] ?? wordsOfKind(error, code);
+  const known = words[code] ?? describeKind(error, code);
   const message = `${known ?? 'the connection failed'}${addressOf(error, host)}`;
   return code === '' || (known !== undefined && code.startsWith('UND_ERR_')) ? message : `${message} (${code})`;
 }
 
-function wordsOfKind(error: unknown, code: string): string | undefined {
+function describeKind(error: unknown, code: string): string | undefined {
   if (isOutOfMemory(error, code)) return 'there is not enough memory';
   if (isTrustCode(code) && !/^(?:ERR_|EPROTO)/.test(code)) return 'its certificate is not trusted';
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) return 'the TLS handshake failed';
@@ -195,7 +185,7 @@ function wordsOfKind(error: unknown, code: string): string | undefined {
   return error.message.includes('Invalid EOF state') ? 'the connection was closed' : 'its reply is not HTTP/1.1';
 }
 
-/** Of a name that has several; an address that the user typed is told already. */
+/** The address behind a host name; one that the user typed is in the message already. */
 function addressOf(error: unknown, host: string): string {
   if (!(error instanceof Error) || !('address' in error) || !('port' in error)) return '';
   const address = String(error.address);

@@ -1,21 +1,24 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
-import { usageError } from '../errors.ts';
-import type { TransportOptions } from './types.ts';
+import { request as requestHttp, type RequestOptions } from 'node:http';
+import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
+import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback } from './request.ts';
+import type { TransportOptions } from './types.ts';
 
-/** A proxy, and who names it: `HTTPS_PROXY`, `flag --proxy`. */
+/** A proxy, and where it is set: `HTTPS_PROXY`, `flag --proxy`. */
 export interface Proxy {
   url: URL;
   from: string;
 }
 
 /**
- * The proxy for a target: the one of the settings, else that of HTTPS_PROXY or HTTP_PROXY, else that of ALL_PROXY. Lower case
- * wins, and an empty variable means none. Hosts of NO_PROXY have none, as in curl whoever names the proxy; neither has loopback:
- * what is allowed towards this machine, such as a key over plain http, would else reach the proxy.
- * Throws GatewayError usage for a proxy URL that is none, without repeating it.
- * undici's `EnvHttpProxyAgent` knows no ALL_PROXY and no address block in NO_PROXY, has a proxy for loopback, and takes
- * HTTP_PROXY for https too.
+ * The proxy for a target: from the settings, then HTTPS_PROXY or HTTP_PROXY, then ALL_PROXY. Lower case takes precedence, and
+ * an empty variable means no proxy. As in curl, NO_PROXY applies wherever the proxy is set. Loopback never uses a proxy: what is
+ * allowed to this machine, such as a key over plain http, would otherwise reach the proxy.
+ * Throws GatewayError usage for an invalid proxy URL, without repeating it.
+ * undici's `EnvHttpProxyAgent` ignores ALL_PROXY and address blocks in NO_PROXY, uses a proxy for loopback, and uses HTTP_PROXY
+ * for https too.
  */
 export function proxyFor(target: URL, { env, proxy }: Pick<TransportOptions, 'env' | 'proxy'>): Proxy | undefined {
   const named = proxy ?? proxyOf(target, env);
@@ -31,32 +34,22 @@ function proxyOf(target: URL, env: TransportOptions['env']): TransportOptions['p
   return value === '' ? undefined : { value, from };
 }
 
-/** `Basic …` for the user name and password of a proxy URL. */
-export function proxyAuthorization(proxy: URL): string | undefined {
-  if (proxy.username === '' && proxy.password === '') return undefined;
-  const userinfo = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
-  return `Basic ${Buffer.from(userinfo).toString('base64')}`;
-}
-
 function variable(env: TransportOptions['env'], name: string): string {
   return (env[name.toLowerCase()] ?? env[name] ?? '').trim();
 }
 
-/** Throws GatewayError usage for what is no URL of an HTTP proxy, without repeating it. */
+/** Throws GatewayError usage if it is not the URL of an HTTP proxy, without repeating it. */
 export function parseProxy({ value, from }: NonNullable<TransportOptions['proxy']>): Proxy {
   const full = value.includes('://') ? value : `http://${value}`;
   const url = URL.canParse(full) ? new URL(full) : undefined;
   const hint = 'it looks like http://host:port or http://user:password@host:port';
   if (url === undefined || !isDecodable(url)) throw usageError(`${from} is not a proxy URL`, hint);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw usageError(`${from} names a ${url.protocol}// proxy, which is not supported`, wayAround(from));
+    const wanted = from === 'ALL_PROXY' ? 'set HTTPS_PROXY, which comes first, to an HTTP proxy' : 'name an HTTP proxy';
+    const instead = `${wanted} (http://host:port), or name the host in NO_PROXY to connect without one`;
+    throw usageError(`${from} names a ${url.protocol}// proxy, which is not supported`, instead);
   }
   return { url, from };
-}
-
-function wayAround(from: string): string {
-  const wanted = from === 'ALL_PROXY' ? 'set HTTPS_PROXY, which comes first, to an HTTP proxy' : 'name an HTTP proxy';
-  return `${wanted} (http://host:port), or name the host in NO_PROXY to connect without one`;
 }
 
 function isDecodable(url: URL): boolean {
@@ -67,10 +60,10 @@ function isDecodable(url: URL): boolean {
   }
 }
 
-/** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address, a CIDR block; all but the block with `:port`. */
+/** Entries: `*`, a host with its subdomains (a leading dot or `*.` makes no difference), an address, a CIDR block; a host or address can have `:port`. */
 function isExempt(target: URL, list: string): boolean {
-  const host = bare(target.hostname.toLowerCase());
-  const port = target.port || (target.protocol === 'https:' ? '443' : '80');
+  const host = withoutBrackets(target.hostname.toLowerCase());
+  const port = portOf(target);
   const entries = list.toLowerCase().split(/[\s,]/).filter(Boolean);
   return entries.some((entry) => entry === '*' || matchesHost(entry, host, port) || isInside(entry, host));
 }
@@ -79,7 +72,7 @@ function matchesHost(entry: string, host: string, port: string): boolean {
   const colon = isIPv6(entry) ? -1 : entry.lastIndexOf(':');
   const hasPort = colon > 0 && !entry.endsWith(']');
   if (hasPort && entry.slice(colon + 1) !== port) return false;
-  const name = bare(hasPort ? entry.slice(0, colon) : entry).replace(/^\*?\./, '');
+  const name = withoutBrackets(hasPort ? entry.slice(0, colon) : entry).replace(/^\*?\./, '');
   return name !== '' && (host === name || (isIP(host) === 0 && host.endsWith(`.${name}`)));
 }
 
@@ -94,6 +87,128 @@ function isInside(entry: string, host: string): boolean {
   return block.check(host, family);
 }
 
-function bare(host: string): string {
+function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+}
+
+function portOf(target: { protocol: string; port?: string | null }): string {
+  return target.port || (target.protocol === 'https:' ? '443' : '80');
+}
+
+interface TunnelOptions {
+  proxy: Proxy;
+  target: buildConnector.Options;
+  /** The authorities for a proxy at https://, as PEM; by default Node's. */
+  authorities?: string[] | undefined;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/**
+ * A socket to the target through a proxy (CONNECT). Throws GatewayError not-sent; user name and password of the proxy are
+ * never shown. undici's `ProxyAgent` has no code that distinguishes a failing proxy from a failing target, reports the status of
+ * a refusal only in its message, accepts no 2xx except 200, and reconnects forever to a proxy that closes the connection.
+ */
+export async function openTunnel({ proxy, target, authorities, timeoutMs, signal }: TunnelOptions): Promise<Socket> {
+  const place = `${target.hostname.includes(':') ? `[${target.hostname}]` : target.hostname}:${portOf(target)}`;
+  const { url } = proxy;
+  const authorization = proxyAuthorization(url);
+  const options: RequestOptions = {
+    host: withoutBrackets(url.hostname),
+    port: url.port,
+    method: 'CONNECT',
+    path: place,
+    agent: false,
+    timeout: timeoutMs,
+    signal,
+    headers: { host: place, ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }) },
+  };
+  const send = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
+  return await new Promise<Socket>((resolve, reject) => {
+    const connecting = send({
+      ...options,
+      ...(authorities && { ca: authorities }),
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: 2000,
+      // Even with NODE_TLS_REJECT_UNAUTHORIZED=0: the proxy receives its password.
+      rejectUnauthorized: true,
+    } as RequestOptions);
+    connecting.on('timeout', () => connecting.destroy(new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`)));
+    connecting.on('error', (error) => reject(proxyFailed(proxy, target.hostname, error)));
+    connecting.on('connect', ({ statusCode = 0 }, socket: Socket, head) => {
+      if (statusCode >= 200 && statusCode < 300) {
+        if (head.length > 0) socket.unshift(head);
+        return resolve(socket);
+      }
+      socket.destroy();
+      reject(proxyRefused(proxy, statusCode, { place, target }));
+    });
+    connecting.end();
+  });
+}
+
+function proxyFailed(proxy: Proxy, target: string, cause: Error): GatewayError {
+  const code = codeOf(cause) ?? '';
+  const isUntrusted = isTrustCode(code);
+  return new GatewayError(
+    'not-sent',
+    `${describeProxy(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`,
+    {
+      hint: `${proxyHint(code, proxy)}\n${withoutProxy(target)}`,
+      sent: 'no',
+      retryable: !isUntrusted && code !== 'ENOTFOUND',
+      cause,
+    },
+  );
+}
+
+function describeProxy({ url, from }: Proxy): string {
+  return `the proxy ${url.host} (${from})`;
+}
+
+function proxyHint(code: string, { from }: Proxy): string {
+  if (isTrustCode(code))
+    return 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS';
+  if (code === 'ENOTFOUND') return `check the proxy's host name (${from})`;
+  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change its URL (${from})`;
+  return `check the proxy's host and port (${from})`;
+}
+
+function withoutProxy(target: string): string {
+  return `to ask without it: NO_PROXY=${target}`;
+}
+
+function proxyRefused(
+  proxy: Proxy,
+  status: number,
+  { place, target }: { place: string; target: buildConnector.Options },
+): GatewayError {
+  const facts = { sent: 'no', retryable: status >= 500 } as const;
+  const hasPassword = proxyAuthorization(proxy.url) !== undefined;
+  // Some proxies answer 401 to a wrong password.
+  if (status !== 407 && !(status === 401 && hasPassword))
+    return new GatewayError('not-sent', `${describeProxy(proxy)} refuses the way to ${place} (${status})`, {
+      ...facts,
+      hint: `ask those who run the proxy\n${withoutProxy(target.hostname)}`,
+    });
+  const what = hasPassword ? 'does not take the user name and password' : 'wants a user name and a password';
+  return new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
+    ...facts,
+    ...passwordAdvice(proxy, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY'),
+  });
+}
+
+function passwordAdvice({ url, from }: Proxy, variable: string): Advice {
+  if (proxyAuthorization(url) !== undefined)
+    return { hint: `check them in ${from}; in a URL @ is written %40, : %3A and / %2F` };
+  const full = `${url.protocol}//user:password@${url.host}`;
+  const hint = `put them into ${from}: ${full}`;
+  return from.endsWith('_PROXY') ? { hint } : { hint, reason: 'proxy-password', value: `${variable}=${full}` };
+}
+
+/** `Basic …` for the user name and password of a proxy URL. */
+export function proxyAuthorization(proxy: URL): string | undefined {
+  if (proxy.username === '' && proxy.password === '') return undefined;
+  const userinfo = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return `Basic ${Buffer.from(userinfo).toString('base64')}`;
 }

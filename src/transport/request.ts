@@ -1,23 +1,17 @@
-import { usageError, GatewayError, codeOf } from '../errors.ts';
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import { codeOf, GatewayError, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../upload.ts';
 import type { RequestBody } from './types.ts';
 
 const versions = ['/v1', '/v1beta'];
 
-/** A base URL ready for `joinUrl`, and what was changed in it. */
-export interface BaseUrl {
-  url: URL;
-  warnings: string[];
-}
-
 /**
- * Reads a base URL: a path prefix stays, trailing slashes and one trailing `/v1` or `/v1beta` go.
- * Throws GatewayError usage; the message never repeats the text, which may hold a password.
+ * Parses a base URL for `joinUrl`: keeps a path prefix, removes trailing slashes and one trailing `/v1` or `/v1beta`.
+ * Throws GatewayError usage; the message never repeats the text, which may contain a password.
  */
-export function parseBaseUrl(text: string): BaseUrl {
+export function parseBaseUrl(text: string): { url: URL; warnings: string[] } {
   const hint = 'it looks like https://host or https://host/prefix';
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined || url.host === '') throw usageError('the base URL is not a URL', hint);
@@ -29,10 +23,6 @@ export function parseBaseUrl(text: string): BaseUrl {
   }
   if (text.includes('?')) throw usageError('the base URL has a query', hint);
   if (text.includes('#')) throw usageError('the base URL has a fragment', hint);
-  return cutVersion(url);
-}
-
-function cutVersion(url: URL): BaseUrl {
   const path = withoutSlashes(url.pathname);
   const version = versions.find((suffix) => path.endsWith(suffix));
   if (version === undefined) {
@@ -50,12 +40,12 @@ function withoutSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-/** The URL of a path below a base URL. Throws GatewayError usage when the path would leave its place (`..`, `?`, `#`). */
+/** The URL of a path below a base URL. Throws GatewayError usage if the URL would be another one (`..`, `?`, `#`). */
 export function joinUrl(base: URL, path: string): URL {
   const pathname = withoutSlashes(base.pathname) + path;
   const url = new URL(base.origin);
   url.pathname = pathname;
-  // The URL class resolves dots silently, also those that are percent-encoded.
+  // The URL class resolves dots silently, even percent-encoded ones.
   if (url.pathname !== pathname) {
     throw usageError(
       'the path of the request is not plain',
@@ -65,7 +55,7 @@ export function joinUrl(base: URL, path: string): URL {
   return url;
 }
 
-/** As a URL writes them: 127.0.0.0/8 in four numbers, also as an IPv6 address that stands for one of them. */
+/** Host names as URL normalises them: 127.0.0.0/8 as four numbers, or mapped into IPv6. */
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
 /** Whether an http(s) URL points to this machine: localhost, 127.0.0.0/8 or ::1. */
@@ -73,7 +63,7 @@ export function isLoopback(url: URL): boolean {
   return loopback.test(url.hostname);
 }
 
-/** Refuses to send a key in the clear. Throws GatewayError usage. */
+/** Throws GatewayError usage if a key would be sent unencrypted. */
 export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boolean; hasKey: boolean }): void {
   if (url.protocol === 'https:' || !hasKey || allowHttp || isLoopback(url)) return;
   throw usageError(
@@ -82,31 +72,30 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   ).with({ reason: 'insecure' });
 }
 
-/** What a request is for; it decides the header that carries the key (formats 1). */
+/** The purpose of a request; it selects the header of the key (formats 1). */
 export type Use = 'text' | 'image' | 'messages';
 
-/** How the key is carried: `auto` is what the service takes for the use (formats 1). */
+/** The form of the header of the key: `auto` is the form that the service accepts for the use (formats 1). */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
 /** Names of headers that differ from one service to another. */
 export interface HeaderNames {
-  /** Carries the key in the content format, in the form `api-key`. */
+  /** The header of the key in the content format, in the form `api-key`. */
   apiKey: string;
-  /** Carries the version of the messages format. */
+  /** The header of the version of the messages format. */
   version: string;
 }
 
-/** What the headers are made of. */
-export interface AuthOptions {
+const messagesVersion = '2023-06-01';
+
+interface AuthOptions {
   use: Use;
   form: AuthForm;
   names: HeaderNames;
   key: string;
 }
 
-const messagesVersion = '2023-06-01';
-
-/** Headers that carry the key, with lower-case names. White space around the key is cut. Throws GatewayError auth, never showing the key. */
+/** The headers of the key, with lower-case names. Whitespace around the key is removed. Throws GatewayError auth, without the key in it. */
 export function authHeaders({ use, form, names, key }: AuthOptions): Record<string, string> {
   const value = checkedKey(key.trim());
   const bearer = form === 'bearer' || (form === 'auto' && use === 'image');
@@ -117,12 +106,12 @@ export function authHeaders({ use, form, names, key }: AuthOptions): Record<stri
   return { ...headers, ...versionHeaders(use, names) };
 }
 
-/** The header that names the version of the messages format; it needs no key. */
+/** The header of the version of the messages format, which is sent without a key too. */
 export function versionHeaders(use: Use, names: HeaderNames): Record<string, string> {
   return use === 'messages' ? { [names.version.toLowerCase()]: messagesVersion } : {};
 }
 
-/** Only visible ASCII: everything else breaks a header, or is a slip of copying. */
+/** Only visible ASCII is allowed: anything else breaks the header, or was copied by mistake. */
 function checkedKey(key: string): string {
   if (key === '') throw authError('the key is empty');
   for (let index = 0; index < key.length; index++) {
@@ -140,47 +129,40 @@ function authError(message: string): GatewayError {
   });
 }
 
-/** A multiple of three, so that no block but the last needs padding. */
+/** A multiple of three, so that only the last block needs padding. */
 const blockBytes = 192 * 1024;
 
 /**
- * Writes a body as JSON, cut where uploads stand, so that its length is known before a file is read. No string of the user can
- * be taken for an upload: a random word, made for this body, marks where each of them stands. Throws GatewayError usage for a
- * number that JSON cannot carry, such as 1e999.
+ * Serialises a body as JSON, cut where uploads belong, so that its length is known before a file is read. The place of an upload
+ * is marked by a random word made for this body, so that a string of the user is never mistaken for one. Throws GatewayError
+ * usage for a number that JSON cannot represent, such as 1e999.
  */
 export function segmentBody(body: Body): RequestBody {
   const mark = randomUUID();
   const uploads: Upload[] = [];
   const json = JSON.stringify(body, (key, value: BodyValue) => {
-    if (typeof value === 'number' && !Number.isFinite(value)) throw outOfRange(key);
+    // JSON would have null instead.
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw usageError(`the number '${key}' of the request is too large`, 'the largest is about 1.8e308');
     return isUpload(value) ? (uploads.push(value), mark) : value;
   });
   const texts = uploads.length === 0 ? [json] : json.split(mark);
   const segments = texts.flatMap((text, index) => [Buffer.from(text), ...uploads.slice(index, index + 1)]);
-  return { segments, bytes: segments.reduce((sum, segment) => sum + lengthOf(segment), 0) };
+  const lengths = segments.map((part) => (isUpload(part) ? base64Length(part.bytes) : part.byteLength));
+  return { segments, bytes: lengths.reduce((sum, length) => sum + length, 0) };
 }
 
-/** JSON would write null for it. */
-function outOfRange(key: string): Error {
-  return usageError(`the number '${key}' of the request is too large`, 'the largest is about 1.8e308');
-}
-
-function lengthOf(segment: Uint8Array | Upload): number {
-  return isUpload(segment) ? base64Length(segment.bytes) : segment.byteLength;
-}
-
-/** The body as `--dry-run` shows it: an upload becomes `<Base64, N characters>`. */
+/** The body for people: an upload becomes `<Base64, N characters>`. */
 export function describeBody(body: Body): JsonObject {
-  return JSON.parse(JSON.stringify(body, describeUpload)) as JsonObject;
-}
-
-function describeUpload(_key: string, value: BodyValue): BodyValue {
-  return isUpload(value) ? `<Base64, ${base64Length(value.bytes)} characters>` : value;
+  const json = JSON.stringify(body, (_key, value: BodyValue) =>
+    isUpload(value) ? `<Base64, ${base64Length(value.bytes)} characters>` : value,
+  );
+  return JSON.parse(json) as JsonObject;
 }
 
 /**
- * The bytes of a body for one attempt: uploads are read and encoded while they are sent, so memory stays flat.
- * A chunk is valid until the next one is asked for. Throws GatewayError usage when a file cannot be read or has changed.
+ * The bytes of a body for one attempt: uploads are read and encoded while they are sent, so memory stays constant.
+ * A chunk is valid until the next one is requested. Throws GatewayError usage if a file cannot be read or has changed.
  */
 export async function* streamBody(body: RequestBody): AsyncGenerator<Uint8Array> {
   for (const segment of body.segments) {
@@ -190,7 +172,7 @@ export async function* streamBody(body: RequestBody): AsyncGenerator<Uint8Array>
   }
 }
 
-/** Finds out before anything is sent whether the files are there and as large as they were. Throws GatewayError usage. */
+/** Checks before sending that the files exist and have their size. Throws GatewayError usage. */
 export async function checkUploads(body: RequestBody): Promise<void> {
   for (const segment of body.segments) {
     if (!isUpload(segment) || typeof segment.source !== 'string') continue;
@@ -200,7 +182,7 @@ export async function checkUploads(body: RequestBody): Promise<void> {
   }
 }
 
-/** The whole body when it holds no upload: one buffer goes out with the head in one write. */
+/** The whole body if it has no upload: one buffer is sent with the head in one write. */
 export function plainBody(body: RequestBody): Uint8Array | undefined {
   const plain = body.segments.filter((segment): segment is Uint8Array => !isUpload(segment));
   if (plain.length !== body.segments.length) return undefined;
@@ -228,7 +210,7 @@ async function* encodeFile(path: string, bytes: number): AsyncGenerator<Uint8Arr
       if (length < Math.min(blockBytes, left + length)) throw changed(path);
       const encoded = encode(block.subarray(0, length), out);
       if (left > 0) {
-        // The next block is read while this one is on its way.
+        // The next block is read while this one is sent.
         reading = readBlock(file, block, left);
         reading.catch(() => {});
       } else if ((await file.stat()).mtimeMs !== before.mtimeMs) throw changed(path);
@@ -239,7 +221,7 @@ async function* encodeFile(path: string, bytes: number): AsyncGenerator<Uint8Arr
   }
 }
 
-/** Fills the block, or takes what is left; fewer bytes mean the file ended early. */
+/** Fills the block, or reads the rest; fewer bytes mean that the file became shorter. */
 async function readBlock(file: FileHandle, block: Buffer, left: number): Promise<number> {
   const wanted = Math.min(block.length, left);
   let filled = 0;

@@ -1,18 +1,195 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange, HttpReply, HttpRequest, RetryNotice } from './types.ts';
 
 /** What the user allows. */
 export interface RetryPolicy {
-  /** Further attempts after the first one. */
+  /** Attempts after the first one. */
   retries: number;
-  /** Longest time spent waiting, all waits together. */
+  /** Limit of all waits together, in ms. */
   maxWaitMs: number;
-  /** Repeat only what surely was not billed (`--retry-safe-only`). */
+  /** Repeats only what was certainly not billed. */
   safeOnly: boolean;
 }
 
 export const defaultRetryPolicy: Readonly<RetryPolicy> = { retries: 2, maxWaitMs: 60_000, safeOnly: false };
 
-/** How an attempt failed, as far as repeating it is concerned. */
+/** A reply with an error status, its body read up to a limit. */
+export interface ErrorReply {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  /** The body before it was decoded. */
+  bytes: Uint8Array;
+}
+
+/** Shared by the calls of a batch: one 429 makes all of them wait, and too many failures end the retries. */
+export interface Gate {
+  /** Resolves when a request may be sent. Rejects with the signal's reason. */
+  enter(signal: AbortSignal): Promise<void>;
+  /** Holds back other requests for this time, in ms, after a 429. */
+  close(waitMs: number): void;
+  /** Called before each retry; false ends the retries. */
+  allowRetry?(): boolean;
+}
+
+/** What sending with retries needs beside the request. */
+export interface RetryOptions {
+  exchange: Exchange;
+  /** The user's signal together with the total deadline, waits included. */
+  signal: AbortSignal;
+  policy: RetryPolicy;
+  /**
+   * Turns an error reply into an error. `retryAfterMs` in its details is the body's RetryInfo; `retryable: false` means that a
+   * retry cannot succeed: the money or the quota of the day is used up.
+   */
+  classify: (reply: ErrorReply) => GatewayError | Promise<GatewayError>;
+  onSent?: (() => void) | undefined;
+  onRetry?: ((notice: RetryNotice) => void) | undefined;
+  gate?: Gate | undefined;
+  /** Waits; rejects when the signal aborts. */
+  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Wall clock in ms. */
+  now?: (() => number) | undefined;
+  random?: (() => number) | undefined;
+}
+
+/**
+ * Sends a request until a 2xx head arrives or a retry cannot help; every attempt sends the same bytes.
+ * Throws GatewayError, or the signal's reason.
+ */
+export async function sendWithRetries(
+  request: HttpRequest,
+  options: RetryOptions,
+): Promise<{ reply: HttpReply; attempts: number }> {
+  const { policy, gate, signal, sleep = sleepFor, now = Date.now, random = Math.random } = options;
+  let waitedMs = 0;
+  let last: GatewayError | undefined;
+  for (let attempt = 1; ; attempt++) {
+    await gate?.enter(signal).catch((reason: unknown) => endWait(signal, last ?? reason));
+    const result = await sendOnce(request, options);
+    if ('status' in result) return { reply: result, attempts: attempt };
+    const { error, outcome } = result;
+    const decision = decideRetry({ attempt, waitedMs, outcome, policy, now: now(), random: random() });
+    closeGate(gate, { outcome, decision, policy });
+    if (!decision.retry) throw finalError(error, decision, policy);
+    if (gate?.allowRetry?.() === false) throw error;
+    options.onRetry?.({ attempt, retries: policy.retries, waitMs: decision.waitMs, error });
+    await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
+    waitedMs += decision.waitMs;
+    last = error;
+  }
+}
+
+interface FailedAttempt {
+  error: GatewayError;
+  outcome: Outcome;
+}
+
+async function sendOnce(request: HttpRequest, options: RetryOptions): Promise<HttpReply | FailedAttempt> {
+  const { exchange, signal, onSent } = options;
+  try {
+    const reply = await exchange(request, { signal, onSent });
+    if (reply.status >= 200 && reply.status < 300) return reply;
+    return await readErrorReply(request, reply, options);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || signal.aborted) throw error;
+    const retryable = error.details.retryable !== false;
+    return { error, outcome: error.class === 'not-sent' ? { kind: 'not-sent', retryable } : { kind: 'final' } };
+  }
+}
+
+const errorBodyBytes = 1024 * 1024;
+const errorBodyMs = 5000;
+
+async function readErrorReply(
+  { method = 'POST', url }: HttpRequest,
+  { status, headers, body }: HttpReply,
+  { signal, classify }: RetryOptions,
+): Promise<FailedAttempt> {
+  const bytes = await readUpTo(body, { maxBytes: errorBodyBytes, maxMs: errorBodyMs });
+  if (!isTimeout(signal)) signal.throwIfAborted();
+  const classified = await classify({ status, headers, body: bytes.toString(), bytes });
+  const error = classified.with({ status, sent: 'yes', request: `${method} ${url.origin}${url.pathname}` });
+  const { retryAfterMs, retryable } = error.details;
+  return {
+    error,
+    outcome: { kind: 'reply', status, headers, bodyHintMs: retryAfterMs, quotaSpent: retryable === false },
+  };
+}
+
+/** Reads an error's body: at most `maxBytes`, for at most `maxMs`. A body that is cut or slow is not an error. */
+export async function readUpTo(
+  chunks: AsyncIterable<Uint8Array>,
+  { maxBytes, maxMs }: { maxBytes: number; maxMs: number },
+): Promise<Buffer> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), maxMs)));
+  try {
+    while (bytes < maxBytes) {
+      const next = await Promise.race([iterator.next(), timeout]);
+      if (next === undefined || next.done) break;
+      parts.push(next.value);
+      bytes += next.value.byteLength;
+    }
+  } catch {
+    // A cut body is not a second failure: the part that arrived still describes the first.
+  } finally {
+    clearTimeout(timer);
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+  }
+  return Buffer.concat(parts, Math.min(bytes, maxBytes));
+}
+
+/** A request that gives up instead of waiting does not hold back the others. */
+function closeGate(
+  gate: Gate | undefined,
+  { outcome, decision, policy }: { outcome: Outcome; decision: RetryDecision; policy: RetryPolicy },
+): void {
+  if (outcome.kind !== 'reply' || outcome.status !== 429) return;
+  const ms = decision.retry ? decision.waitMs : decision.retryAfterMs;
+  if (ms !== undefined && ms <= policy.maxWaitMs) gate?.close(ms);
+}
+
+/** Ends a wait. After a timeout the last error of the gateway says more than the timeout. */
+function endWait(signal: AbortSignal, error: unknown): never {
+  throw signal.aborted && !isTimeout(signal) ? signal.reason : error;
+}
+
+function isTimeout(signal: AbortSignal): boolean {
+  const reason: unknown = signal.reason;
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
+}
+
+async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
+  await wait(Math.min(ms, longestTimerMs), undefined, { signal });
+}
+
+/** A gateway that asks for a longer wait than allowed is a rate limit, whatever its status. */
+function finalError(
+  error: GatewayError,
+  { retryAfterMs, overBudget }: RetryDecision & { retry: false },
+  { retries }: RetryPolicy,
+): GatewayError {
+  if (!overBudget) return error.with({ retryAfterMs, value: error.details.reason === 'retries' ? retries : undefined });
+  const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
+  return new GatewayError('quota', `${error.message.replace(/\.$/, '')}; it asks to come back after ${seconds} s`, {
+    ...error.details,
+    hint: `run it again after ${seconds} s, or allow longer waits`,
+    reason: 'retry-time',
+    value: seconds,
+    billed: error.billed,
+    retryable: true,
+    retryAfterMs,
+    cause: error,
+  });
+}
+
+/** How an attempt failed, as far as a retry depends on it. */
 export type Outcome =
   | { kind: 'not-sent'; retryable: boolean }
   | {
@@ -21,43 +198,36 @@ export type Outcome =
       headers: Readonly<Record<string, string>>;
       /** RetryInfo of the body in ms. */
       bodyHintMs?: number | undefined;
-      /** The body says that money or the day's quota is used up. */
+      /** The money or the quota of the day is used up. */
       quotaSpent?: boolean | undefined;
     }
-  /** Sent without a reply, or a reply that began and broke: never repeated. */
+  /** Sent without a reply, or a reply that was cut: never repeated. */
   | { kind: 'final' };
 
-/** Everything a decision depends on. */
-export interface RetryQuestion {
+/** Waits and retries, or gives up; `overBudget` if only the length of the gateway's hint forbids a retry. */
+export type RetryDecision =
+  | { retry: true; waitMs: number }
+  | { retry: false; retryAfterMs?: number | undefined; overBudget?: true };
+
+/** Decides whether and when a failed attempt is repeated. */
+export function decideRetry(failed: {
   /** Number of the attempt that failed, from 1. */
   attempt: number;
   /** Time spent waiting so far, in ms. */
-  spentMs: number;
+  waitedMs: number;
   outcome: Outcome;
   policy: RetryPolicy;
   /** Wall clock in ms. */
   now: number;
   /** 0 ≤ x < 1 */
   random: number;
-}
-
-/** Wait so long and try again, or give up; `overBudget` when only the length of the gateway's hint forbids it. */
-export type RetryDecision =
-  | { retry: true; waitMs: number }
-  | { retry: false; retryAfterMs?: number | undefined; overBudget?: true };
-
-const safeStatuses = new Set([429, 503, 529]);
-/** A reply came, but the work may have been done and billed. */
-const doubtfulStatuses = new Set([408, 500, 502, 504]);
-
-/** Decides whether and when a failed attempt is repeated. */
-export function decideRetry({ attempt, spentMs, outcome, policy, now, random }: RetryQuestion): RetryDecision {
-  const hint =
-    outcome.kind === 'reply' ? retryHintMs(outcome.headers, { now, bodyHintMs: outcome.bodyHintMs }) : undefined;
+}): RetryDecision {
+  const { attempt, outcome, policy, now } = failed;
+  const hint = outcome.kind === 'reply' ? retryHintMs(outcome.headers, now, outcome.bodyHintMs) : undefined;
   if (attempt > policy.retries || !isRetryable(outcome, policy.safeOnly)) return { retry: false, retryAfterMs: hint };
-  const left = policy.maxWaitMs - spentMs;
+  const left = policy.maxWaitMs - failed.waitedMs;
   if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
-  const waitMs = retryDelay(attempt, hint, random);
+  const waitMs = retryDelay(attempt, hint, failed.random);
   if (waitMs <= left) return { retry: true, waitMs };
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };
 }
@@ -69,57 +239,54 @@ export function retryDelay(attempt: number, hintMs: number | undefined, random: 
   return Math.ceil(Math.max(wait, (hintMs ?? 0) * (1 + random / 10)));
 }
 
+const unbilledStatuses = new Set([429, 503, 529]);
+/** A reply arrived, but the work may have been done and billed. */
+const maybeBilledStatuses = new Set([408, 500, 502, 504]);
+
 function isRetryable(outcome: Outcome, safeOnly: boolean): boolean {
   if (outcome.kind === 'final') return false;
   if (outcome.kind === 'not-sent') return outcome.retryable;
   const { status, headers, quotaSpent = false } = outcome;
   if (quotaSpent) return false;
-  if (safeOnly && !safeStatuses.has(status) && (status >= 500 || status === 408)) return false;
-  const wish = headers['x-should-retry']?.trim().toLowerCase();
-  if (wish === 'true' || wish === 'false') return wish === 'true';
-  return safeStatuses.has(status) || doubtfulStatuses.has(status);
+  if (safeOnly && !unbilledStatuses.has(status) && (status >= 500 || status === 408)) return false;
+  const advice = headers['x-should-retry']?.trim().toLowerCase();
+  if (advice === 'true' || advice === 'false') return advice === 'true';
+  return unbilledStatuses.has(status) || maybeBilledStatuses.has(status);
 }
 
-interface HintOptions {
-  /** Wall clock in ms, used where the reply has no Date. */
-  now: number;
-  /** RetryInfo of the body in ms, where it had one. */
-  bodyHintMs?: number | undefined;
-}
-
-/** How long the gateway wants us to wait, in ms: retry-after-ms, retry-after, then the body's RetryInfo. Nonsense is ignored. */
+/**
+ * How long the gateway asks to wait, in ms: retry-after-ms, retry-after, then the body's RetryInfo. Values that are not times
+ * are ignored. `now` is the wall clock in ms, for a reply without a Date.
+ */
 export function retryHintMs(
   headers: Readonly<Record<string, string>>,
-  { now, bodyHintMs }: HintOptions,
+  now: number,
+  bodyHintMs?: number,
 ): number | undefined {
-  return (
-    clamped(decimal(headers['retry-after-ms'])) ??
-    clamped(retryAfterMs(headers, now)) ??
-    clamped(bodyHintMs === undefined ? undefined : Math.ceil(bodyHintMs))
-  );
+  return clamp(parseDecimal(headers['retry-after-ms'])) ?? clamp(retryAfterMs(headers, now)) ?? clamp(bodyHintMs);
 }
 
 function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const text = headers['retry-after'];
-  const seconds = decimal(text);
+  const seconds = parseDecimal(text);
   if (seconds !== undefined) return seconds * 1000;
-  const until = httpDate(text);
-  // The clocks of both machines may differ by days: the reply's own Date is the one that counts.
-  return until === undefined ? undefined : Math.max(0, until - (httpDate(headers['date']) ?? now));
+  const until = parseHttpDate(text);
+  // The clocks of both machines may differ by days, so the time counts from the reply's own Date.
+  return until === undefined ? undefined : Math.max(0, until - (parseHttpDate(headers['date']) ?? now));
 }
 
-function decimal(text: string | undefined): number | undefined {
+function parseDecimal(text: string | undefined): number | undefined {
   return text !== undefined && /^\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** `Date.parse` takes almost anything for a date; an HTTP-date begins with the name of a day. */
-function httpDate(text: string | undefined): number | undefined {
+/** `Date.parse` accepts almost any text; an HTTP date begins with the name of a day. */
+function parseHttpDate(text: string | undefined): number | undefined {
   if (text === undefined || !/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
   const time = Date.parse(text);
   return Number.isNaN(time) ? undefined : time;
 }
 
-function clamped(ms: number | undefined): number | undefined {
+function clamp(ms: number | undefined): number | undefined {
   if (ms === undefined || Number.isNaN(ms) || ms < 0) return undefined;
   return Math.min(Math.ceil(ms), longestTimerMs);
 }

@@ -1,30 +1,36 @@
 import { setMaxListeners } from 'node:events';
-import { isIP, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import type { buildConnector } from 'undici';
 import createConnector from 'undici/lib/core/connect.js';
-import { codeOf, GatewayError, usageError } from '../errors.ts';
-import { checkUploads, isLoopback } from './request.ts';
-import { startExchange } from './exchange.ts';
-import { parseProxy, proxyFor } from './proxy.ts';
-import type * as publicAddress from './public-address.ts';
-import type { Trust } from './trust.ts';
-import type { openTunnel } from './tunnel.ts';
-import type { Transport, TransportOptions } from './types.ts';
-import { ConnectionEnd } from './network-error.ts';
-import Client from 'undici/lib/dispatcher/client.js';
 // @ts-expect-error undici publishes no types of its internals.
 import symbols from 'undici/lib/core/symbols.js';
+import Client from 'undici/lib/dispatcher/client.js';
+import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { startExchange } from './exchange.ts';
+import { ConnectionEnd } from './network-error.ts';
+import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
+import { checkUploads, isLoopback } from './request.ts';
+import type { Trust } from './trust.ts';
+import type { Transport, TransportOptions } from './types.ts';
 
 const defaultConnectTimeoutMs = 10_000;
 const defaultIdleTimeoutMs = 120_000;
 
+/** Limits which hosts are connected to. */
+export interface HostGuard {
+  /** The error for a host that must not be connected to by its name or address alone. */
+  check(host: string): GatewayError | undefined;
+  /** Looks up a name; gives an error for one that must not be connected to. */
+  lookup: LookupFunction;
+}
+
 /**
- * Opens the way to gateways: HTTP/1.1 with kept connections, no redirects, no encodings, proxies by a setting or the environment.
- * Nothing is connected before the first exchange. Throws GatewayError usage for a proxy that is none; other settings that do
- * not work are thrown by the exchange.
+ * Opens HTTP/1.1 with keep-alive connections: no redirects, no encodings, a proxy from the settings or the environment.
+ * The first exchange connects. Throws GatewayError usage for an invalid proxy URL; the exchange throws for other settings that
+ * cannot be used.
  */
-export function openTransport(options: TransportOptions): Transport {
+export function openTransport(options: TransportOptions & { guard?: HostGuard }): Transport {
   if (options.proxy !== undefined) parseProxy(options.proxy);
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const idleTimeoutMs = options.idleTimeoutMs ?? defaultIdleTimeoutMs;
@@ -33,11 +39,10 @@ export function openTransport(options: TransportOptions): Transport {
   let opened: Promise<ConnectionPool> | undefined;
 
   async function open(): Promise<ConnectionPool> {
-    const { ca, clientCert, clientKey, systemCa, publicOnly } = options;
+    const { ca, clientCert, clientKey, systemCa } = options;
     const isTrustChanged = systemCa || [ca, clientCert, clientKey].some((pem) => pem !== undefined);
     const trust = isTrustChanged ? await (await import('./trust.ts')).openTrust(options) : undefined;
-    const judge = publicOnly ? await import('./public-address.ts') : undefined;
-    return createConnectionPool(createConnect({ options, trust, judge, connectTimeoutMs, signal: closing.signal }));
+    return createConnectionPool(createConnect({ options, trust, connectTimeoutMs, signal: closing.signal }));
   }
 
   return {
@@ -53,7 +58,7 @@ export function openTransport(options: TransportOptions): Transport {
       });
     },
     async close() {
-      // Settings that did not work were told by the exchange: there is nothing to close then.
+      // The exchange threw for settings that cannot be used; then there is nothing to close.
       const pool = await opened?.catch(() => undefined);
       closing.abort();
       await pool?.destroy();
@@ -62,25 +67,24 @@ export function openTransport(options: TransportOptions): Transport {
 }
 
 interface ConnectOptions {
-  options: TransportOptions;
+  options: Parameters<typeof openTransport>[0];
   trust: Trust | undefined;
-  /** Tells the addresses of the internet from others, where those alone are connected to. */
-  judge: typeof publicAddress | undefined;
   connectTimeoutMs: number;
-  /** Ends every connection, also those that are still being made. */
+  /** Ends every connection, also one that is still being opened. */
   signal: AbortSignal;
 }
 
-/** Opens sockets, through a proxy where one is named. */
-function createConnect({ options, trust, judge, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+/** Opens sockets, through a proxy if there is one. */
+function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOptions): buildConnector.connector {
+  const { guard } = options;
   const connectSocket = createConnector({
     timeout: connectTimeoutMs,
-    // Node gives up on every address but the last after 250 ms, too little for a far host (nodejs/node#54359).
+    // Node gives up on every address but the last after 250 ms, too short for a distant host (nodejs/node#54359).
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2000,
     signal,
     ...(trust === undefined ? {} : { secureContext: trust.secureContext }),
-    ...(judge && { lookup: judge.lookupPublic }),
+    ...(guard && { lookup: guard.lookup }),
   } as buildConnector.BuildOptions) as (...connecting: Parameters<buildConnector.connector>) => Socket;
   const direct: buildConnector.connector = (target, callback) => {
     const socket = connectSocket(target, (...[error, connected]) => {
@@ -91,15 +95,14 @@ function createConnect({ options, trust, judge, connectTimeoutMs, signal }: Conn
   };
   const timedOut = (cause: Error): Error =>
     new ConnectionEnd(`no connection within ${connectTimeoutMs / 1000} s`, { cause });
-  const tunnel = callbackify(async (to: Parameters<typeof openTunnel>[0]) =>
-    (await import('./tunnel.ts')).openTunnel(to),
-  );
+  const tunnel = callbackify(openTunnel);
 
   return (target, callback) => {
     const proxy = proxyFor(new URL(`${target.protocol}//${target.host ?? target.hostname}`), options);
-    // Nobody looks an address up, and a proxy looks names up where we do not see it.
-    const isJudged = proxy !== undefined || isIP(target.hostname) !== 0;
-    if (isJudged && judge?.isPrivateHost(target.hostname)) return callback(judge.privateAddress(target.hostname), null);
+    // `lookup` is not called for an address, nor for a name that the proxy looks up.
+    const skipsLookup = proxy !== undefined || isIP(target.hostname) !== 0;
+    const forbidden = skipsLookup ? guard?.check(target.hostname) : undefined;
+    if (forbidden !== undefined) return callback(forbidden, null);
     if (proxy === undefined) return direct(target, callback);
     const { authorities } = trust ?? {};
     tunnel({ proxy, target, authorities, timeoutMs: connectTimeoutMs, signal }, (error, httpSocket) => {
@@ -111,7 +114,7 @@ function createConnect({ options, trust, judge, connectTimeoutMs, signal }: Conn
   };
 }
 
-/** The variable turns every certificate check off without a word. */
+/** The variable disables every certificate check silently. */
 function requireChecks(url: URL, env: TransportOptions['env']): void {
   if (url.protocol !== 'https:' || env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || isLoopback(url)) return;
   throw usageError(
@@ -123,66 +126,57 @@ function requireChecks(url: URL, env: TransportOptions['env']): void {
 /** A connection for one exchange at a time. */
 export interface PooledConnection {
   readonly client: Client;
-  /** The request is about to be written: what arrives from here on is its reply. */
+  /** The request is about to be written: bytes that arrive from now on are its reply. */
   markBusy(): void;
-  /** The exchange ended well, or did not begin: the next one may have the connection. */
+  /** The exchange succeeded or did not start: the connection can be used again. */
   release(): void;
-  /** The exchange failed, and its connection with it. */
+  /** The exchange failed: the connection is closed. */
   discard(): void;
 }
 
-/** The kept connections of a transport, by origin. */
+/** The keep-alive connections of a transport, by origin. */
 export interface ConnectionPool {
   /** An idle connection, else a new one. Throws GatewayError not-sent after `destroy`. */
   acquire(origin: string): PooledConnection;
   destroy(): Promise<void>;
 }
 
-interface Connection {
-  client: Client;
-  isIdle: boolean;
-}
-
-/** A connection whose reply ended. */
+/** A connection between two exchanges. */
 interface Rest {
-  connection: Connection;
+  connection: PooledConnection;
   isOver: boolean;
 }
 
 interface OriginPool {
-  all: Set<Connection>;
+  all: Set<PooledConnection>;
   /** In the order in which their replies ended. */
   idle: Rest[];
-  /** Exchanges under way, and the most there were at once. */
+  /** Exchanges in flight, and the highest number of them so far. */
   busy: number;
   maxBusy: number;
-  /** Bytes came that belong to no request: no connection is used for a second one. */
+  /** Bytes arrived that do not belong to a request: no connection is used for a second one. */
   isOutOfSync: boolean;
 }
 
-/** What a gateway sends behind a reply arrives within this time, in ms, or may be taken for the next reply. */
-const restMs = 10;
-
 /**
- * A pool of undici's `Client`. HTTP/1.1 has no mark that ties a reply to its request: one reply too many is taken for that to
- * the next request, and so is every reply after it. undici's own `Agent` looks for such bytes right before it uses a connection
- * again, and so does a `Client`. What the `Agent` has no hook for is promised here:
- * - a connection rests before it is used again, while others are used: the extra reply may come a little later;
- * - any byte that arrives in between closes it, an empty line too, and then no connection of that origin is used twice;
- * - for an exchange that was given up no other connection is made: undici would connect again for it.
+ * A pool of undici's `Client`. HTTP/1.1 does not tie a reply to its request: one extra reply is read as the reply to the next
+ * request, and every later reply is shifted too (deviation 45). A `Client`, as undici's `Agent`, checks for such bytes right
+ * before it uses a connection again. The pool adds what `Agent` has no hook for:
+ * - a connection rests before it is used again, while others are used: the extra reply may arrive a little later;
+ * - any byte that arrives in between closes it, even an empty line, and then no connection of that origin is used twice;
+ * - an aborted exchange opens no further connection: undici would connect again for it.
  */
 export function createConnectionPool(connect: buildConnector.connector): ConnectionPool {
   const origins = new Map<string, OriginPool>();
   let isOpen = true;
   return {
     acquire(origin) {
-      // Whoever waited for a retry meanwhile sends nothing that nobody reads.
+      // A call that was waiting for its retry must not send a request whose reply is never read.
       if (!isOpen) throw new GatewayError('not-sent', 'the client was closed', { sent: 'no', retryable: false });
       const pool = origins.get(origin) ?? { all: new Set(), idle: [], busy: 0, maxBusy: 0, isOutOfSync: false };
       origins.set(origin, pool);
       pool.maxBusy = Math.max(pool.maxBusy, ++pool.busy);
-      const connection = takeIdle(pool) ?? openConnection(origin, pool, connect);
-      return pooled(connection, pool);
+      return takeIdle(pool) ?? openConnection(origin, pool, connect);
     },
     async destroy() {
       isOpen = false;
@@ -193,25 +187,28 @@ export function createConnectionPool(connect: buildConnector.connector): Connect
 }
 
 /**
- * Of those that rested long enough the one that was used last: those that nobody needs grow old and are closed. Where half as
- * many again as are needed at once are open, and four more where few are, the one that rested longest.
+ * The most recently used of the connections that rested long enough, so that surplus ones expire. If 1.5 times as many
+ * connections are open as were ever busy at once (at least four more), the one that has rested longest.
  */
-function takeIdle({ all, idle, maxBusy, isOutOfSync }: OriginPool): Connection | undefined {
+function takeIdle({ all, idle, maxBusy, isOutOfSync }: OriginPool): PooledConnection | undefined {
   if (isOutOfSync) return undefined;
   const rested = idle.findLastIndex(({ isOver }) => isOver);
   if (rested >= 0) return idle.splice(rested, 1)[0]?.connection;
   return all.size >= maxBusy + Math.max(4, Math.floor(maxBusy / 2)) ? idle.shift()?.connection : undefined;
 }
 
-/** A clock would not do: while this process is busy, time goes by and nobody looks. The loop does between timer and immediate. */
-function startRest(connection: Connection): Rest {
+/** An extra reply is detected if it arrives within this time, in ms; later it could be read as the next reply. */
+const restMs = 10;
+
+/** Not by comparing times: while this process is busy, time passes without a read. Between timer and immediate the loop reads. */
+function startRest(connection: PooledConnection): Rest {
   const rest = { connection, isOver: false };
-  const end = (): void => void (rest.isOver = true);
-  setTimeout(() => setImmediate(end), restMs).unref();
+  setTimeout(() => setImmediate(() => void (rest.isOver = true)), restMs).unref();
   return rest;
 }
 
-function openConnection(origin: string, pool: OriginPool, connect: buildConnector.connector): Connection {
+function openConnection(origin: string, pool: OriginPool, connect: buildConnector.connector): PooledConnection {
+  let isIdle = false;
   const client = new Client(origin, {
     connect: (target, callback) =>
       connect(target, (...outcome) => {
@@ -219,44 +216,38 @@ function openConnection(origin: string, pool: OriginPool, connect: buildConnecto
         callback(...outcome);
       }),
   });
-  const connection: Connection = { client, isIdle: false };
   const watch = (socket: Socket): void => {
-    connection.isIdle = false;
-    // undici listens too, behind this.
+    isIdle = false;
+    // undici's own listener runs after this one.
     socket.on('readable', () => {
-      if (!connection.isIdle || socket.readableLength === 0) return;
+      if (!isIdle || socket.readableLength === 0) return;
       pool.isOutOfSync = true;
       socket.destroy();
     });
+  };
+  const connection: PooledConnection = {
+    client,
+    markBusy() {
+      isIdle = false;
+    },
+    release() {
+      if (pool.isOutOfSync) return connection.discard();
+      pool.busy--;
+      isIdle = true;
+      pool.idle.push(startRest(connection));
+    },
+    discard() {
+      pool.busy--;
+      pool.all.delete(connection);
+      // Later: undici is still calling its handlers.
+      queueMicrotask(() => void client.destroy());
+    },
   };
   pool.all.add(connection);
   return connection;
 }
 
-function pooled(connection: Connection, pool: OriginPool): PooledConnection {
-  const { client } = connection;
-  const discard = (): void => {
-    pool.busy--;
-    pool.all.delete(connection);
-    // Not at once: undici is in the middle of telling.
-    queueMicrotask(() => void client.destroy());
-  };
-  return {
-    client,
-    discard,
-    markBusy() {
-      connection.isIdle = false;
-    },
-    release() {
-      if (pool.isOutOfSync) return discard();
-      pool.busy--;
-      connection.isIdle = true;
-      pool.idle.push(startRest(connection));
-    },
-  };
-}
-
-/** What reads the replies of one connection. */
+/** undici's parser of one connection. */
 interface Parser {
   readonly ptr: number;
   readonly llhttp: { llhttp_resume(ptr: number): void };
@@ -267,12 +258,12 @@ interface Parser {
 const kParser: unique symbol = symbols.kParser;
 
 /**
- * Works around nodejs/undici#5360, which is fixed in undici 8 alone: when a connection ends while its parser is paused, undici 7
- * fails an assertion outside of any promise, and takes a complete reply for a cut one. Call it before undici listens.
+ * Works around nodejs/undici#5360, which is fixed only in undici 8: if a connection ends while its parser is paused, undici 7
+ * fails an assertion outside of any promise, and treats a complete reply as cut. Call it before undici adds its listeners.
  */
 function endWhilePaused(socket: Socket): void {
   socket.once('end', () => {
-    // Nothing is left to read that could flood anybody. The parser ends the message, or pauses once more in front of its end.
+    // At most the rest of the buffer is left. The parser ends the message, or pauses once more before its end.
     parserOf(socket)?.resume();
     unpause(socket);
   });

@@ -4,21 +4,21 @@ import * as tls from 'node:tls';
 import { codeOf, settingError, usageError } from '../errors.ts';
 import type { TransportOptions } from './types.ts';
 
-/** Lists the certificate authorities of a place, as PEM. */
+/** Lists the certificate authorities of a store, as PEM. */
 type ListAuthorities = (place: 'default' | 'system') => string[];
 
 /** Node 22.15, 23.10, 24 and later have it. */
 const { getCACertificates }: { getCACertificates?: ListAuthorities } = tls as object;
 
-/** Whom connections trust, where it is not whom Node trusts by itself. */
+/** What connections trust, if it differs from Node's default. */
 export interface Trust {
   /** PEM; undefined for Node's own. */
   authorities: string[] | undefined;
-  /** The same with the client certificate. */
+  /** The authorities and the client certificate. */
   secureContext: tls.SecureContext;
 }
 
-/** OpenSSL's codes for what a certificate and a key can have wrong. */
+/** OpenSSL's codes for a certificate and a key that cannot be used. */
 const certificateFaults: Readonly<Record<string, string>> = {
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: 'the key belongs to another certificate',
   ERR_OSSL_X509_KEY_TYPE_MISMATCH: 'the key belongs to another certificate',
@@ -33,8 +33,8 @@ const certificateFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * TLS settings beside Node's own: certificates are added to those that Node trusts, never put in their place.
- * Undefined when there are none. Throws GatewayError usage for PEM texts that are no certificates or keys.
+ * TLS settings beside Node's own: certificates are added to those that Node trusts and never replace them.
+ * Undefined if there are none. Throws GatewayError usage for texts that are not certificates or keys.
  */
 export async function openTrust(options: TransportOptions): Promise<Trust | undefined> {
   const { clientCert, clientKey } = options;
@@ -57,8 +57,8 @@ export async function openTrust(options: TransportOptions): Promise<Trust | unde
 }
 
 /**
- * Node's authorities and further ones: a list of one's own replaces Node's, and what NODE_EXTRA_CA_CERTS added to that too.
- * Undefined where there are no further ones. Throws GatewayError usage.
+ * Node's authorities and further ones: Node replaces its own and those of NODE_EXTRA_CA_CERTS by a given list, so the list
+ * has to contain all. Undefined if there are no further ones. Throws GatewayError usage.
  */
 export async function authoritiesOf(
   { ca, systemCa = false, env }: Pick<TransportOptions, 'ca' | 'systemCa' | 'env'>,
@@ -71,7 +71,7 @@ export async function authoritiesOf(
   return [...own, ...system, ...(await extraCertificates(env)), ...(ca === undefined ? [] : [ca])];
 }
 
-/** Throws GatewayError usage where this version of Node cannot read the system's certificate store. */
+/** Throws GatewayError usage if this version of Node cannot read the system's certificate store. */
 export function requireSystemStore(list: ListAuthorities | undefined = getCACertificates): ListAuthorities {
   if (list !== undefined) return list;
   throw settingError("this version of Node cannot read the system's certificate store", { reason: 'system-ca' }).but({
@@ -79,7 +79,7 @@ export function requireSystemStore(list: ListAuthorities | undefined = getCACert
   });
 }
 
-/** Whether the system's store could be asked for a certificate that is not trusted. */
+/** Whether adding the system's store could make a certificate trusted. */
 export function hasMoreAuthorities({ systemCa = false }: Pick<TransportOptions, 'systemCa'>): boolean {
   return getCACertificates !== undefined && !systemCa;
 }
@@ -98,7 +98,7 @@ async function extraCertificates(env: TransportOptions['env']): Promise<string[]
   }
 }
 
-/** Throws GatewayError usage for a PEM text without a certificate, which Node takes for an empty list; `what` begins its message. */
+/** Throws GatewayError usage for a PEM text without a certificate, which Node treats as an empty list; `what` begins its message. */
 export function requireCertificate(pem: string, what = 'the certificate authorities contain'): void {
   try {
     const { subject } = new X509Certificate(pem);

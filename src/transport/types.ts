@@ -1,15 +1,16 @@
+import type { GatewayError } from '../errors.ts';
 import type { Upload } from '../upload.ts';
 
-/** A body cut where uploads stand: bytes go out as they are, uploads as Base64 of their content. */
+/** A request body, cut where uploads belong: bytes are sent as they are, uploads as Base64 of their content. */
 export interface RequestBody {
   readonly segments: readonly (Uint8Array | Upload)[];
   /** Content-Length in bytes. */
   readonly bytes: number;
-  /** Instead of segments: what is passed on while it comes, and so can be sent once. */
+  /** Replaces the segments: a body that is passed on while it arrives, and so can be sent only once. */
   readonly arriving?: AsyncIterable<Uint8Array> | undefined;
 }
 
-/** One HTTP request. A request of the service is a POST with a JSON body, or the GET of a list; a gateway passes others on. */
+/** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any other. */
 export interface HttpRequest {
   /** Default `POST`. */
   readonly method?: string | undefined;
@@ -17,21 +18,21 @@ export interface HttpRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: RequestBody;
-  /** Those of the headers that the user set: they may choose who answers, so recordings are told apart by them. */
+  /** The headers that the user set: they may select the model or account, so recordings are distinguished by them. */
   readonly ownHeaders?: Readonly<Record<string, string>> | undefined;
-  /** Which of several answers to the same request is wanted, from 0: recordings give each its own. */
+  /** The index of this request among identical ones, from 0: recordings give each its own reply. */
   readonly sample?: number | undefined;
 }
 
-/** The head of a reply, and its body as it arrives. Reading on is back-pressure; ending the loop early aborts the request. */
+/** The head of a reply, and its body as it arrives. Reading applies back-pressure; ending the loop early aborts the request. */
 export interface HttpReply {
   readonly status: number;
   /** Lower-case names; repeated headers joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
-  /** What it answers, for errors: `POST origin/path`. */
+  /** The request that it answers, for errors: `POST origin/path`. */
   readonly request?: string | undefined;
-  /** When it was recorded, ms since 1970, where it comes from a cache and nothing was sent. */
+  /** When it was recorded, ms since 1970, if it comes from a cache and nothing was sent. */
   readonly recordedAt?: number | undefined;
 }
 
@@ -39,20 +40,30 @@ export interface HttpReply {
 export interface ExchangeOptions {
   /** Ends the exchange: the user's signal or the total deadline. */
   signal: AbortSignal;
-  /** Called just before the first bytes go out: from here on it may be billed. */
+  /** Called just before the first bytes are sent: from then on the request may be billed. */
   onSent?: (() => void) | undefined;
-  /** Redirects and codings are the caller's to judge; by default they end the exchange. */
+  /** The caller checks redirects and encodings itself; by default they end the exchange. */
   acceptsAnyHead?: boolean | undefined;
 }
 
 /** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
 export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promise<HttpReply>;
 
+/** Passed to `onRetry` before every wait for another attempt. */
+export interface RetryNotice {
+  /** Number of the attempt that failed, from 1. */
+  attempt: number;
+  /** How many retries the policy allows. */
+  retries: number;
+  waitMs: number;
+  error: GatewayError;
+}
+
 /** Connection settings of a transport. */
 export interface TransportOptions {
-  /** Environment in which the proxy variables are looked up; loopback never goes through a proxy. */
+  /** Environment with the proxy variables; a proxy is never used for loopback. */
   env: Readonly<Record<string, string | undefined>>;
-  /** The URL of a proxy that comes before those of the variables, and who names it: `flag --proxy`. */
+  /** The URL of a proxy that takes precedence over the variables, and its source: `flag --proxy`. */
   proxy?: { value: string; from: string } | undefined;
   /** Trusts the authorities of the system's certificate store too. */
   systemCa?: boolean | undefined;
@@ -64,46 +75,24 @@ export interface TransportOptions {
   connectTimeoutMs?: number | undefined;
   /** Longest silence inside a body in ms (default 120 s). */
   idleTimeoutMs?: number | undefined;
-  /** Connects to addresses of the internet alone. What a proxy connects to is judged by its name. */
-  publicOnly?: boolean | undefined;
 }
 
-/** Connections to gateways; close it when the last reply is read. */
+/** Connections to gateways; close it after the last reply was read. */
 export interface Transport {
   exchange: Exchange;
   close(): Promise<void>;
 }
 
-/** What stands behind a URL, while it comes. */
+/** The content of a URL, as it arrives. */
 export interface FetchedInput {
   /** The `content-type` without its parameters, in lower case. */
   mimeType: string | undefined;
   body: AsyncIterable<Uint8Array>;
 }
 
-/** Fetches what the user's URLs name. */
+/** Fetches the inputs that the user named by URL. */
 export interface InputFetcher {
-  /** Throws GatewayError: that of the exchange; usage for a status that is no success, and for a redirect that is not followed. */
+  /** Throws GatewayError: that of the exchange; usage for a status other than 200 and for a redirect that is not followed. */
   fetch(url: URL, signal: AbortSignal): Promise<FetchedInput>;
   close(): Promise<void>;
-}
-
-/** Receives the Base64 text of one long string of a reply, as it arrives. */
-export interface Base64Sink {
-  /** A returned promise is back-pressure: the next bytes come when it resolves. The bytes are only valid during the call and its promise. */
-  write(base64: Uint8Array): void | Promise<void>;
-  /** The string is over. Throws GatewayError bad-reply when it was not Base64. */
-  end(): void | Promise<void>;
-}
-
-/** A long Base64 string that does not stay in the reply. */
-export interface DivertedString {
-  sink: Base64Sink;
-  placeholder: string;
-}
-
-/** Where long Base64 strings of a reply go instead of memory. */
-export interface Base64Diversion {
-  /** Opens the sink of the next string and names the placeholder that stands in its place in the JSON. */
-  open(): Promise<DivertedString>;
 }

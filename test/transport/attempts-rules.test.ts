@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { type ErrorDetails, GatewayError } from '../../src/errors.ts';
-import { readSome, type SendOptions, sendWithRetries } from '../../src/transport/attempts.ts';
+import { readUpTo, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
 import { longestTimerMs } from '../../src/clock.ts';
 import { defaultRetryPolicy } from '../../src/transport/retry.ts';
 import type { Exchange, HttpReply } from '../../src/transport/types.ts';
@@ -12,10 +12,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sends with exchanges that end as they are told, one after the other; `calls` counts them. */
+/** Sends with the given outcomes, one for each exchange; `calls` counts the exchanges. */
 function send(
   ends: readonly (() => Promise<HttpReply>)[],
-  options: Partial<SendOptions> = {},
+  options: Partial<RetryOptions> = {},
 ): { calls: () => number; waits: number[]; result: Promise<unknown> } {
   let calls = 0;
   const waits: number[] = [];
@@ -61,9 +61,9 @@ test('all waits together stay within the budget', async () => {
 });
 
 test.each([
-  ['what was sent, though nothing says that it is pointless', failure('no-reply', { sent: 'yes' })],
-  ['what was sent, even where the error calls itself retryable', failure('no-reply', { sent: 'yes', retryable: true })],
-  ['a reply that broke', failure('incomplete', { sent: 'yes', retryable: true })],
+  ['what was sent, even without `retryable: false`', failure('no-reply', { sent: 'yes' })],
+  ['what was sent, even if the error is retryable', failure('no-reply', { sent: 'yes', retryable: true })],
+  ['a reply that was cut', failure('incomplete', { sent: 'yes', retryable: true })],
   ['a certificate that is not trusted', failure('not-sent', { sent: 'no', retryable: false })],
 ])('never repeats %s', async (_, end) => {
   const { calls, result } = send([end]);
@@ -71,20 +71,20 @@ test.each([
   expect(calls()).toBe(1);
 });
 
-test("what the abort's own error says is thrown as it is, and no retry is told of", async () => {
+test('an abort throws its own reason, and no retry is reported', async () => {
   const controller = new AbortController();
   const reason = new GatewayError('interrupted', 'ended by INT');
-  const told: unknown[] = [];
+  const notices: unknown[] = [];
   const end = async (): Promise<never> => {
     controller.abort(reason);
     throw reason;
   };
-  const { result } = send([end], { signal: controller.signal, onRetry: (notice) => told.push(notice) });
+  const { result } = send([end], { signal: controller.signal, onRetry: (notice) => notices.push(notice) });
   await expect(result).rejects.toBe(reason);
-  expect(told).toEqual([]);
+  expect(notices).toEqual([]);
 });
 
-test('an abort without a reason of its own ends a wait like any other', async () => {
+test('an abort without a reason ends a wait too', async () => {
   const controller = new AbortController();
   const { result } = send([answer(503)], {
     signal: controller.signal,
@@ -94,7 +94,7 @@ test('an abort without a reason of its own ends a wait like any other', async ()
   await expect(result).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test("an abort in the middle of an error's body is no failure of the gateway", async () => {
+test("an abort in the middle of an error's body throws the reason of the abort", async () => {
   const controller = new AbortController();
   const reason = new Error('ctrl-c');
   const abort = (): never => {
@@ -105,7 +105,7 @@ test("an abort in the middle of an error's body is no failure of the gateway", a
   await expect(result).rejects.toBe(reason);
 });
 
-test("an error's body that never ends is waited for only so long", async () => {
+test("an error's body that never ends is read for five seconds", async () => {
   vi.useFakeTimers();
   const { result } = send([answer(400, {}, 'bad field', never)], {
     classify: ({ body }) => new GatewayError('rejected', body),
@@ -114,7 +114,7 @@ test("an error's body that never ends is waited for only so long", async () => {
   await expect(result).rejects.toMatchObject({ class: 'rejected', message: 'bad field' });
 });
 
-test('the last 429 closes the gate too, for as long as it asks', async () => {
+test('the last 429 closes the gate too, for the time of its hint', async () => {
   const closed: number[] = [];
   const { result } = send([answer(429, { 'retry-after': '9' })], {
     policy: { ...defaultRetryPolicy, retries: 0 },
@@ -124,12 +124,12 @@ test('the last 429 closes the gate too, for as long as it asks', async () => {
   expect(closed).toEqual([9000]);
 });
 
-test('a failure that may have been billed stays one when the gateway asks for too long a wait', async () => {
+test('a failure that may have been billed stays so if the gateway asks for too long a wait', async () => {
   const { result } = send([answer(500, { 'retry-after': '3600' })]);
   await expect(result).rejects.toMatchObject({ class: 'quota', billed: 'unknown' });
 });
 
-test('a wait longer than a timer can take is no wait of nothing', async () => {
+test('a wait longer than the longest timer does not end at once', async () => {
   const controller = new AbortController();
   const headers = { 'retry-after-ms': String(longestTimerMs) };
   const told = new EventEmitter();
@@ -142,14 +142,14 @@ test('a wait longer than a timer can take is no wait of nothing', async () => {
     onRetry: () => void told.emit('wait'),
   });
   await waiting;
-  // Node makes 1 ms of what it cannot count: that would be over before a timer which is set now.
+  // Node turns a time that is too long into 1 ms, which would be over before a timer that starts now.
   await setTimeout(20);
   controller.abort();
   await expect(result).rejects.toMatchObject({ name: 'AbortError' });
   expect(calls()).toBe(1);
 });
 
-test('what the error says of money is not asked for again, whatever its status', async () => {
+test('an error with a spent quota is not retried, whatever its status', async () => {
   const classify = (): GatewayError => new GatewayError('gateway', 'no credit', { retryable: false });
   const { calls, result } = send([answer(503)], { classify });
   await expect(result).rejects.toMatchObject({ message: 'no credit' });
@@ -169,15 +169,15 @@ async function* silent(): AsyncGenerator<Uint8Array> {
   await new Promise(() => {});
 }
 
-test('reads some of a body: to its size, its cut or its time', async () => {
+test('reads a body up to a size, a cut or a time', async () => {
   const limits = { maxBytes: 100, maxMs: 20 };
-  expect((await readSome(chunksOf('ab', 'c'), limits)).toString()).toBe('abc');
-  expect((await readSome(chunksOf('ab', 'cd', 'ef'), { maxBytes: 3, maxMs: 1000 })).toString()).toBe('abc');
-  expect((await readSome(broken(), limits)).toString()).toBe('abc');
-  expect((await readSome(silent(), limits)).toString()).toBe('abc');
+  expect((await readUpTo(chunksOf('ab', 'c'), limits)).toString()).toBe('abc');
+  expect((await readUpTo(chunksOf('ab', 'cd', 'ef'), { maxBytes: 3, maxMs: 1000 })).toString()).toBe('abc');
+  expect((await readUpTo(broken(), limits)).toString()).toBe('abc');
+  expect((await readUpTo(silent(), limits)).toString()).toBe('abc');
 });
 
-test('what is read to its size is not read on, is let go, and leaves no timer', async () => {
+test('after the size limit the body is closed and no timer is left', async () => {
   vi.useFakeTimers();
   let [pulled, closed] = [0, false];
   async function* endless(): AsyncGenerator<Uint8Array> {
@@ -187,6 +187,6 @@ test('what is read to its size is not read on, is let go, and leaves no timer', 
       closed = true;
     }
   }
-  expect(await readSome(endless(), { maxBytes: 25, maxMs: 1000 })).toHaveLength(25);
+  expect(await readUpTo(endless(), { maxBytes: 25, maxMs: 1000 })).toHaveLength(25);
   expect([pulled, closed, vi.getTimerCount()]).toEqual([2, true, 0]);
 });

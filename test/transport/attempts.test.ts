@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { type FailedReply, type Gate, type SendOptions, sendWithRetries } from '../../src/transport/attempts.ts';
+import { type ErrorReply, type Gate, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
 import { defaultRetryPolicy } from '../../src/transport/retry.ts';
-import type { RetryNotice } from '../../src/transport/retry-types.ts';
+import type { RetryNotice } from '../../src/transport/types.ts';
 import { createUpload } from '../../src/upload.ts';
 import { createPause, cut, reset, type ScriptedServer } from '../helpers/scripted-server.ts';
 import { open, requestTo, serve } from './post.ts';
 
 const kinds = { 401: 'auth', 402: 'quota', 429: 'quota', 500: 'gateway', 503: 'gateway' } as const;
 
-function classify({ status, body }: FailedReply): GatewayError {
+function classify({ status, body }: ErrorReply): GatewayError {
   const spent = body.includes('spent');
   const details = { retryAfterMs: body.includes('hint') ? 4000 : undefined, retryable: spent ? false : undefined };
   return new GatewayError(kinds[status as 401] ?? 'rejected', `status ${status}: ${body.slice(0, 20)}`, details);
@@ -21,8 +21,8 @@ interface Run {
   result: Promise<unknown>;
 }
 
-/** Sends one request with a sleep that only notes its length. */
-function send(server: ScriptedServer, options: Partial<SendOptions> = {}): Run {
+/** Sends one request; the sleep only records its length. */
+function send(server: ScriptedServer, options: Partial<RetryOptions> = {}): Run {
   const waits: number[] = [];
   const notices: RetryNotice[] = [];
   const result = sendWithRetries(
@@ -43,7 +43,7 @@ function send(server: ScriptedServer, options: Partial<SendOptions> = {}): Run {
   return { waits, notices, result };
 }
 
-test('gives the reply of the first attempt that works, and sends the same bytes each time', async () => {
+test('returns the reply of the first successful attempt, and sends the same bytes each time', async () => {
   const server = await serve();
   server.reply({ status: 503, body: 'one' });
   server.reply({ status: 429, headers: { 'retry-after': '7' }, body: 'two' });
@@ -58,7 +58,7 @@ test('gives the reply of the first attempt that works, and sends the same bytes 
   expect(new Set(server.requests.map((request) => request.text()))).toEqual(new Set(['{"data":"YWJj"}']));
 });
 
-test('gives up after the retries with what the gateway said last', async () => {
+test('gives up after the retries with the last error of the gateway', async () => {
   const server = await serve();
   for (const body of ['a', 'b', 'c']) server.reply({ status: 503, headers: { 'retry-after': '1' }, body });
   await expect(send(server).result).rejects.toMatchObject({
@@ -81,7 +81,7 @@ test.each([
   expect(waits).toEqual([]);
 });
 
-test('takes the RetryInfo of the body for a hint', async () => {
+test('uses the RetryInfo of the body as a hint', async () => {
   const server = await serve();
   server.reply({ status: 429, body: 'hint' });
   server.reply({ body: {} });
@@ -90,7 +90,7 @@ test('takes the RetryInfo of the body for a hint', async () => {
   expect(waits).toEqual([4000]);
 });
 
-test('a hint beyond the budget ends it at once as a limit', async () => {
+test('a hint above the longest wait ends the call at once as a rate limit', async () => {
   const server = await serve();
   server.reply({ status: 503, headers: { 'retry-after': '3600' }, body: 'down.' });
   const { waits, result } = send(server);
@@ -138,7 +138,7 @@ function* endless(): Generator<string> {
   for (;;) yield 'x'.repeat(65_536);
 }
 
-test('reads no more than 1 MiB of an error, and lets the connection go', async () => {
+test('reads at most 1 MiB of an error, then closes the connection', async () => {
   const server = await serve();
   server.reply({ status: 400, chunks: endless() });
   let length = 0;
@@ -153,7 +153,7 @@ test('reads no more than 1 MiB of an error, and lets the connection go', async (
   await server.requests[0]?.closed;
 });
 
-test("keeps what came of an error's body that is cut", async () => {
+test("uses the part of an error's body that arrived before a cut", async () => {
   const server = await serve();
   server.reply({ status: 400, chunks: ['bad field', cut] });
   await expect(send(server).result).rejects.toMatchObject({ message: 'status 400: bad field' });
@@ -175,7 +175,7 @@ test("an abort while an error's body is read, or in a wait, ends with its reason
   await expect(result).rejects.toBe(reason);
 });
 
-test('a deadline that ends in a wait gives what the gateway said', async () => {
+test('a deadline that ends in a wait throws the error of the gateway', async () => {
   const server = await serve();
   server.reply({ status: 429, headers: { 'retry-after': '30' }, body: 'slow down' });
   const controller = new AbortController();
@@ -187,7 +187,7 @@ test('a deadline that ends in a wait gives what the gateway said', async () => {
   await expect(result).rejects.toMatchObject({ class: 'quota', message: 'status 429: slow down' });
 });
 
-test("a deadline that ends while an error's body is read still gives the error", async () => {
+test("a deadline that ends while an error's body is read still throws that error", async () => {
   const server = await serve();
   const controller = new AbortController();
   server.reply({ status: 400, chunks: ['bad field', createPause().until] });
@@ -202,7 +202,7 @@ test("a deadline that ends while an error's body is read still gives the error",
   await expect(result).rejects.toMatchObject({ class: 'rejected', details: { status: 400 } });
 });
 
-test('a gate that is shut when time is up gives what the gateway said', async () => {
+test('a deadline that ends in front of a closed gate throws the error of the gateway', async () => {
   const server = await serve();
   server.reply({ status: 429, body: 'slow down' });
   const controller = new AbortController();

@@ -29,12 +29,12 @@ test.each([
   ['sk-s\u2028ecret', 'the key has an invalid character at position 5'],
   ['sk secret', 'the key has an invalid character at position 3'],
   ['é-secret', 'the key has an invalid character at position 1'],
-])('key %j with bad characters is refused and never shown', (key, message) => {
+])('refuses key %j with invalid characters without showing it', (key, message) => {
   const attempt = (): unknown => authHeaders({ use: 'text', form: 'auto', names: neutral, key });
   expect(attempt).toThrow(expect.objectContaining({ class: 'auth', message }));
 });
 
-test('cuts white space around the key', () => {
+test('removes whitespace around the key', () => {
   expect(authHeaders({ use: 'image', form: 'auto', names: neutral, key: ' sk-1\r\n' })).toEqual({
     authorization: 'Bearer sk-1',
   });

@@ -3,7 +3,7 @@ import { open, requestTo, serve } from './post.ts';
 
 const mebibyte = 1024 * 1024;
 
-test('takes no more from the socket than a slow reader reads, whatever the size of the chunks', async () => {
+test('reads no more from the socket than a slow reader takes, whatever the size of the chunks', async () => {
   const server = await serve();
   const transport = open();
   const frame = Buffer.alloc(27_000, 'x');
@@ -22,6 +22,6 @@ test('takes no more from the socket than a slow reader reads, whatever the size 
     if (read > 60 * mebibyte) break;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // What the kernel's buffers hold on loopback, and a little of our own.
+  // The kernel's buffers on loopback, and the small one of the client.
   expect(sent - read).toBeLessThan(20 * mebibyte);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeBody, segmentBody } from '../../src/transport/request.ts';
 import { type Body, createUpload, isUpload } from '../../src/upload.ts';
 
-/** The bytes that would go out, uploads (in memory here) as Base64. */
+/** The bytes that would be sent, uploads (in memory here) as Base64. */
 function written(body: Body): string {
   return segmentBody(body)
     .segments.map((segment) => {
@@ -25,11 +25,11 @@ test.each<[string, Body]>([
   expect(segmentBody(body).bytes).toBe(Buffer.byteLength(JSON.stringify(body)));
 });
 
-test('leaves out what is undefined', () => {
+test('omits undefined values', () => {
   expect(written({ a: undefined as never, b: 1 })).toBe('{"b":1}');
 });
 
-test('cuts the body where uploads stand and counts their Base64', () => {
+test('cuts the body at uploads and counts their Base64', () => {
   const [one, two] = [createUpload(Buffer.from('abcd')), createUpload('/some/file', 7)];
   const body = segmentBody({ parts: [{ data: one }, { data: two, mimeType: 'image/png' }] });
   const texts = body.segments.map((part) => (isUpload(part) ? part : Buffer.from(part).toString()));
@@ -37,7 +37,7 @@ test('cuts the body where uploads stand and counts their Base64', () => {
   expect(body.bytes).toBe('{"parts":[{"data":""},{"data":"","mimeType":"image/png"}]}'.length + 8 + 12);
 });
 
-test('no string of the user is taken for an upload', () => {
+test('a string of the user is never mistaken for an upload', () => {
   const texts = [
     '<Base64, 8 characters>',
     '\u0000upload-0\u0000',

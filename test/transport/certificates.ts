@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-// Made once with openssl: an authority (its key is thrown away), and what it signed; valid for a hundred years.
+// Made once with openssl: an authority (its key was deleted), and certificates that it signed; valid for a hundred years.
 const read = (name: string): string => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), 'utf8');
 
 export const authority = read('ca.pem');

@@ -5,12 +5,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function queue(): { queue: ChunkQueue; told: string[] } {
-  const told: string[] = [];
-  const note = (what: string) => (): void => void told.push(what);
+function queue(): { queue: ChunkQueue; calls: string[] } {
+  const calls: string[] = [];
+  const record = (what: string) => (): void => void calls.push(what);
   return {
-    queue: new ChunkQueue({ idleMs: 1000, onIdle: note('idle'), onRoom: note('room'), onLeave: note('leave') }),
-    told,
+    queue: new ChunkQueue({ idleMs: 1000, onIdle: record('idle'), onRoom: record('room'), onReturn: record('return') }),
+    calls,
   };
 }
 
@@ -18,7 +18,7 @@ const bytes = (text: string): Uint8Array => Buffer.from(text);
 const over = { done: true, value: undefined };
 const value = (text: string): object => ({ done: false, value: bytes(text) });
 
-test('what came before a failure is read first, and the failure is told once', async () => {
+test('chunks before a failure are read first, and the failure is thrown once', async () => {
   const { queue: chunks } = queue();
   const failure = new Error('cut');
   chunks.push(bytes('a'));
@@ -28,7 +28,7 @@ test('what came before a failure is read first, and the failure is told once', a
   expect(await chunks.next()).toEqual(over);
 });
 
-test('a failure that is told to a waiting reader is not told again', async () => {
+test('a failure that a waiting reader got is not thrown again', async () => {
   const { queue: chunks } = queue();
   const reading = chunks.next();
   const failure = new Error('cut');
@@ -37,7 +37,7 @@ test('a failure that is told to a waiting reader is not told again', async () =>
   expect(await chunks.next()).toEqual(over);
 });
 
-test('an abort takes the place of what waits', async () => {
+test('an abort replaces the waiting chunks', async () => {
   const { queue: chunks } = queue();
   const failure = new Error('ctrl-c');
   chunks.push(bytes('a'));
@@ -45,7 +45,7 @@ test('an abort takes the place of what waits', async () => {
   await expect(chunks.next()).rejects.toBe(failure);
 });
 
-test('the first end counts, and nothing comes behind it', async () => {
+test('the first end counts, and nothing follows it', async () => {
   const { queue: chunks } = queue();
   chunks.end();
   chunks.end(new Error('late'));
@@ -53,74 +53,74 @@ test('the first end counts, and nothing comes behind it', async () => {
   expect(await chunks.next()).toEqual(over);
 });
 
-test('chunks that wait come together', async () => {
+test('waiting chunks are read as one', async () => {
   const { queue: chunks } = queue();
   for (const text of ['a', 'b', 'c']) chunks.push(bytes(text));
   expect(await chunks.next()).toEqual(value('abc'));
 });
 
-test('there is room when nothing waits any more, and never after the end', async () => {
-  const { queue: chunks, told } = queue();
+test('the sender resumes when no chunk waits, and never after the end', async () => {
+  const { queue: chunks, calls } = queue();
   expect(chunks.push(bytes('a'))).toBe(true);
   expect(chunks.push(bytes('x'.repeat(128 * 1024)))).toBe(false);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
   await chunks.next();
-  expect(told).toEqual(['room']);
+  expect(calls).toEqual(['room']);
   chunks.push(bytes('a'));
   chunks.end();
   await chunks.next();
-  expect(told).toEqual(['room']);
+  expect(calls).toEqual(['room']);
 });
 
-test('a reader that leaves is told of once, and gets nothing more', async () => {
-  const { queue: chunks, told } = queue();
+test('a reader that stops is reported once, and gets no further chunk', async () => {
+  const { queue: chunks, calls } = queue();
   chunks.push(bytes('a'));
   await chunks.return();
   await chunks.return();
   chunks.push(bytes('b'));
   expect(await chunks.next()).toEqual(over);
-  expect(told).toEqual(['leave']);
+  expect(calls).toEqual(['return']);
 });
 
-test('a reader that leaves after a cut gets neither the rest nor the failure', async () => {
-  const { queue: chunks, told } = queue();
+test('a reader that stops after a cut gets neither the rest nor the failure', async () => {
+  const { queue: chunks, calls } = queue();
   chunks.push(bytes('a'));
   chunks.end(new Error('cut'));
   await chunks.return();
   expect(await chunks.next()).toEqual(over);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
-test('the time of a silence runs while the reader waits, and only then', async () => {
+test('the idle time runs only while the reader waits', async () => {
   vi.useFakeTimers();
-  const { queue: chunks, told } = queue();
+  const { queue: chunks, calls } = queue();
   await vi.advanceTimersByTimeAsync(999);
   void chunks.next();
   await vi.advanceTimersByTimeAsync(999);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
   await vi.advanceTimersByTimeAsync(2);
-  expect(told).toEqual(['idle']);
+  expect(calls).toEqual(['idle']);
 });
 
-test('nobody waits: no silence', async () => {
+test('without a waiting reader the idle time does not run', async () => {
   vi.useFakeTimers();
-  const { told } = queue();
+  const { calls } = queue();
   await vi.advanceTimersByTimeAsync(1002);
-  expect(told).toEqual([]);
+  expect(calls).toEqual([]);
 });
 
-test('bytes that are there when the time is up are no silence', async () => {
+test('bytes that arrived just before the idle time ended count', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const { queue: chunks, told } = queue();
+  const { queue: chunks, calls } = queue();
   const reading = chunks.next();
   vi.advanceTimersByTime(1000);
   chunks.push(bytes('a'));
   expect(await reading).toEqual(value('a'));
   await new Promise((resolve) => setImmediate(resolve));
-  expect(told).not.toContain('idle');
+  expect(calls).not.toContain('idle');
 });
 
-test('no timer outlives the end or holds the process', () => {
+test('no timer outlives the end or keeps the process alive', () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
   queue();

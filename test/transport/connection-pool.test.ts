@@ -12,14 +12,14 @@ function createPool() {
   return pool;
 }
 
-/** For tests that move the clock themselves; a turn of the loop is real. */
+/** For tests that move the clock themselves; turns of the event loop are real. */
 function holdTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 }
 
 afterEach(() => void vi.useRealTimers());
 
-test('a connection is used again once it was quiet for ten milliseconds, and the loop looked at it behind them', async () => {
+test('a connection is used again after ten quiet milliseconds and one more read', async () => {
   holdTimers();
   const pool = createPool();
   const first = pool.acquire(origin);
@@ -37,22 +37,25 @@ test.each([
   { atOnce: 1, spare: 4 },
   { atOnce: 8, spare: 4 },
   { atOnce: 12, spare: 6 },
-])('of $atOnce at once $spare more may be open, then the one that rested longest is used', ({ atOnce, spare }) => {
-  const pool = createPool();
-  const connections = Array.from({ length: atOnce }, () => pool.acquire(origin));
-  const used = new Set(connections.map(({ client }) => client));
-  for (let index = 0; index < spare; index++) {
-    connections[index]?.release();
-    const more = pool.acquire(origin);
-    expect(used.has(more.client)).toBe(false);
-    used.add(more.client);
-    connections.push(more);
-  }
-  connections[spare]?.release();
-  expect(pool.acquire(origin).client).toBe(connections[0]?.client);
-});
+])(
+  'for $atOnce at once, $spare more connections may be open, then the one that rested longest is used',
+  ({ atOnce, spare }) => {
+    const pool = createPool();
+    const connections = Array.from({ length: atOnce }, () => pool.acquire(origin));
+    const used = new Set(connections.map(({ client }) => client));
+    for (let index = 0; index < spare; index++) {
+      connections[index]?.release();
+      const more = pool.acquire(origin);
+      expect(used.has(more.client)).toBe(false);
+      used.add(more.client);
+      connections.push(more);
+    }
+    connections[spare]?.release();
+    expect(pool.acquire(origin).client).toBe(connections[0]?.client);
+  },
+);
 
-test('the connection that was used last is taken first: those that nobody needs grow old and are closed', async () => {
+test('the most recently used connection is used first, so that surplus ones expire', async () => {
   holdTimers();
   const pool = createPool();
   const connections = [pool.acquire(origin), pool.acquire(origin), pool.acquire(origin)];
@@ -90,7 +93,7 @@ test('requests one after the other, and eight at a time, open no more than they 
   expect(server.connections).toBeLessThanOrEqual(12);
 });
 
-test('nothing is sent any more once the transport is closed', async () => {
+test('nothing is sent after the transport was closed', async () => {
   const server = await serve();
   const transport = open();
   server.reply({ body: 'first' });
@@ -112,7 +115,7 @@ test('after a failure the next request has another connection', async () => {
   expect(server.connections).toBe(2);
 });
 
-test('what is refused or given up is not connected for once more', async () => {
+test('a refused or aborted exchange opens no further connection', async () => {
   const server = await serve();
   const transport = open();
   server.reply({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
@@ -124,13 +127,13 @@ test('what is refused or given up is not connected for once more', async () => {
   controller.abort(new Error('enough'));
   await reading;
   await Promise.all(server.requests.map(({ closed }) => closed));
-  // Whoever connects again does so by now: a new connection behind theirs is the third.
+  // An extra connection would be open by now: this one is the third.
   server.reply({ body: 'third' });
   expect(await post(server.url, { transport })).toMatchObject({ text: 'third' });
   expect(server.connections).toBe(3);
 });
 
-test('who gives up while a connection rests has sent nothing, and leaves it to the next', async () => {
+test('an abort while a connection rests sends nothing and leaves it to the next request', async () => {
   const server = await serve();
   const transport = open();
   for (const body of ['first', 'second']) server.reply({ body });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { cut, type ScriptedReply } from '../helpers/scripted-server.ts';
 import { failureOf, open, requestTo, serve } from './post.ts';
 
-/** A body whose last byte is the one that fills the queue of a reader who does not read, and one that is longer. */
+/** A body whose last byte fills the queue of a reader that does not read, and a longer one. */
 const sizes = [128 * 1024, 300_000];
 const head = (fields: string) => `HTTP/1.1 200 OK\r\n${fields}\r\n\r\n`;
 
@@ -27,8 +27,8 @@ function chunked(frames: string): ScriptedReply {
   return { raw: [head('connection: close\r\ntransfer-encoding: chunked'), frames, cut] };
 }
 
-// undici 7 asserts that nobody told it to pause when a connection ends (nodejs/undici#5360).
-describe('slow reader: the connection ends while nobody reads', () => {
+// undici 7 asserts that its parser is not paused when a connection ends (nodejs/undici#5360).
+describe('slow reader: the connection ends while the reader is paused', () => {
   test.each(cases)('a body $name, $size bytes', async ({ isWhole, make, size }) => {
     const server = await serve();
     server.reply(make('x'.repeat(size)));
@@ -59,7 +59,7 @@ describe('slow reader: the connection ends while nobody reads', () => {
   );
 });
 
-/** Until what the server sent is here, and the queue is full. */
+/** Until the bytes of the server arrived and the queue is full. */
 async function manyTurns(): Promise<void> {
   for (let turn = 0; turn < 500; turn++) await setImmediate();
 }

@@ -16,12 +16,12 @@ async function listen(onSocket: (socket: Socket) => void): Promise<number> {
 
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-/** Long enough for a callback that is due to have run. */
+/** Long enough for a pending callback to run. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await setImmediate();
 }
 
-test('no encoding is asked for, whatever a header of the user says', async () => {
+test('no encoding is accepted, whatever a header of the user says', async () => {
   const server = await serve();
   server.reply({ body: {} });
   await post(server.url, { headers: { 'accept-encoding': 'gzip' } });
@@ -35,7 +35,7 @@ test('the query of the URL is sent', async () => {
   expect(server.requests[0]?.path).toBe('/v1?a=b');
 });
 
-test('what was given up while connecting is not sent when the connection is there at last', async () => {
+test('a request that was aborted while connecting is not sent when the connection opens', async () => {
   const server = await serve({ tls: serverPair });
   server.reply({ body: 'second' });
   const pause = createPause();
@@ -73,7 +73,7 @@ test('no timer and no listener outlives an exchange, however it ended', async ()
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('the time to connect is over when the connection is there, however long the reply takes', async () => {
+test('the connect timeout ends with the connection, however long the reply takes', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ raw: [pause.until, 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi'] });
@@ -86,7 +86,7 @@ test('the time to connect is over when the connection is there, however long the
   expect(await ending).toMatchObject({ text: 'hi' });
 });
 
-test('a connection that came while the process was busy is no timeout', async () => {
+test('a connection that opened while the process was busy is not a timeout', async () => {
   const server = await serve();
   server.reply({ body: 'hello' });
   const ending = post(server.url, { connectTimeoutMs: 50 });
@@ -96,9 +96,9 @@ test('a connection that came while the process was busy is no timeout', async ()
   expect(await ending).toMatchObject({ text: 'hello' });
 });
 
-test('an abort takes the place of chunks that nobody has read yet', async () => {
+test('an abort replaces chunks that were not read yet', async () => {
   const server = await serve();
-  // Head and chunk in one write: whoever has the head has the chunk too.
+  // Head and chunk in one write: both arrive together.
   server.raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\none', createPause().until);
   const controller = new AbortController();
   const reply = await open().exchange(requestTo(server.url), { signal: controller.signal });
@@ -108,7 +108,7 @@ test('an abort takes the place of chunks that nobody has read yet', async () => 
   await expect(chunks.next()).rejects.toBe(reason);
 });
 
-test.each(['https', 'a proxy'])('closing lets a connection go that is still being made: %s', async (kind) => {
+test.each(['https', 'a proxy'])('closing ends a connection that is still being opened: %s', async (kind) => {
   const ended: number[] = [];
   let connections = 0;
   const arrived = createPause();
@@ -126,7 +126,7 @@ test.each(['https', 'a proxy'])('closing lets a connection go that is still bein
   controller.abort();
   await ending;
   await transport.close();
-  // What comes later on a connection of its own is seen later.
+  // The server sees a later connection later.
   const marker = connect(port, '127.0.0.1');
   await once(marker, 'connect');
   marker.end();
@@ -134,7 +134,7 @@ test.each(['https', 'a proxy'])('closing lets a connection go that is still bein
   expect(ended).toEqual([1, 2]);
 });
 
-test('HTTP/2 is never agreed on, though the server offers it', async () => {
+test('HTTP/2 is never negotiated, even if the server offers it', async () => {
   const agreed: unknown[] = [];
   const server = createTlsServer({ ...serverPair, ALPNProtocols: ['h2', 'http/1.1'] }, (socket) => {
     agreed.push(socket.alpnProtocol);
@@ -147,13 +147,13 @@ test('HTTP/2 is never agreed on, though the server offers it', async () => {
   expect(agreed).toEqual(['http/1.1']);
 });
 
-test('malformed status line: a 100 that nobody asked for is no reply', async () => {
+test('malformed status line: an unrequested 100 is not a reply', async () => {
   const server = await serve();
   server.raw('HTTP/1.1 100 Continue\r\n\r\n');
   expect(failureOf(await post(server.url))).toMatchObject({ class: 'bad-reply', details: { sent: 'yes' } });
 });
 
-test('NODE_TLS_REJECT_UNAUTHORIZED=0 does not matter to http', async () => {
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored for http', async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0', HTTP_PROXY: 'http://127.0.0.1:1' };
   expect(failureOf(await post('http://gateway.test/', { env })).class).toBe('not-sent');
 });

@@ -5,7 +5,7 @@ import { open, post, requestTo, serve } from './post.ts';
 
 const url = new URL('https://gateway.test/v1/messages?key=secret');
 
-test('posts the body and gives head and chunks of the reply', async () => {
+test('posts the body and returns head and chunks of the reply', async () => {
   const server = await serve();
   server.reply({ headers: { 'X-Two': 'a', 'x-two': 'b' }, body: { ok: true } });
   const ending = await post(`${server.url}/v1/messages`, { body: { text: 'ä"' }, headers: { 'x-api-key': 'k' } });
@@ -20,7 +20,7 @@ test('posts the body and gives head and chunks of the reply', async () => {
   expect(request?.json()).toEqual({ text: 'ä"' });
 });
 
-test('gives the first chunk before the server sends the last', async () => {
+test('yields the first chunk before the server sends the last', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['one', pause.until, 'two'] });
@@ -47,7 +47,7 @@ test.each([
   ['https://other.test:8443/x?token=1', ' to https://other.test:8443'],
   ['data:text/html,token', ' to a data: URL'],
   ['http://[', ''],
-])('of the target %s only the origin is shown', (location, shown) => {
+])('a redirect to %s shows only the origin', (location, shown) => {
   expect(checkHead(302, { location }, url)?.message).toBe(`the gateway redirects (302)${shown}`);
 });
 
@@ -65,11 +65,11 @@ test.each([
   expect(checkHead(200, headers, url)?.message).toBe(message);
 });
 
-test('a coding that nobody asked for is hinted at where it is made', () => {
+test('the hint for an unrequested encoding says where to disable it', () => {
   const error = checkHead(200, { 'content-encoding': 'gzip' }, url);
   expect(error?.details.hint).toContain('Accept-Encoding: identity');
 });
 
-test.each([200, 299, 400, 503])('%i is read on', (status) => {
+test.each([200, 299, 400, 503])('the body of a %i is read', (status) => {
   expect(checkHead(status, {}, url)).toBeUndefined();
 });

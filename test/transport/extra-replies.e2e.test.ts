@@ -8,7 +8,7 @@ import { serveExtraReplies } from './extra-replies.ts';
 
 const requests = 120;
 
-test('the built program gives every job of a batch its own answer', async () => {
+test('the built program matches every job of a batch with its own reply', async () => {
   const url = await serveExtraReplies({ replyMs: 6, againMs: 2 }, (body) =>
     JSON.stringify(textReply(/"text":"([^"]*)"/.exec(body)?.[1] ?? '')),
   );

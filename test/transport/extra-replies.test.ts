@@ -6,7 +6,7 @@ import { open, post, serve } from './post.ts';
 
 const requests = 120;
 
-/** The requests that got another one's reply. */
+/** The requests that got the reply of another. */
 async function wrongOnes(url: string, atOnce: number): Promise<number[]> {
   const transport = open();
   const wrong: number[] = [];
@@ -28,7 +28,7 @@ const delays = [0, 1, 2, 5];
 const cases = delays.flatMap((againMs) => [1, 4].map((atOnce) => ({ againMs, atOnce })));
 
 test.each(cases)(
-  'a reply too many after $againMs ms answers no other request, $atOnce at once',
+  'an extra reply after $againMs ms is not read as the next one, $atOnce at once',
   async ({ againMs, atOnce }) => {
     const url = await serveExtraReplies({ replyMs: 6, againMs }, (body) => body);
     expect(await wrongOnes(url, atOnce)).toEqual([]);
@@ -52,7 +52,7 @@ test.each([
   expect(await post(url, { transport, body: { n: 2 } })).toMatchObject({ text: '{"n":2}' });
 });
 
-test('any byte behind a reply ends its connection, an empty line too, and then none is used twice', async () => {
+test('any byte after a reply closes its connection, even an empty line, and then none is used twice', async () => {
   const server = await serve();
   const transport = open();
   const pause = createPause();
@@ -60,7 +60,7 @@ test('any byte behind a reply ends its connection, an empty line too, and then n
   expect(await post(server.url, { transport })).toMatchObject({ text: 'x' });
   pause.release();
   await server.requests[0]?.closed;
-  // A pool that keeps them is full after five, and uses one again.
+  // A pool that kept them would be full after five, and use one again.
   for (const connections of [2, 3, 4, 5, 6, 7, 8]) {
     server.reply({ body: 'y' });
     expect(await post(server.url, { transport })).toMatchObject({ text: 'y' });

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** How a server answers that sends one reply too many now and then. */
-interface Manners {
+/** The timing of a server that sometimes sends an extra reply. */
+interface Timing {
   /** How long a reply takes, in ms. */
   replyMs: number;
-  /** When the reply comes once more, in ms behind the first; with 0 in the same write. */
+  /** Time from the reply to its extra copy, in ms; 0 sends both in one write. */
   againMs: number;
 }
 
-/** Every tenth reply is followed by one too many. A reply is what `answer` makes of its request's body. */
+/** Sends every tenth reply twice. `answer` makes the reply from the request's body. */
 export async function serveExtraReplies(
-  { replyMs, againMs }: Manners,
+  { replyMs, againMs }: Timing,
   answer: (body: string) => string,
 ): Promise<string> {
   let replies = 0;

@@ -79,7 +79,7 @@ test('keeps NODE_EXTRA_CA_CERTS beside --cacert', async () => {
   expect(ending).toMatchObject({ text: 'hello' });
 });
 
-test('shows a client certificate to a server that asks for one', async () => {
+test('sends a client certificate to a server that requests one', async () => {
   const server = await serve({ tls: { ...serverPair, ca: authority, requestCert: true } });
   server.reply({ body: 'hello' });
   const pair = { clientCert: clientPair.cert, clientKey: clientPair.key };
@@ -100,7 +100,7 @@ test.each([
   expect(error.message).toContain(message);
 });
 
-test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused but for loopback', async () => {
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused except for loopback', async () => {
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   expect(failureOf(await post('https://gateway.test/', { env })).class).toBe('usage');
   const server = await serve({ tls: serverPair });
@@ -108,8 +108,8 @@ test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused but for loopback', async () => {
   expect(await post(server.url, { env, ca: authority })).toMatchObject({ text: 'hello' });
 });
 
-test('a handshake that never ends is given up when the time to connect is over: nothing was sent', async () => {
-  // It takes connections, and no handshake.
+test('a handshake that never ends fails after the connect timeout: nothing was sent', async () => {
+  // It accepts connections, but does not answer the handshake.
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   onTestFinished(() => void silent.close());

@@ -21,7 +21,7 @@ test.each<[string, ScriptedReply]>([
   expect(server.requests).toHaveLength(1);
 });
 
-test('keep-alive race: a kept socket that is killed under the second request', async () => {
+test('keep-alive race: a kept socket that is reset during the second request', async () => {
   const server = await serve();
   server.reply({ body: 'first' });
   server.reply({ raw: [reset] });
@@ -40,7 +40,7 @@ test('keep-alive race: a kept socket that was closed meanwhile is replaced', asy
   expect(await post(server.url, { transport })).toMatchObject({ text: 'second' });
 });
 
-test('reset on accept is known to be unsent or unanswered', async () => {
+test('a reset on accept is not sent or without a reply', async () => {
   const server = await serve();
   server.dropNextConnection();
   const error = failureOf(await post(server.url));
@@ -78,7 +78,7 @@ test.each<[string, ScriptedReply, string]>([
   expect(ending.text).toBe(text);
 });
 
-test('clean early close cannot be told from an end: the reader must know its last event', async () => {
+test('clean early close looks like an end: the reader must know its last event', async () => {
   const server = await serve();
   server.reply({ raw: ['HTTP/1.1 200 OK\r\nconnection: close\r\n\r\ndata: {"type":', cut] });
   const ending = await post(server.url);
@@ -107,7 +107,7 @@ test('a broken chunk length inside the body', async () => {
   expect(ending.text).toBe('abc');
 });
 
-test('passes over a 103 before the head', async () => {
+test('ignores a 103 before the head', async () => {
   const server = await serve();
   server.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', `${head}content-length: 2\r\n\r\nok`);
   expect(await post(server.url)).toMatchObject({ text: 'ok', reply: { status: 200 } });
@@ -141,7 +141,7 @@ test.each(['gzip', 'GZIP, br', 'deflate'])('decompression bomb: %s is refused', 
   await server.requests[0]?.closed;
 });
 
-test('takes the identity coding', async () => {
+test('accepts the identity encoding', async () => {
   const server = await serve();
   server.reply({ headers: { 'content-encoding': 'identity' }, body: 'x' });
   expect(await post(server.url)).toMatchObject({ text: 'x' });

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Time that the test moves; turns of the event loop stay real. */
+/** A clock that the test moves; turns of the event loop stay real. */
 function holdTime(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 }
@@ -47,7 +47,7 @@ async function* drip(): AsyncGenerator<string> {
   }
 }
 
-test('slow-loris body: bytes that drip do not outlast the signal', async () => {
+test('slow-loris body: slow bytes do not outlast the signal', async () => {
   const server = await serve();
   server.reply({ chunks: drip() });
   const controller = new AbortController();
@@ -65,7 +65,7 @@ test('slow-loris body: bytes that drip do not outlast the signal', async () => {
   await server.requests[0]?.closed;
 });
 
-test('slow-loris body: a silence of two minutes ends it, each chunk begins them anew', async () => {
+test('slow-loris body: two minutes without a chunk end it', async () => {
   holdTime();
   const server = await serve();
   const pause = createPause();
@@ -100,7 +100,7 @@ test('a silence inside the body ends it as incomplete', async () => {
   await server.requests[0]?.closed;
 });
 
-test('a reader that takes its time is no silence of the server', async () => {
+test('a slow reader does not use up the idle time', async () => {
   const server = await serve();
   const pause = createPause();
   server.reply({ chunks: ['abc', pause.until, 'def'] });
@@ -109,7 +109,7 @@ test('a reader that takes its time is no silence of the server', async () => {
   });
   const chunks = reply.body[Symbol.asyncIterator]();
   await chunks.next();
-  // The reader is busy for longer than the silence allowed.
+  // The reader is busy for longer than the idle time.
   const until = performance.now() + 600;
   while (performance.now() < until);
   pause.release();
@@ -128,14 +128,14 @@ test('an abort while connecting ends at once', async () => {
   const controller = new AbortController();
   const server = await serve();
   const reason = new Error('no');
-  // The server speaks no TLS: the handshake never ends.
+  // The server does not speak TLS: the handshake never ends.
   const ending = post(server.url.replace('http:', 'https:'), { signal: controller.signal });
   await setImmediate();
   controller.abort(reason);
   expect(await ending).toMatchObject({ error: reason, sent: false });
 });
 
-test('leaving the loop early closes the connection, so that the gateway stops working', async () => {
+test('leaving the loop early closes the connection, so that the gateway can stop', async () => {
   const server = await serve();
   server.reply({ chunks: ['abc', createPause().until] });
   const reply = await open().exchange(requestTo(server.url), { signal: new AbortController().signal });
@@ -146,7 +146,7 @@ test('leaving the loop early closes the connection, so that the gateway stops wo
   await server.requests[0]?.closed;
 });
 
-test('slow reader: the server waits while nobody reads', async () => {
+test('slow reader: the server waits for the reader', async () => {
   const server = await serve();
   let written = 0;
   const block = new Uint8Array(1024 * 1024);
@@ -161,7 +161,7 @@ test('slow reader: the server waits while nobody reads', async () => {
   const chunks = reply.body[Symbol.asyncIterator]();
   await chunks.next();
   let before = -1;
-  // Turns of the event loop until the sender stands still.
+  // Turns of the event loop until the sender pauses.
   for (let still = 0; still < 20; still = written === before ? still + 1 : 0) {
     before = written;
     for (let turn = 0; turn < 50; turn++) await setImmediate();
@@ -171,7 +171,7 @@ test('slow reader: the server waits while nobody reads', async () => {
   await server.requests[0]?.closed;
 });
 
-test('many requests at once each know whether they were sent', async () => {
+test('each of many requests at once reports whether it was sent', async () => {
   const server = await serve();
   server.always(({ path }) => (path === '/cut' ? { raw: [] } : { body: path }));
   const controller = new AbortController();
@@ -186,7 +186,7 @@ test('many requests at once each know whether they were sent', async () => {
   expect((await hanging).sent).toBe(true);
 });
 
-test('many requests on one signal bring no warning', async () => {
+test('many requests with one signal cause no warning', async () => {
   const server = await serve();
   server.always({ body: {} });
   const warnings: Error[] = [];
@@ -199,7 +199,7 @@ test('many requests on one signal bring no warning', async () => {
   expect(warnings).toEqual([]);
 });
 
-test('closing ends what is under way', async () => {
+test('closing ends requests in flight', async () => {
   const server = await serve();
   server.reply({ raw: [] });
   const transport = open();

@@ -7,7 +7,7 @@ import type { ScriptedServer } from '../helpers/scripted-server.ts';
 import { authority, clientPair, serverPair } from './certificates.ts';
 import { serve } from './post.ts';
 
-/** What came, or why nothing did. */
+/** The fetched text, or the error. */
 async function fetchText(url: string, env: Record<string, string> = {}): Promise<unknown> {
   const fetcher = openInputFetcher({ env, ca: authority, clientCert: clientPair.cert, clientKey: clientPair.key });
   try {
@@ -22,7 +22,7 @@ async function fetchText(url: string, env: Record<string, string> = {}): Promise
   }
 }
 
-/** A proxy that joins every name to one server, and the names that it was asked for. */
+/** A proxy that connects every name to one server, and the names that were requested. */
 async function proxyTo({ port }: ScriptedServer): Promise<{ env: Record<string, string>; asked: string[] }> {
   const asked: string[] = [];
   const proxy = createServer((client) => {
@@ -43,7 +43,7 @@ async function proxyTo({ port }: ScriptedServer): Promise<{ env: Record<string, 
 
 const to = (location: string) => ({ status: 302, headers: { location }, body: 'see there' });
 
-test('asks for what a URL names with accept and user-agent alone', async () => {
+test('requests a URL with only accept and user-agent', async () => {
   const server = await serve({ tls: serverPair });
   server.reply({ headers: { 'content-type': 'Text/Plain; charset=utf-8' }, body: 'hello' });
   expect(await fetchText(`${server.url}/a/b.txt?c=d`)).toEqual({ mimeType: 'text/plain', text: 'hello' });
@@ -88,7 +88,7 @@ test.each([
   expect(await fetchText(`${server.url}/`)).toMatchObject({ class: 'usage', message });
 });
 
-test('follows five redirects, and no sixth', async () => {
+test('follows five redirects, not a sixth', async () => {
   const server = await serve({ tls: serverPair });
   const { env } = await proxyTo(server);
   for (const status of [301, 302, 303, 307, 308]) server.reply({ status, headers: { location: `/${status}` } });
@@ -99,7 +99,7 @@ test('follows five redirects, and no sixth', async () => {
   expect(await fetchText('https://gateway.test/', env)).toMatchObject({ message: 'it redirects more than 5 times' });
 });
 
-test('takes no password along from a redirect', async () => {
+test('does not send a password from a redirect', async () => {
   const server = await serve({ tls: serverPair });
   const { env } = await proxyTo(server);
   server.reply(to('https://me:secret@gateway.test/next'));
@@ -109,7 +109,7 @@ test('takes no password along from a redirect', async () => {
 });
 
 test.each(['https://metadata.google.internal/', 'https://metadata/', 'https://10.0.0.1/'])(
-  'asks no proxy for %s behind a redirect',
+  'requests no %s from a proxy after a redirect',
   async (location) => {
     const server = await serve({ tls: serverPair });
     const { env, asked } = await proxyTo(server);
@@ -126,7 +126,7 @@ test.each([
   [403, false, 'no key or password goes along'],
   [304, false, 'check the URL'],
   [503, true, 'check the URL'],
-])('a status %i is told, with nothing sent', async (status, retryable, hint) => {
+])('a status %i is a usage error with nothing sent', async (status, retryable, hint) => {
   const server = await serve({ tls: serverPair });
   server.reply({ status, body: 'no' });
   expect(await fetchText(`${server.url}/`)).toMatchObject({
@@ -136,7 +136,7 @@ test.each([
   });
 });
 
-test('a coding that was not asked for is told', async () => {
+test('an unrequested encoding is a usage error', async () => {
   const server = await serve({ tls: serverPair });
   server.reply({ headers: { 'content-encoding': 'gzip' }, body: 'x' });
   expect(await fetchText(`${server.url}/`)).toMatchObject({
@@ -145,7 +145,7 @@ test('a coding that was not asked for is told', async () => {
   });
 });
 
-test('a host that asks for a client certificate gets none', async () => {
+test('a host that requests a client certificate gets none', async () => {
   const server = await serve({ tls: { ...serverPair, ca: authority, requestCert: true } });
   expect(await fetchText(`${server.url}/`)).toBeInstanceOf(GatewayError);
   expect(server.requests).toEqual([]);

@@ -71,7 +71,7 @@ test.each([
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'EPROTO',
-])('a handshake that ends with %s is not tried again', (code) => {
+])('a handshake that ends with %s is not repeated', (code) => {
   expect(networkError(withCode(code), 'connecting', 'h:1')).toMatchObject({
     class: 'not-sent',
     details: { sent: 'no', retryable: false },
@@ -89,7 +89,7 @@ test.each([
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'the host name'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
-])('the hint for %s speaks of %s', (code, words) => {
+])('the hint for %s mentions %s', (code, words) => {
   expect(withFlags(networkError(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
 });
 
@@ -98,7 +98,7 @@ test("the HTTP client's own words and codes are not shown", () => {
   expect(networkError(error, 'waiting', 'h:1').message).toBe('no reply from h:1: the connection was closed');
 });
 
-test('an error that is ours stays as it is', () => {
+test('a GatewayError stays as it is', () => {
   const error = new GatewayError('usage', 'changed');
   expect(networkError(error, 'waiting', 'h')).toBe(error);
 });
@@ -108,7 +108,7 @@ test.each<[Phase, Error]>([
   ['connecting', withCode('ENOMEM')],
   ['waiting', new RangeError('Array buffer allocation failed')],
   ['body', withCode('ERR_MEMORY_ALLOCATION_FAILED')],
-])('without memory, %s, the hint speaks of memory and not of the network: %s', (phase, error) => {
+])('without memory, %s, the hint mentions memory and not the network: %s', (phase, error) => {
   const fault = networkError(error, phase, 'h:1');
   expect(fault.details.hint).toContain('memory');
   expect(fault.details.hint).not.toContain('network');

@@ -7,14 +7,14 @@ import type { Body } from '../../src/upload.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 
-/** A server that checks itself when the test is over. */
+/** A server that checks for leftover replies after the test. */
 export async function serve(options?: Parameters<typeof startScriptedServer>[0]): Promise<ScriptedServer> {
   const server = await startScriptedServer(options);
   onTestFinished(() => server.close());
   return server;
 }
 
-/** A transport that is closed when the test is over. */
+/** A transport that is closed after the test. */
 export function open(options: Partial<TransportOptions> = {}): Transport {
   const transport = openTransport({ env: {}, ...options });
   onTestFinished(() => transport.close());
@@ -35,9 +35,9 @@ export interface PostOptions extends Partial<TransportOptions> {
 /** How one exchange ended, body included. */
 export interface Ending {
   reply?: HttpReply;
-  /** What came of the body. */
+  /** The part of the body that arrived. */
   text: string;
-  /** Whether the head went out. */
+  /** Whether the head was sent. */
   sent: boolean;
   error?: unknown;
 }
@@ -59,13 +59,13 @@ export async function post(url: string, options: PostOptions = {}): Promise<Endi
   return ending;
 }
 
-/** The error of an ending, which must be one of ours. */
+/** The error of an exchange, which must be a GatewayError. */
 export function failureOf({ error }: Ending): GatewayError {
   if (error instanceof GatewayError) return error;
   throw new Error(`not a GatewayError: ${String(error)}`, { cause: error });
 }
 
-/** What a promise was settled with, or that it is still pending after many turns of the event loop. */
+/** How a promise settled, or that it is still pending after many turns of the event loop. */
 export async function settled(promise: Promise<unknown>): Promise<unknown> {
   const turns = async (): Promise<string> => {
     for (let turn = 0; turn < 500; turn++) await setImmediate();

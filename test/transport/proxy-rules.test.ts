@@ -6,7 +6,7 @@ import { createServer as createTlsServer, rootCertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { proxyFor } from '../../src/transport/proxy.ts';
 import { authoritiesOf } from '../../src/transport/trust.ts';
-import { openTunnel } from '../../src/transport/tunnel.ts';
+import { openTunnel } from '../../src/transport/proxy.ts';
 import { createPause } from '../helpers/scripted-server.ts';
 import { authority, clientPair, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';
@@ -32,7 +32,7 @@ test.each([
   ['http://gateway.test/', 'gateway.test:80'],
   ['http://gateway.test:8080/', 'gateway.test:8080'],
   ['http://[fd00::1]/', '[fd00::1]:80'],
-])('asks the proxy for the way to %s', async (url, place) => {
+])('requests a tunnel to %s from the proxy', async (url, place) => {
   const server = await serve();
   server.raw(connected);
   server.reply({ body: 'hello' });
@@ -41,12 +41,12 @@ test.each([
   expect(server.requests[0]?.headers['host']).toBe(place);
 });
 
-test('a proxy may have an IPv6 address', async () => {
+test('a proxy can have an IPv6 address', async () => {
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: 'http://[::1]:1' } }));
   expect(error.message).toContain('the proxy [::1]:1 (HTTP_PROXY) does not work: the connection was ');
 });
 
-test("the way to a proxy does not lead through the process's own agent, which may have a proxy too", async () => {
+test("a proxy is not connected to by the process's global agent, which may have a proxy too", async () => {
   const server = await serve();
   server.raw(connected);
   server.reply({ body: 'hello' });
@@ -59,7 +59,7 @@ test("the way to a proxy does not lead through the process's own agent, which ma
   expect(await post('http://gateway.test/', { env: { HTTP_PROXY: server.url } })).toMatchObject({ text: 'hello' });
 });
 
-test('a proxy may speak TLS itself', async () => {
+test('a proxy can speak TLS itself', async () => {
   const proxy = createTlsServer(serverPair).listen(0, '127.0.0.1');
   const hello = once(proxy, 'tlsClientError');
   await once(proxy, 'listening');
@@ -67,12 +67,12 @@ test('a proxy may speak TLS itself', async () => {
   const { port } = proxy.address() as AddressInfo;
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: `https://127.0.0.1:${port}` } }));
   expect(error.class).toBe('not-sent');
-  // The client spoke TLS, and did not like the certificate: an authority of the test's own.
+  // The client spoke TLS and refused the certificate, which the test's own authority signed.
   expect(error.message).toMatch(/certificate|UNABLE_TO_VERIFY/);
   await hello;
 });
 
-test("an authority of one's own counts for a proxy that speaks TLS too", async () => {
+test("the user's own authority is trusted for a proxy that speaks TLS too", async () => {
   const proxy = createTlsServer(serverPair, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.end('HTTP/1.1 403 No\r\n\r\n'));
@@ -84,7 +84,7 @@ test("an authority of one's own counts for a proxy that speaks TLS too", async (
   expect(error.message).toContain('refuses the way to gateway.test:80 (403)');
 });
 
-test.each([199, 204, 299])('a proxy that answers %i has joined the target where it is 2xx', async (status) => {
+test.each([199, 204, 299])('a status %i of a proxy opens the tunnel if it is 2xx', async (status) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} So\r\n\r\n`);
   if (status >= 200) server.reply({ body: 'hello' });
@@ -92,7 +92,7 @@ test.each([199, 204, 299])('a proxy that answers %i has joined the target where 
   expect(ending.text).toBe(status >= 200 ? 'hello' : '');
 });
 
-test.each([300, 302])('a proxy that answers %i has not, and its connection is closed', async (status) => {
+test.each([300, 302])('a status %i of a proxy is a refusal, and its connection is closed', async (status) => {
   const server = await serve();
   server.raw(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
   const error = failureOf(await post('http://gateway.test/', { env: { HTTP_PROXY: server.url } }));
@@ -100,7 +100,7 @@ test.each([300, 302])('a proxy that answers %i has not, and its connection is cl
   await server.requests[0]?.closed;
 });
 
-test('the connection to a proxy is no longer timed once it is joined', async () => {
+test('the connect timeout ends when the tunnel is open', async () => {
   const server = await serve();
   const pause = createPause();
   server.raw(connected);
@@ -113,7 +113,7 @@ test('the connection to a proxy is no longer timed once it is joined', async () 
   expect(await ending).toMatchObject({ text: 'hi' });
 });
 
-test('what the target says at once, behind the head of the proxy, is not lost', async () => {
+test('bytes of the target right after the head of the proxy are not lost', async () => {
   const server = createServer((socket) => {
     socket.once('data', () => socket.write(`${connected}hello`));
     socket.on('error', () => {});
@@ -131,7 +131,7 @@ test('what the target says at once, behind the head of the proxy, is not lost', 
   expect(chunk.toString()).toBe('hello');
 });
 
-test('a tunnel that the proxy never opens ends by itself, with what it waited for', async () => {
+test('a tunnel that the proxy never opens fails after the timeout, which the error names', async () => {
   const server = await serve();
   server.always({ raw: [] });
   const opening = openTunnel({
@@ -144,12 +144,12 @@ test('a tunnel that the proxy never opens ends by itself, with what it waited fo
   await server.requests[0]?.closed;
 });
 
-test("a certificate of one's own is an addition to Node's: neither takes the place of the other", async () => {
+test("the user's own certificate is added to Node's and does not replace them", async () => {
   const env = { NODE_EXTRA_CA_CERTS: '' };
   expect(await authoritiesOf({ ca: authority, env })).toEqual([...rootCertificates, authority]);
 });
 
-test("the system's certificates are an addition too, and are only looked up where they are asked for", async () => {
+test("the system's certificates are added too, and read only if requested", async () => {
   const asked: string[] = [];
   const list = (place: string): string[] => {
     asked.push(place);
@@ -162,7 +162,7 @@ test("the system's certificates are an addition too, and are only looked up wher
   expect(all).toEqual(['one of default', 'one of system', authority]);
 });
 
-test('a client certificate that is none is refused', async () => {
+test('an invalid client certificate is refused', async () => {
   const error = failureOf(await post('https://127.0.0.1:1/', { clientCert: 'hello', clientKey: clientPair.key }));
   expect(error).toMatchObject({ class: 'usage', message: expect.stringContaining('the client certificate') });
 });

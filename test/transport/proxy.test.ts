@@ -151,7 +151,7 @@ test.each([
   expect(server.connections).toBe(1);
 });
 
-test('a proxy that wants a password and was given none says where it goes', async () => {
+test('the error of a proxy that requires a password says where to set it', async () => {
   const server = await serve();
   server.raw('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n');
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
@@ -162,7 +162,7 @@ test('a proxy that wants a password and was given none says where it goes', asyn
 test.each([
   ['closes the connection', '', 'the connection was reset (ECONNRESET)'],
   ['speaks another protocol', 'SSH-2.0-x\r\n', 'it does not speak HTTP (HPE_INVALID_CONSTANT)'],
-])('a proxy that %s is told in words', async (_, bytes, words) => {
+])('a proxy that %s gets an error in plain words', async (_, bytes, words) => {
   const server = createServer((socket) => socket.once('data', () => socket.end(bytes))).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
@@ -191,7 +191,7 @@ test('DNS fails: a proxy whose name is not known', async () => {
   expect(error.details.retryable).toBe(error.message.includes('EAI_AGAIN'));
 });
 
-test('CONNECT fails: a proxy that hangs up is asked once', async () => {
+test('CONNECT fails: a proxy that hangs up is tried once', async () => {
   const server = await serve();
   server.dropNextConnection();
   const error = failureOf(await post(https, { env: { HTTPS_PROXY: server.url } }));
@@ -199,7 +199,7 @@ test('CONNECT fails: a proxy that hangs up is asked once', async () => {
   expect(server.connections).toBe(1);
 });
 
-test('CONNECT fails: an abort of the user while the proxy is asked stays his own', async () => {
+test('CONNECT fails: an abort of the user during CONNECT throws its own reason', async () => {
   const server = await serve();
   server.always({ raw: [] });
   const controller = new AbortController();
@@ -210,14 +210,14 @@ test('CONNECT fails: an abort of the user while the proxy is asked stays his own
   expect(await ending).toMatchObject({ error: reason, sent: false });
 });
 
-test('CONNECT fails: a proxy that never answers ends with the connect timeout', async () => {
+test('CONNECT fails: a proxy that never answers fails with the connect timeout', async () => {
   const server = await serve();
   server.always({ raw: [] });
   const ending = await post(https, { env: { HTTPS_PROXY: server.url }, connectTimeoutMs: 50 });
   expect(failureOf(ending)).toMatchObject({ class: 'not-sent', details: { sent: 'no' } });
 });
 
-test('proxy env for loopback: the gateway is asked directly', async () => {
+test('proxy env for loopback: the gateway is connected to directly', async () => {
   const [server, proxy] = [await serve(), await serve()];
   server.reply({ body: 'hello' });
   const env = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, HTTPS_PROXY: proxy.url };

@@ -36,12 +36,12 @@ test.each<[Record<string, string>, number | undefined, number | undefined]>([
   [{}, Number.NaN, undefined],
   [{}, 1e12, 2 ** 31 - 1],
 ])('%j with RetryInfo %s asks for %s ms', (headers, bodyHintMs, expected) => {
-  expect(retryHintMs(headers, { now, bodyHintMs })).toBe(expected);
+  expect(retryHintMs(headers, now, bodyHintMs)).toBe(expected);
 });
 
 test("clock skew: a date counts from the reply's own Date", () => {
   const headers = { date: 'Mon, 02 Mar 2026 12:00:00 GMT', 'retry-after': 'Mon, 02 Mar 2026 12:00:07 GMT' };
-  expect(retryHintMs(headers, { now })).toBe(7000);
+  expect(retryHintMs(headers, now)).toBe(7000);
 });
 
 test.each([
@@ -61,7 +61,7 @@ test.each([
 function decide(
   outcome: Outcome,
   policy: Partial<RetryPolicy> = {},
-  more = { attempt: 1, spentMs: 0, random: 0 },
+  more = { attempt: 1, waitedMs: 0, random: 0 },
 ): unknown {
   return decideRetry({ outcome, policy: { ...defaultRetryPolicy, ...policy }, now, ...more });
 }
@@ -90,7 +90,7 @@ test.each([
 });
 
 test.each<[string, Outcome, Partial<RetryPolicy>, object]>([
-  ['what was not sent', { kind: 'not-sent', retryable: true }, {}, { retry: true, waitMs: 500 }],
+  ['a request that was not sent', { kind: 'not-sent', retryable: true }, {}, { retry: true, waitMs: 500 }],
   ['a bad certificate', { kind: 'not-sent', retryable: false }, {}, { retry: false }],
   ['sent without a reply', { kind: 'final' }, {}, { retry: false }],
   ['a spent quota', { ...reply(429, { 'x-should-retry': 'true' }), quotaSpent: true } as Outcome, {}, { retry: false }],
@@ -124,20 +124,20 @@ test.each<[string, Outcome, Partial<RetryPolicy>, object]>([
 });
 
 test('stops after the last retry', () => {
-  expect(decide(reply(503), {}, { attempt: 2, spentMs: 0, random: 0 })).toMatchObject({ retry: true });
-  expect(decide(reply(503), {}, { attempt: 3, spentMs: 0, random: 0 })).toEqual({ retry: false });
+  expect(decide(reply(503), {}, { attempt: 2, waitedMs: 0, random: 0 })).toMatchObject({ retry: true });
+  expect(decide(reply(503), {}, { attempt: 3, waitedMs: 0, random: 0 })).toEqual({ retry: false });
 });
 
 test('counts the waits so far, and never waits less than asked', () => {
   const asked = reply(429, { 'retry-after': '10' });
-  expect(decide(asked, {}, { attempt: 2, spentMs: 50_000, random: 0.9 })).toEqual({ retry: true, waitMs: 10_000 });
-  expect(decide(asked, {}, { attempt: 2, spentMs: 50_001, random: 0 })).toMatchObject({
+  expect(decide(asked, {}, { attempt: 2, waitedMs: 50_000, random: 0.9 })).toEqual({ retry: true, waitMs: 10_000 });
+  expect(decide(asked, {}, { attempt: 2, waitedMs: 50_001, random: 0 })).toMatchObject({
     retry: false,
     overBudget: true,
   });
 });
 
-test('finding 9: a hint that no timer can take does not fire early', () => {
+test('a hint longer than the longest timer does not fire early', () => {
   const decision = decide(reply(429, { 'retry-after': '2147484' }), { maxWaitMs: Number.POSITIVE_INFINITY });
   expect(decision).toEqual({ retry: true, waitMs: 2 ** 31 - 1 });
 });

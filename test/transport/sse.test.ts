@@ -50,12 +50,12 @@ describe('UTF-8 split, BOM: at every byte offset', () => {
   });
 });
 
-test('gives the events of one chunk together', async () => {
+test('yields the events of one chunk together', async () => {
   const groups = await readGroups(chunksOf('data: 1\n\ndata: 2\n\nda', 'ta: 3\n', '\n', ': comment\n\n'));
   expect(groups.map((group) => group.map(({ data }) => data))).toEqual([['1', '2'], ['3']]);
 });
 
-test('gives an event before the next chunk is asked for', async () => {
+test('yields an event before the next chunk is requested', async () => {
   const asked: string[] = [];
   async function* lazily(): AsyncGenerator<Uint8Array> {
     for (const text of ['data: 1\n\n', 'data: 2\n\n']) {
@@ -82,12 +82,12 @@ test.each<[string, Uint8Array[], EventLimits]>([
   });
 });
 
-test('takes an event as large as the limit', async () => {
+test('accepts an event as large as the limit', async () => {
   const data = 'x'.repeat(100);
   expect(await read(chunksOf('data: ', data, '\n\n'), { maxEventBytes: 106 })).toEqual([{ data }]);
 });
 
-test('a giant line costs no more memory than the limit and closes the body', async () => {
+test('a giant line uses no more memory than the limit and closes the body', async () => {
   let [pulled, closed] = [0, false];
   async function* endless(): AsyncGenerator<Uint8Array> {
     const chunk = Buffer.alloc(65_536, 'x');
@@ -104,7 +104,7 @@ test('a giant line costs no more memory than the limit and closes the body', asy
   expect([pulled < 1_200_000, closed]).toEqual([true, true]);
 });
 
-test('keeps the events before a cut and then throws what the body throws', async () => {
+test('yields the events before a cut and then throws the error of the body', async () => {
   const failure = new Error('cut');
   async function* broken(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('data: 1\n\ndata: 2');
@@ -121,7 +121,7 @@ test.skipIf(recorded.length === 0)('finds the recorded streams', () => {
   expect(recorded.length).toBeGreaterThan(20);
 });
 
-test.each(recorded)('reads the recorded stream %s alike in one chunk and in small ones', async (name) => {
+test.each(recorded)('reads the recorded stream %s the same in one chunk and in small ones', async (name) => {
   const bytes = readFileSync(new URL(name, fixtures));
   const whole = await read(chunksOf(bytes));
   const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, n) => bytes.subarray(n * 7, n * 7 + 7));
@@ -139,7 +139,7 @@ async function readKnown(limits: EventLimits, ...chunks: (string | Uint8Array)[]
   return found;
 }
 
-test('asks a shortcut between two events only, and never before the first', async () => {
+test('tries a shortcut only between two events, never before the first', async () => {
   const k = { data: 'k' };
   expect(await readKnown({}, 'data: k\n\ndata: k\n\ndata: a\n\ndata: k\n\n')).toEqual([
     k,
@@ -150,7 +150,7 @@ test('asks a shortcut between two events only, and never before the first', asyn
   expect(await readKnown({}, 'data: a\n\ndata: b', 'data: k\n\n')).toEqual([{ data: 'a' }, { data: 'bdata: k' }]);
 });
 
-test('holds a shortcut to the limits of a stream', async () => {
+test('applies the limits of a stream to a shortcut', async () => {
   const body = `data: a\n\n${'data: k\n\n'.repeat(2)}`;
   expect(await readKnown({ maxEvents: 7 }, body)).toHaveLength(3);
   await expect(readKnown({ maxEvents: 6 }, body)).rejects.toMatchObject({ class: 'bad-reply' });
@@ -162,7 +162,7 @@ test.each<[string, Uint8Array[]]>([
   ['a byte that is never one', [Buffer.from('data: a'), Uint8Array.of(0xff, 0x62, 10, 10)]],
   ['a character that ends without a beginning', [Buffer.concat([Buffer.from('data: é'), Uint8Array.of(0xa9)])]],
   ['half of a surrogate pair', [Buffer.from('data: a'), Uint8Array.of(0xed, 0xa0), Uint8Array.of(0x80, 10, 10)]],
-])('%s in an event is a bad reply, and the events in front of it are kept', async (_, bytes) => {
+])('%s in an event is a bad reply, and earlier events are kept', async (_, bytes) => {
   for (const chunks of [[Buffer.concat(bytes)], bytes]) {
     const first = Buffer.from('data: é1\n\ndata: 2\n\n');
     const events = readEvents(chunksOf(Buffer.concat([first, chunks[0] as Uint8Array]), ...chunks.slice(1)));
@@ -174,7 +174,7 @@ test.each<[string, Uint8Array[]]>([
   }
 });
 
-test('gives the events in front of one that is too large', async () => {
+test('yields the events before one that is too large', async () => {
   const events = readEvents(chunksOf(`data: 1\n\ndata: ${'x'.repeat(200)}\n\ndata: 2\n\n`), { maxEventBytes: 100 });
   expect((await events.next()).value).toEqual([{ data: '1' }]);
   await expect(events.next()).rejects.toMatchObject({ class: 'bad-reply' });
@@ -193,7 +193,7 @@ test.each(['\n', '\r\n', '\r'])('counts the lines of an event that does not end 
   expect(pulled).toBeLessThan(200_000);
 });
 
-test.each(['\n', '\r\n', '\r'])('counts only the lines of the event that is open (%j)', async (lineEnd) => {
+test.each(['\n', '\r\n', '\r'])('counts only the lines of the event that has not ended (%j)', async (lineEnd) => {
   const text = `data: x${lineEnd}data: y${lineEnd}${lineEnd}: ping${lineEnd}${lineEnd}`;
   const events = await read(chunksOf(...Array<string>(200).fill(text)), { maxEventBytes: 1000 });
   expect(events.map(({ data }) => data)).toEqual(Array(200).fill('x\ny'));

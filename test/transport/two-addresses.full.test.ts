@@ -10,7 +10,7 @@ const library = join(import.meta.dirname, '../../dist/index.js');
 const hosts = join(scratchFolder(), 'hosts');
 writeFileSync(hosts, '127.0.0.2 two.test\n127.0.0.3 two.test\n');
 
-/** Runs a command where `two.test` has its addresses: in a mount namespace of its own. */
+/** Runs a command with the addresses of `two.test`: in a mount namespace of its own. */
 function inside(...command: string[]): string {
   const mounted = ['-c', 'mount --bind "$0" /etc/hosts && exec "$@"', hosts, ...command];
   return execFileSync('unshare', ['-rm', 'sh', ...mounted], { encoding: 'utf8' });
@@ -22,7 +22,7 @@ const isAway = !canMount && !isFull;
 test.skipIf(isAway).each(['direct', 'proxy'])(
   'happy eyeballs: an address of a far host has more than a second to answer, then the next is tried: %s (needs unshare)',
   (way) => {
-    // Also where Node is told to take the first address alone.
+    // Even if Node is set to use only the first address.
     expect(inside(process.execPath, '--no-network-family-autoselection', script, library, way)).toBe(
       'one second, second address',
     );

@@ -23,7 +23,7 @@ test('a file that grew before it was opened is not sent in part', async () => {
   });
 });
 
-test('what cannot be read though it can be opened is a mistake in the input', async () => {
+test('a file that can be opened but not read is a usage error', async () => {
   const path = join(scratchFolder(), 'folder');
   mkdirSync(path);
   const size = Math.max(1, statSync(path).size);

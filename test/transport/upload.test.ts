@@ -22,7 +22,7 @@ async function fileOf(bytes: number, name = `${bytes}.bin`): Promise<{ path: str
   return { path, content };
 }
 
-// What is read at once.
+// The size of one read.
 const block = 192 * 1024;
 test.each([0, 1, 2, 3, 4, block - 1, block, block + 1, 2 * block, 3 * block + 2])(
   'sends %i bytes of a file as Base64 with a length known beforehand',
@@ -49,7 +49,7 @@ test('a second attempt reads the file again', async () => {
   }
 });
 
-test('a file that has another size than before is an error and nothing is sent', async () => {
+test('a file whose size changed is an error and nothing is sent', async () => {
   const { path } = await fileOf(5000, 'shorter.bin');
   const server = await serve();
   const ending = await post(server.url, { body: { data: createUpload(path, 6000) } });
@@ -74,14 +74,14 @@ test.each<[string, (path: string) => Promise<void>]>([
   ).rejects.toMatchObject({ class: 'usage', message: `${path} changed while it was read` });
 });
 
-test('a file that is gone is an error', async () => {
+test('a missing file is an error', async () => {
   const server = await serve();
   const ending = await post(server.url, { body: { data: createUpload(join(folder, 'gone'), 3) } });
   expect(failureOf(ending)).toMatchObject({ class: 'usage', message: `cannot read ${join(folder, 'gone')} (ENOENT)` });
   expect(server.connections).toBe(0);
 });
 
-test('an upload waits for a server that reads slowly, and arrives whole', async () => {
+test('an upload waits for a server that reads slowly, and arrives complete', async () => {
   const { path, content } = await fileOf(20 * 1024 * 1024);
   const server = await serve();
   server.reply({ body: {} });
@@ -94,7 +94,7 @@ test('an upload waits for a server that reads slowly, and arrives whole', async 
   ).toBe(hash.digest('hex'));
 });
 
-test('an upload arrives whole through TLS too', async () => {
+test('an upload arrives complete through TLS too', async () => {
   const { path, content } = await fileOf(3 * 1024 * 1024 + 1, 'tls.bin');
   const server = await serve({ tls: serverPair });
   server.reply({ body: {} });

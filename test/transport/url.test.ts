@@ -45,7 +45,7 @@ test.each([
   expect(joinUrl(new URL(base), path).href).toBe(href);
 });
 
-test('every joined URL is a value of its own, also for one base and one path', () => {
+test('every joined URL is a new object, even for the same base and path', () => {
   const base = new URL('https://host/prefix');
   const first = joinUrl(base, '/v1/messages');
   first.search = '?mine';
@@ -72,7 +72,7 @@ test.each([
   ['http://localhost.evil.test', false],
   ['http://127.0.0.1.evil.test', false],
   ['http://[::2]', false],
-])('knows whether %s is this machine', (url, expected) => {
+])('%s is loopback: %s', (url, expected) => {
   expect(isLoopback(new URL(url))).toBe(expected);
 });
 
@@ -87,6 +87,6 @@ test.each([
   ['http://gateway.test', false, false],
   ['http://127.0.0.1:8080', false, true],
   ['https://gateway.test', false, true],
-])('lets %s pass when http is allowed: %s, there is a key: %s', (url, allowHttp, hasKey) => {
+])('allows %s with http allowed: %s and a key: %s', (url, allowHttp, hasKey) => {
   expect(() => requireSafeUrl(new URL(url), { allowHttp, hasKey })).not.toThrow();
 });

@@ -6,7 +6,7 @@ import { codeOf, GatewayError } from '../../errors.ts';
 import { ConnectionEnd, describeCause, networkError } from '../../transport/network-error.ts';
 import { type Proxy, proxyFor } from '../../transport/proxy.ts';
 import { hasMoreAuthorities, openTrust, type Trust } from '../../transport/trust.ts';
-import { openTunnel } from '../../transport/tunnel.ts';
+import { openTunnel } from '../../transport/proxy.ts';
 import type { TransportOptions } from '../../transport/types.ts';
 import { isLoopback } from '../../transport/request.ts';
 import { checkCertificate } from './certificate.ts';

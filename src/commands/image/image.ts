@@ -1,7 +1,7 @@
 import { within } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/connection.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Gate } from '../../transport/attempts.ts';
+import type { Gate } from '../../transport/retry.ts';
 import { defaultRetryPolicy } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
 import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';

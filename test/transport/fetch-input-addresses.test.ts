@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPrivateHost, isPublicAddress, lookupPublic } from '../../src/transport/public-address.ts';
+import { checkPublic, isPublicAddress, lookupPublic } from '../../src/transport/fetch-input.ts';
 
 test.each([
   '0.0.0.0',
@@ -36,7 +36,7 @@ test.each([
   '100:0:0:1::1',
   '4000::1',
   'no address',
-])('%s is not an address of the internet', (address) => expect(isPublicAddress(address)).toBe(false));
+])('%s is not a public address', (address) => expect(isPublicAddress(address)).toBe(false));
 
 test.each([
   '1.1.1.1',
@@ -54,7 +54,7 @@ test.each([
   '2001:4860:4860::8888',
   '2606:4700::1111',
   '2a00::1',
-])('%s is one', (address) => expect(isPublicAddress(address)).toBe(true));
+])('%s is a public address', (address) => expect(isPublicAddress(address)).toBe(true));
 
 test.each([
   ['localhost', true],
@@ -69,22 +69,19 @@ test.each([
   ['example.org', false],
   ['local.example.org', false],
   ['8.8.8.8', false],
-])('the host %s tells by itself that it is private: %s', (host, expected) =>
-  expect(isPrivateHost(host)).toBe(expected),
+])('the host %s is private without a look-up: %s', (host, expected) =>
+  expect(checkPublic(host) !== undefined).toBe(expected),
 );
 
 test.each([
   [{ all: true }, [{ address: '8.8.8.8', family: 4 }], undefined],
   [{ all: false }, '8.8.8.8', 4],
-])('a public address is looked up with %j', async (options, address, family) => {
-  const answer = await new Promise((resolve) => lookupPublic('8.8.8.8', options, (...told) => resolve(told)));
+])('looks up a public address with %j', async (options, address, family) => {
+  const answer = await new Promise((resolve) => lookupPublic('8.8.8.8', options, (...args) => resolve(args)));
   expect(answer).toEqual(family === undefined ? [null, address] : [null, address, family]);
 });
 
-test.each([{ all: true }, { all: false }])(
-  'a name that leads to this machine is not looked up, with %j',
-  async (options) => {
-    const error = await new Promise((resolve) => lookupPublic('localhost', options, resolve));
-    expect(error).toMatchObject({ class: 'usage', message: 'the redirect leads to a private address: localhost' });
-  },
-);
+test.each([{ all: true }, { all: false }])('refuses a name that resolves to this machine, with %j', async (options) => {
+  const error = await new Promise((resolve) => lookupPublic('localhost', options, resolve));
+  expect(error).toMatchObject({ class: 'usage', message: 'the redirect leads to a private address: localhost' });
+});

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
-import type { Gate } from './attempts.ts';
+import type { Gate } from './retry.ts';
 
 /** Waits so many ms; rejects with the signal's reason. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;

@@ -8,7 +8,7 @@ import type { ImageOutput } from '../output/pictures.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
 import type { Result } from '../../client/result.ts';
-import type { Gate } from '../../transport/attempts.ts';
+import type { Gate } from '../../transport/retry.ts';
 import type { Usage } from '../../formats/content/types.ts';
 
 /** Requests under way at once with `--count`, where nobody says otherwise. */

@@ -1,3 +1,5 @@
+import { libraryHint, type Reason } from './advice.ts';
+
 /** Whether something happened, as far as the client can know. */
 export type Certainty = 'no' | 'yes' | 'unknown';
 
@@ -43,58 +45,19 @@ export const outcomes = {
 /** What kind of failure it is: the name that stands in messages and in the JSON document. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
-/** What a failure can be mended by, in a setting whose name depends on who asks: a flag, or an option of the library. */
-export type Reason =
-  | 'address'
-  | 'auth'
-  | 'auth-unknown'
-  | 'client-certificate'
-  | 'field'
-  | 'header-names'
-  | 'images'
-  | 'quota-spent'
-  | 'insecure'
-  | 'key'
-  | 'key-header'
-  | 'max-tokens'
-  | 'model'
-  | 'nearest-model'
-  | 'no-recording'
-  | 'no-recordings'
-  | 'no-session'
-  | 'no-stream'
-  | 'no-such-path'
-  | 'other-format'
-  | 'output'
-  | 'output-device'
-  | 'output-exists'
-  | 'output-folder'
-  | 'output-is-folder'
-  | 'output-other-type'
-  | 'proxy-password'
-  | 'refused'
-  | 'retries'
-  | 'retry-time'
-  | 'safety'
-  | 'session-folder'
-  | 'session-name'
-  | 'session-place'
-  | 'stdin-late'
-  | 'stdin-size'
-  | 'stdin-unreadable'
-  | 'system-ca'
-  | 'timeout'
-  | 'unchecked'
-  | 'untrusted';
-
 /** What is known of a failure beside its class and message. */
 export interface ErrorDetails {
   /** What to type next. */
   hint?: string | undefined;
-  /** Which setting would help. */
+  /** Which setting would help. Its row in `advice.ts` has the hint. */
   reason?: Reason | undefined;
-  /** What to set it to: minutes of `timeout`, seconds of `retry-time`; of `retries`, how many there were; the form of `auth`; of `header-names` and `key-header`, the names; of `key` and `auth-unknown`, where the key came from; of `other-format`, which; of `field`, which one; of the others, what their hint names. */
+  /**
+   * What the hint names: minutes of `timeout`, seconds of `retry-time`; of `retries`, how many there were; the form of `auth`;
+   * the names of `header-names` and `key-header`; the service of `key`.
+   */
   value?: number | string | undefined;
+  /** Where the value came from that is wrong: a flag, a variable or a profile. */
+  source?: string | undefined;
   /** The flags that led to the gateway, for a hint that asks the same one. */
   flags?: string | undefined;
   /** HTTP status of the reply, where one came. */
@@ -114,8 +77,8 @@ export interface ErrorDetails {
   cause?: unknown;
 }
 
-/** A hint, and the setting that it speaks of. */
-export type Advice = Pick<ErrorDetails, 'hint' | 'reason' | 'value'>;
+/** A reason, and what its hint names. */
+export type Advice = Pick<ErrorDetails, 'reason' | 'value' | 'source'>;
 
 /** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
 export class GatewayError extends Error {
@@ -125,11 +88,12 @@ export class GatewayError extends Error {
   readonly class: ErrorClass;
   readonly details: Omit<ErrorDetails, 'cause'>;
 
+  /** A reason decides the hint, which is that of the library: `hintOf` has the one of the command line. */
   constructor(errorClass: ErrorClass, message: string, details: ErrorDetails = {}) {
     const { cause, ...rest } = details;
     super(message, cause === undefined ? undefined : { cause });
     this.class = errorClass;
-    this.details = rest;
+    this.details = withHint(errorClass, rest);
   }
 
   /** The process exit code of this class. */
@@ -148,12 +112,24 @@ export class GatewayError extends Error {
     return this.but({ ...details, ...known });
   }
 
-  /** The same failure; these details win over the known ones. */
+  /** The same failure; these details win over the known ones, and a hint over the reason. */
   but(details: Omit<ErrorDetails, 'cause'>): GatewayError {
-    const error = new GatewayError(this.class, this.message, { ...this.details, ...details, cause: this.cause });
+    const known = details.hint === undefined ? this.details : { ...this.details, ...withoutAdvice };
+    const error = new GatewayError(this.class, this.message, { ...known, ...details, cause: this.cause });
     if (this.stack !== undefined) error.stack = this.stack;
     return error;
   }
+}
+
+const withoutAdvice = { reason: undefined, value: undefined, source: undefined };
+
+function withHint(errorClass: ErrorClass, details: Omit<ErrorDetails, 'cause'>): Omit<ErrorDetails, 'cause'> {
+  const { reason, hint: _, ...facts } = details;
+  if (reason === undefined) return details;
+  const { hint, isSame } = libraryHint(reason, { ...facts, class: errorClass });
+  const { value: _value, source: _source, ...rest } = facts;
+  if (isSame) return { hint, ...rest };
+  return { ...(hint !== undefined && { hint }), reason, ...facts };
 }
 
 /** A mistake in flags, input or settings, found before anything was sent (exit 2). */
@@ -161,12 +137,9 @@ export function usageError(message: string, hint?: string, cause?: unknown): Gat
   return new GatewayError('usage', message, { hint, cause, sent: 'no', retryable: false });
 }
 
-/** A mistake as `usageError` tells it, mended by a setting whose name depends on who asks. */
-export function settingError(
-  message: string,
-  { reason, value, cause }: Pick<ErrorDetails, 'reason' | 'value' | 'cause'>,
-): GatewayError {
-  return new GatewayError('usage', message, { reason, value, cause, sent: 'no', retryable: false });
+/** The same with the reason of its hint. */
+export function settingError(message: string, advice: Advice & Pick<ErrorDetails, 'cause'>): GatewayError {
+  return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
 /** Whether an error is none of the ordinary failures. */

@@ -30,7 +30,8 @@ export type {
   ToolUseBlock,
 } from './client/client-types.ts';
 export type { ResultCandidate, ToolCall } from './client/result.ts';
-export type { Certainty, ErrorClass, ErrorDetails, Reason } from './errors.ts';
+export type { Reason } from './advice.ts';
+export type { Certainty, ErrorClass, ErrorDetails } from './errors.ts';
 export type { Usage } from './formats/content/types.ts';
 export type { StreamDelta } from './formats/messages/types.ts';
 export type { RetryNotice } from './transport/types.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { codeOf, GatewayError, messageOf, usageError } from '../src/errors.ts';
+import { hintOf } from '../src/advice.ts';
+import { codeOf, GatewayError, messageOf, settingError, usageError } from '../src/errors.ts';
 import { isObject } from '../src/json.ts';
 
 test('what is known of a failure already wins over what is added, and unknown is not known', () => {
@@ -18,6 +19,35 @@ test('what may have been billed is what the failure says of it, or else its clas
 
 test('a mistake of the user was not sent, and does not go away by itself', () => {
   expect(usageError('no model', 'name one').details).toEqual({ hint: 'name one', sent: 'no', retryable: false });
+});
+
+test('a hint names options to callers of the library, and flags on the command line', () => {
+  const late = new GatewayError('no-reply', 'no reply within 60 s', { reason: 'timeout', value: 2 });
+  const billed = 'it may have been billed: check that before you run it again';
+  expect(late.details).toEqual({ hint: `${billed}\ngive it more time: 2 min`, reason: 'timeout', value: 2 });
+  expect(hintOf(late)).toBe(`${billed}\ngive it more time: --timeout 2m`);
+  expect(hintOf(late.but({ value: 4 }))).toContain('--timeout 4m');
+});
+
+test('a hint of its own takes the place of the one that the reason has', () => {
+  const kept = settingError('it exists', { reason: 'output-exists' }).but({ hint: 'the reply is kept' });
+  expect([hintOf(kept), kept.details.hint, kept.details.reason]).toEqual([
+    'the reply is kept',
+    'the reply is kept',
+    undefined,
+  ]);
+});
+
+test('a reason with one hint for all is not told beside it', () => {
+  const error = new GatewayError('rejected', 'too much', { reason: 'too-large', status: 413 });
+  expect(error.details).toEqual({ hint: 'send smaller or fewer images and files', status: 413 });
+  expect(hintOf(error)).toBe(error.details.hint);
+});
+
+test('without a hint for callers of the library there is none', () => {
+  const error = settingError('it exists', { reason: 'output-exists' });
+  expect('hint' in error.details).toBe(false);
+  expect(hintOf(error)).toBe('--force replaces it');
 });
 
 test.each([

@@ -58,6 +58,8 @@ const allowed: Record<string, readonly string[]> = {
   files: [],
 };
 const open = new Set([
+  'advice-words.ts',
+  'advice.ts',
   'clock.ts',
   'errors.ts',
   'json.ts',

@@ -4,13 +4,12 @@ import { commandOf, helpAsFlag } from './run/argv.ts';
 import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { emptyReport, resultDocument } from './output/document.ts';
-import { withFlags } from './output/flag-hints.ts';
 import { fieldLine, noSuchField } from './output/select.ts';
 import { formatHelp } from './help/help.ts';
 import { createStdin } from './input/stdin.ts';
 import { createUi, noSecrets } from './output/log.ts';
 import { isShown, shownDocument, throwParsed } from './run/usage-error.ts';
-import { type ErrorClass, failureOfThrown, GatewayError, isBug, outcomes } from '../errors.ts';
+import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
 import { brokenForStderr, formatError } from '../terminal/error-text.ts';
 import { githubErrorLine, sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
@@ -52,11 +51,11 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
     redaction: noSecrets,
   };
   const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
-  let error = thrown === undefined ? undefined : asFailure(thrown.value);
+  let error = thrown === undefined ? undefined : failureOfThrown(thrown.value);
   if ((run.root.json || run.report.selected?.field) && !run.report.printed) {
     const durationMs = io.elapsed() - started;
     const unprinted = await attempt(() => printDocument(run, { error, durationMs, io }));
-    if (unprinted) error ??= await documentLost(asFailure(unprinted.value), run, io);
+    if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run, io);
   }
   if (error) await attempt(() => printError(error as GatewayError, run, io));
   return { exitCode: error?.exitCode ?? run.report.exitCode ?? outcomes.ok.code, error };
@@ -188,10 +187,6 @@ function rootBeforeParsing(argv: readonly string[]): RootOptions {
   const end = argv.indexOf('--');
   const words = new Set(argv.slice(0, end < 0 ? undefined : end));
   return { ...(words.has('--json') && { json: true }), color: !words.has('--no-color') };
-}
-
-function asFailure(error: unknown): GatewayError {
-  return error instanceof GatewayError ? withFlags(error) : failureOfThrown(error);
 }
 
 async function printDocument(

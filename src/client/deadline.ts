@@ -148,21 +148,15 @@ function createClock(onInTime?: (clock: Clock) => void): Clock {
 
 function timeoutError(ms: number, phase: Phase): GatewayError {
   const value = Math.max(leastHintMinutes, Math.ceil((2 * ms) / 60_000));
-  const advice = { hint: `give it more time: ${value} min`, reason: 'timeout', value } as const;
+  const advice = { reason: 'timeout', value } as const;
   const within = `within ${ms / 1000} s`;
   if (phase === 'unsent')
     return new GatewayError('not-sent', `not sent ${within}`, { ...advice, sent: 'no', retryable: true });
   if (phase === 'sent') {
-    return new GatewayError('no-reply', `no reply ${within}`, {
-      ...advice,
-      hint: `it may have been billed: check that before you run it again\n${advice.hint}`,
-      sent: 'yes',
-      retryable: false,
-    });
+    return new GatewayError('no-reply', `no reply ${within}`, { ...advice, sent: 'yes', retryable: false });
   }
   return new GatewayError('incomplete', `the reply did not end ${within}`, {
     ...advice,
-    hint: `asking again may be billed again\n${advice.hint}`,
     sent: 'yes',
     retryable: false,
   });

@@ -52,7 +52,6 @@ async function readPage({ reply }: Answered, format: 'content' | 'messages') {
     const page = readModelPage(value as JsonValue);
     if (page) return page;
     throw new GatewayError('bad-reply', 'the reply is not a list of models', {
-      hint: 'check the base URL',
       reason: 'address',
       sent: 'yes',
     });

@@ -52,18 +52,12 @@ export function endedWell(result: Result): boolean {
 function doubtOf(result: Result): GatewayError | undefined {
   const [limit] = reasonsThat('cut', result);
   if (limit?.toLowerCase() === 'model_context_window_exceeded')
-    return incomplete(`cut: the context window of the model is full (${limit})`, {
-      hint: 'send a shorter conversation',
-    });
-  if (limit !== undefined) return incomplete(`cut by the token limit (${limit})`, moreTokens);
+    return incomplete(`cut: the context window of the model is full (${limit})`, { reason: 'context-window' });
+  if (limit !== undefined) return incomplete(`cut by the token limit (${limit})`, { reason: 'max-tokens' });
   const [unknown] = reasonsThat('unknown', result);
   if (unknown === undefined) return undefined;
-  return incomplete(`the answer may not be whole: it ended with ${quoted(unknown)}`, {
-    hint: 'this reason is not known',
-  });
+  return incomplete(`the answer may not be whole: it ended with ${quoted(unknown)}`, { reason: 'unknown-ending' });
 }
-
-const moreTokens: Advice = { hint: 'allow more tokens', reason: 'max-tokens' };
 
 function incomplete(message: string, advice: Advice): GatewayError {
   return new GatewayError('incomplete', message, { ...advice, sent: 'yes', retryable: false });
@@ -87,7 +81,7 @@ function stopWords(result: Result): string {
 function partlyStopped(reasons: readonly string[], { candidates }: Result): GatewayError {
   const why = [...new Set(reasons)].map(quoted).join(', ');
   const message = `${reasons.length} of ${candidates.length} candidates were stopped: ${why}`;
-  return incomplete(message, { hint: 'what came is kept' });
+  return incomplete(message, { reason: 'partly-stopped' });
 }
 
 function fewer({ images }: Result, wanted: number): GatewayError {
@@ -96,7 +90,7 @@ function fewer({ images }: Result, wanted: number): GatewayError {
 
 /** Where only a part of the pictures came. */
 export function adviceForRest(missing: number): Advice {
-  return { hint: `those that came are kept; ask for the rest: ${missing}`, reason: 'images', value: missing };
+  return { reason: 'images', value: missing };
 }
 
 function isEmpty(result: Result): boolean {
@@ -114,20 +108,12 @@ function missing(what: string, result: Result, wanted: Wanted): GatewayError {
 }
 
 function adviceFor(result: Result, wanted: Wanted): Advice {
-  if (reasonsThat('cut', result).length > 0)
-    return { ...moreTokens, hint: `the token limit ended it before anything came\n${moreTokens.hint}` };
-  if (wanted.images > 0 && result.text !== '') return { hint: hintAtWords(result.text) };
+  if (reasonsThat('cut', result).length > 0) return { reason: 'max-tokens' };
+  const link = wanted.images > 0 ? linkedPicture(result.text) : undefined;
+  if (link !== undefined) return { reason: 'linked-image', value: link };
+  if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
   // The messages format has no such settings.
-  if (result.content !== undefined) return { hint: 'change the prompt, or try another model' };
-  return { hint: 'change the prompt, or look at the safety settings', reason: 'safety' };
-}
-
-/** Words came where a picture was asked for. */
-function hintAtWords(words: string): string {
-  const link = linkedPicture(words);
-  return link === undefined
-    ? 'the model answered in words; say in the prompt that a picture is wanted, or try another model'
-    : `the answer links to a picture, which is not fetched: curl -O '${link}'`;
+  return { reason: result.content === undefined ? 'safety' : 'prompt' };
 }
 
 /** The address of a hosted picture that stands in the text instead of one (deviation 3). */

@@ -102,7 +102,7 @@ function statusOf({ code, type, status }: ErrorBody): number | undefined {
 function redirect({ status, headers }: FailedReply, requestId: string | undefined): GatewayError {
   const to = originOf(headers['location']);
   return new GatewayError('bad-reply', `the gateway answered ${status}, a redirect${to}`, {
-    hint: "redirects are never followed: set the base URL to the gateway's own address",
+    reason: 'redirect',
     status,
     requestId,
     sent: 'yes',
@@ -127,7 +127,6 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
       ? ' without a body'
       : ` with something that is not a reply: ${quote(readErrorBody(body)?.message ?? '')}`;
   return new GatewayError('bad-reply', `the gateway answered ${status}${said}`, {
-    hint: 'check the base URL and the model',
     reason: 'address',
     status,
     requestId,
@@ -136,31 +135,19 @@ function failureInside({ status, body, format, sentKey }: FailedReply, requestId
   });
 }
 
-const morePatience: Advice = { hint: 'wait, or allow more retries', reason: 'retries' };
-const noStream = {
-  hint: 'this gateway does not stream the content format: ask for one reply',
-  reason: 'no-stream',
-} as const;
-const laterAgain: Advice = { hint: 'run the same command again later: a reply that has begun is not retried' };
-
 /** What can be done after a failure that the gateway reported. */
 function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; refusal: Refusal | undefined }): Advice {
   const { errorClass, status, refusal, isInside, streamsContent } = facts;
-  const patience = isInside ? laterAgain : morePatience;
-  if (status === 400 && wantsCertificate.test(error.message)) return clientCertificate;
-  if (status === 400 && wantsTls.test(error.message)) return { hint: 'that port speaks https://, not http://' };
+  const later: Advice = { reason: isInside ? 'not-retried' : 'retries' };
+  if (status === 400 && wantsCertificate.test(error.message)) return { reason: 'client-certificate' };
+  if (status === 400 && wantsTls.test(error.message)) return { reason: 'port-speaks-tls' };
   if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
-  if (errorClass === 'quota') {
-    const isSpent = error.quotaSpent || status === 402;
-    return isSpent
-      ? { hint: "the quota or credit is spent: look at the account's plan", reason: 'quota-spent' }
-      : patience;
-  }
-  if (streamsContent && (status === 405 || status === 501)) return noStream;
-  if (saysNoModel(status, error)) return noModel;
-  if (errorClass === 'gateway') return patience;
+  if (errorClass === 'quota') return error.quotaSpent || status === 402 ? { reason: 'quota-spent' } : later;
+  if (streamsContent && (status === 405 || status === 501)) return { reason: 'no-stream' };
+  if (saysNoModel(status, error)) return { reason: 'model' };
+  if (errorClass === 'gateway') return later;
   if (status === 404) return notFoundAdvice(error, facts);
-  if (status === 413) return { hint: 'send smaller or fewer images and files' };
+  if (status === 413) return { reason: 'too-large' };
   return fieldAdvice(error) ?? (errorClass === 'rejected' ? { reason: 'refused' } : {});
 }
 
@@ -168,23 +155,13 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
 const wantsCertificate = /no required ssl certificate|the ssl certificate error|client certificate (?:is )?required/i;
 const wantsTls =
   /plain http request was sent to https port|plain http to an ssl-enabled|http request to an https server/i;
-const clientCertificate: Advice = {
-  hint: 'the host requires a client certificate that it trusts',
-  reason: 'client-certificate',
-};
-
-const noModel: Advice = { hint: 'the gateway does not offer the model', reason: 'model' };
 
 /** A 404 in the shape of the other format comes from a gateway that has that one alone. */
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
-  if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return noModel;
-  if (format !== undefined && shape !== undefined && shape !== format)
-    return { hint: `the gateway has the ${shape} format alone`, reason: 'other-format', value: shape };
-  const hint = otherFormats.test(message)
-    ? 'a gateway that speaks the format of OpenAI alone is not supported\ncheck the model and the base URL'
-    : 'check the model and the base URL';
-  if (streamsContent) return { ...noStream, hint: `${hint}; where they are right,\n${noStream.hint}` };
-  return { hint, reason: 'no-such-path' };
+  if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
+  if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };
+  const value = otherFormats.test(message) ? 'openai' : undefined;
+  return streamsContent ? { reason: 'no-stream', value: value ?? 'path' } : { reason: 'no-such-path', value };
 }
 
 /** What OpenAI, vLLM, LiteLLM and Ollama say of a path that they do not have. */
@@ -204,9 +181,7 @@ function saysNoModel(status: number | undefined, { code, type, message }: ErrorB
 
 function fieldAdvice(error: ErrorBody): Advice | undefined {
   const field = unknownField(error);
-  if (field === undefined) return undefined;
-  const value = quote(field, 60);
-  return { hint: `the gateway refuses the field '${value}': leave it out`, reason: 'field', value };
+  return field === undefined ? undefined : { reason: 'field', value: quote(field, 60) };
 }
 
 /** `Unknown name "x" at 'y': Cannot find field.`, `x: Extra inputs are not permitted`, or a field violation (formats 1). */

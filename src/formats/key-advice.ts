@@ -27,16 +27,16 @@ export interface Asked {
 export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent }: Asked): Advice {
   switch (refusal?.says) {
     case 'origin':
-      return { hint: 'no setting mends this: the service takes no requests from this place, network or account' };
+      return { reason: 'key-origin' };
     case 'project':
-      return { hint: "no setting mends this: enable the API, or lift the key's restrictions, in the vendor's console" };
+      return { reason: 'key-project' };
     case 'path':
-      return { hint: 'check the model and the base URL: the gateway does not have this path', reason: 'no-such-path' };
+      return { reason: 'no-such-path' };
     case 'model':
-      return { hint: 'the key may not use this model', reason: 'model' };
+      return { reason: 'model' };
     case 'bad-key':
       // Gateways say so of a key in the wrong header, too.
-      return sent?.service === 'gateway' ? unknown : wrongKey(sent?.service);
+      return sent?.service === 'gateway' ? unknown : { reason: 'key', value: sent?.service };
   }
   if (sent?.header === undefined) return refusal?.says === 'version' ? { reason: 'refused' } : unknown;
   if (sent.service !== 'gateway') return adviceAt(sent, format);
@@ -56,38 +56,17 @@ export function keyAdvice(refusal: Refusal | undefined, { format, sentKey: sent 
   }
 }
 
-const unknown: Advice = {
-  hint: 'check the key, and whether the gateway wants it in another form or header',
-  reason: 'auth-unknown',
-};
-const asBearer: Advice = {
-  hint: 'the gateway wants the key as Authorization: Bearer',
-  reason: 'auth',
-  value: 'bearer',
-};
-const asApiKey: Advice = {
-  hint: 'the gateway does not take the key as Authorization: Bearer: send it in a header of its own',
-  reason: 'auth',
-  value: 'api-key',
-};
-const vendorNames: Advice = {
-  hint: `the gateway wants the vendors' headers: ${vendorHeaderNames.apiKey} and ${vendorHeaderNames.version}`,
-  reason: 'header-names',
-  value: 'vendors',
-};
-
-function wrongKey(service: ServiceName = 'gateway'): Advice {
-  const { title, keyPage } = services[service];
-  const page = keyPage === undefined ? '' : `${title} gives keys at ${keyPage}\n`;
-  return { hint: `${page}check the key`, reason: 'key' };
-}
+const unknown: Advice = { reason: 'auth-unknown' };
+const asBearer: Advice = { reason: 'auth', value: 'bearer' };
+const asApiKey: Advice = { reason: 'auth', value: 'api-key' };
+const vendorNames: Advice = { reason: 'header-names', value: 'vendors' };
 
 /** A service whose headers are known: what the user changed of them is wrong, else the key is. */
 function adviceAt(sent: SentKey, format: Asked['format']): Advice {
   const { apiKey, version } = services[sent.service].headerNames;
   if (isBearer(sent)) return asApiKey;
   const isOwn = format === 'messages' ? sent.version === version : sent.header === apiKey;
-  return isOwn ? wrongKey(sent.service) : vendorNames;
+  return isOwn ? { reason: 'key', value: sent.service } : vendorNames;
 }
 
 /** The gateway wants one of these headers. */
@@ -100,8 +79,7 @@ function adviceFor(names: readonly string[], sent: SentKey, format: Asked['forma
   if (name === vendorHeaderNames.apiKey) return isBearer(sent) ? { ...vendorNames, reason: 'key-header' } : vendorNames;
   // What was named later is kept: the way back would lead here again.
   if (header === vendorHeaderNames.apiKey) return unknown;
-  const hint = `the gateway wants the key in ${name}`;
-  return { hint, reason: isBearer(sent) ? 'key-header' : 'header-names', value: `${name},` };
+  return { reason: isBearer(sent) ? 'key-header' : 'header-names', value: `${name},` };
 }
 
 /** No key was found, and nobody says where it is looked for: the next place, as long as the form was not chosen. */

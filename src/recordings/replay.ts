@@ -108,7 +108,7 @@ function cutShort(ended: Loss, request: Asked): GatewayError {
 /** The connection was lost before the head of the reply. */
 function noReply(ended: Loss, request: Asked): GatewayError {
   return new GatewayError('no-reply', `no reply was recorded: ${lossReasons[ended]}`, {
-    hint: 'the recorded exchange may have been billed, this replay was not',
+    reason: 'recorded-loss',
     sent: 'yes',
     retryable: false,
     request: placeOf(request),
@@ -123,7 +123,7 @@ function placeOf({ method = 'POST', url }: Asked): string {
 function broken(path: string, line: number | undefined): GatewayError {
   const where = line === undefined ? 'it has no end' : `line ${line} is not one of a recording`;
   return new GatewayError('bad-reply', `cannot replay ${path}: ${where}`, {
-    hint: 'record it again',
+    reason: 'recording-broken',
     sent: 'no',
     billed: 'no',
     retryable: false,

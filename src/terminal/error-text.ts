@@ -1,3 +1,4 @@
+import { hintOf } from '../advice.ts';
 import type { GatewayError } from '../errors.ts';
 import { escapeLine } from './escape.ts';
 import { isReadByCi } from './wrap-output.ts';
@@ -13,10 +14,10 @@ export function formatError(
   redact: (text: string) => string,
   label: string = error.class,
 ): string {
-  const { request, hint } = error.details;
+  const { request } = error.details;
   const where = request === undefined ? '' : ` (${redact(request)})`;
   const head = `gateway-cli: ${label}: ${escapeLine(redact(error.message))}${where}`;
-  return [head, ...hintLines(redact(hint ?? ''))].join('\n');
+  return [head, ...hintLines(redact(hintOf(error) ?? ''))].join('\n');
 }
 
 /**

@@ -203,9 +203,8 @@ function streamWriter(stream: () => WriteStream): Write {
 function writeFailure(error: unknown): GatewayError {
   const code = codeOf(error) ?? '';
   if (readerGone.has(code)) return new GatewayError('closed', 'stdout was closed by its reader', { cause: error });
-  const hint = 'make room, or send the output elsewhere';
   return new GatewayError('not-written', `stdout cannot be written: ${writeReason(error)}`, {
-    hint,
+    reason: 'stdout-full',
     cause: error,
   });
 }

@@ -147,15 +147,12 @@ export function checkHead(
   const facts = { status, sent: 'yes', retryable: false } as const;
   if (status >= 300 && status < 400) {
     const message = `the gateway redirects (${status})${redirectTarget(headers['location'], url)}`;
-    const hint = 'redirects are not followed: set the base URL to where the gateway really is';
-    return new GatewayError('bad-reply', message, { ...facts, hint, billed: 'unknown' });
+    return new GatewayError('bad-reply', message, { ...facts, reason: 'redirects', billed: 'unknown' });
   }
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
   const message = `the reply is encoded as ${encoding.slice(0, 40)}, although the request accepts no encoding`;
-  const hint =
-    'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there';
-  return new GatewayError('bad-reply', message, { ...facts, hint });
+  return new GatewayError('bad-reply', message, { ...facts, reason: 'compressed' });
 }
 
 /** Only the origin: paths and queries of redirects contain tokens. */

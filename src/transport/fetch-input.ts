@@ -1,6 +1,6 @@
 import { lookup as lookUp } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { GatewayError, usageError } from '../errors.ts';
+import { GatewayError, settingError, usageError } from '../errors.ts';
 import { version } from '../version.ts';
 import { openTransport } from './transport.ts';
 import type { HttpReply, InputFetcher, Transport, TransportOptions } from './types.ts';
@@ -61,18 +61,14 @@ function nextUrl({ headers: { location } }: HttpReply, base: URL): URL {
 function replyError({ status, headers }: HttpReply): GatewayError | undefined {
   const facts = { sent: 'no', status, retryable: status === 429 || status >= 500 } as const;
   if (status !== 200) {
-    const hint =
-      status === 401 || status === 403
-        ? 'no key or password goes along: save the file, and name that'
-        : 'check the URL, or save the file and name that';
-    return new GatewayError('usage', `the host answered ${status}`, { ...facts, hint });
+    const reason = status === 401 || status === 403 ? 'input-url-private' : 'input-url';
+    return new GatewayError('usage', `the host answered ${status}`, { ...facts, reason });
   }
   const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return undefined;
-  return usageError(
-    `it comes encoded as ${coding.slice(0, 40)}, although the request accepts no encoding`,
-    'save the file, and name that',
-  );
+  return settingError(`it comes encoded as ${coding.slice(0, 40)}, although the request accepts no encoding`, {
+    reason: 'input-url-encoded',
+  });
 }
 
 function mimeTypeOf({ headers }: HttpReply): string | undefined {

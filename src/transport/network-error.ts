@@ -1,4 +1,5 @@
-import { type Advice, codeOf, type ErrorDetails, GatewayError, messageOf, usageError } from '../errors.ts';
+import type { Reason } from '../advice.ts';
+import { codeOf, type ErrorDetails, GatewayError, messageOf, settingError } from '../errors.ts';
 
 /** A connection that this program closed; the message says why. */
 export class ConnectionEnd extends Error {}
@@ -20,9 +21,6 @@ const trustCodes = [
   'EPROTO',
 ];
 
-const billedHint = 'it may have been billed: check that before you run it again';
-const memoryHint = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
-
 /** The error for a failure of undici or of a socket in this phase. A GatewayError stays as it is. */
 export function networkError(error: unknown, phase: Phase, host: string): GatewayError {
   if (error instanceof GatewayError) return error;
@@ -34,7 +32,7 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
     // undici has a message, and no code, for a reply that switches to another protocol.
     const why = messageOf(error) === 'bad upgrade' ? 'it switches to another protocol' : describeCause(error, host);
     return new GatewayError('bad-reply', `${host} does not speak HTTP: ${why}`, {
-      hint: 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
+      reason: 'no-http',
       sent: 'yes',
       retryable: false,
       cause: error,
@@ -44,13 +42,13 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
   if (phase === 'body') {
     return new GatewayError('incomplete', `the reply was cut: ${describeCause(error, host)}`, {
       ...facts,
-      hint: isOutOfMemory(error, code) ? memoryHint : undefined,
+      reason: isOutOfMemory(error, code) ? 'memory' : undefined,
       retryable: true,
     });
   }
   return new GatewayError('no-reply', `no reply from ${host}: ${describeCause(error, host)}`, {
     ...facts,
-    hint: isOutOfMemory(error, code) ? `${billedHint}; ${memoryHint}` : billedHint,
+    reason: isOutOfMemory(error, code) ? 'maybe-billed-memory' : 'maybe-billed',
     retryable: false,
   });
 }
@@ -59,12 +57,14 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
 function invalidRequest(error: unknown): GatewayError {
   const [, header] = /^invalid (\S+) header/.exec(messageOf(error)) ?? [];
   return header === undefined
-    ? usageError(
-        'the request cannot be sent: its URL or a header is not valid',
-        'check the base URL and headers',
-        error,
-      )
-    : usageError(`the header ${header} cannot be sent: its value is not valid`, 'correct it, or leave it out', error);
+    ? settingError('the request cannot be sent: its URL or a header is not valid', {
+        reason: 'url-or-headers',
+        cause: error,
+      })
+    : settingError(`the header ${header} cannot be sent: its value is not valid`, {
+        reason: 'header-value',
+        cause: error,
+      });
 }
 
 function notSent(error: unknown, code: string, host: string): GatewayError {
@@ -72,13 +72,13 @@ function notSent(error: unknown, code: string, host: string): GatewayError {
   return new GatewayError('not-sent', what, { ...connectAdvice(error, code), sent: 'no', cause: error });
 }
 
-function connectAdvice(error: unknown, code: string): Advice & Pick<ErrorDetails, 'retryable'> {
-  if (isTrustCode(code)) return { ...trustAdvice(code), retryable: false };
-  if (isOutOfMemory(error, code)) return { hint: memoryHint, retryable: false };
-  if (code === 'ENOTFOUND') return { hint: 'check the host name in the base URL', retryable: false };
+function connectAdvice(error: unknown, code: string): Pick<ErrorDetails, 'reason' | 'retryable'> {
+  if (isTrustCode(code)) return { reason: trustReason(code), retryable: false };
+  if (isOutOfMemory(error, code)) return { reason: 'memory', retryable: false };
+  if (code === 'ENOTFOUND') return { reason: 'host-name', retryable: false };
   // This program closed the connection.
   if (code === 'UND_ERR_DESTROYED') return { retryable: false };
-  return { hint: 'check the network, the base URL and the proxy variables', retryable: true };
+  return { reason: 'network', retryable: true };
 }
 
 /** Of the system, or of V8: buffers, and the 10 GB of address space that WebAssembly reserves. */
@@ -92,20 +92,13 @@ export function isTrustCode(code: string): boolean {
   return trustCodes.some((start) => code.startsWith(start));
 }
 
-function trustAdvice(code: string): Advice {
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
-    return { hint: 'check the host name in the base URL' };
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO')
-    return { hint: 'that port may speak http://, not https://' };
-  const renewal = 'those who run the host must renew the certificate';
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return { hint: `check the clock of this machine: date -u\nif it is right, ${renewal}` };
-  if (code === 'CERT_REVOKED') return { hint: renewal };
-  if (isRefusedHandshake(code))
-    return { hint: 'the host requires a client certificate that it trusts', reason: 'client-certificate' };
-  if (code.startsWith('ERR_SSL_'))
-    return { hint: 'check the port in the base URL, and whether it speaks TLS 1.2 or newer' };
-  return { hint: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS', reason: 'untrusted' };
+function trustReason(code: string): Reason {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') return 'host-name';
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') return 'port-speaks-http';
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return 'certificate-time';
+  if (code === 'CERT_REVOKED') return 'certificate-revoked';
+  if (isRefusedHandshake(code)) return 'client-certificate';
+  return code.startsWith('ERR_SSL_') ? 'tls-version' : 'untrusted';
 }
 
 /** With TLS 1.3 the server rejects a client certificate after the first bytes of the request, which it does not read. */

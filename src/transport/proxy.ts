@@ -1,6 +1,7 @@
 import { request as requestHttp, type RequestOptions } from 'node:http';
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
+import type { Reason } from '../advice.ts';
 import { type Advice, codeOf, GatewayError, usageError } from '../errors.ts';
 import { ConnectionEnd, describeCause, isTrustCode } from './network-error.ts';
 import { isLoopback } from './request.ts';
@@ -154,7 +155,9 @@ function proxyFailed(proxy: Proxy, target: string, cause: Error): GatewayError {
     'not-sent',
     `${describeProxy(proxy)} does not work: ${describeCause(cause, proxy.url.host)}`,
     {
-      hint: `${proxyHint(code, proxy)}\n${withoutProxy(target)}`,
+      reason: proxyReason(code),
+      value: target,
+      source: proxy.from,
       sent: 'no',
       retryable: !isUntrusted && code !== 'ENOTFOUND',
       cause,
@@ -166,16 +169,10 @@ function describeProxy({ url, from }: Proxy): string {
   return `the proxy ${url.host} (${from})`;
 }
 
-function proxyHint(code: string, { from }: Proxy): string {
-  if (isTrustCode(code))
-    return 'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS';
-  if (code === 'ENOTFOUND') return `check the proxy's host name (${from})`;
-  if (code === 'ECONNREFUSED') return `nothing listens there: start the proxy, or change its URL (${from})`;
-  return `check the proxy's host and port (${from})`;
-}
-
-function withoutProxy(target: string): string {
-  return `to ask without it: NO_PROXY=${target}`;
+function proxyReason(code: string): Reason {
+  if (isTrustCode(code)) return 'proxy-untrusted';
+  if (code === 'ENOTFOUND') return 'proxy-name';
+  return code === 'ECONNREFUSED' ? 'proxy-down' : 'proxy';
 }
 
 function proxyRefused(
@@ -189,7 +186,8 @@ function proxyRefused(
   if (status !== 407 && !(status === 401 && hasPassword))
     return new GatewayError('not-sent', `${describeProxy(proxy)} refuses the way to ${place} (${status})`, {
       ...facts,
-      hint: `ask those who run the proxy\n${withoutProxy(target.hostname)}`,
+      reason: 'proxy-refuses',
+      value: target.hostname,
     });
   const what = hasPassword ? 'does not take the user name and password' : 'wants a user name and a password';
   return new GatewayError('not-sent', `${describeProxy(proxy)} ${what} (${status})`, {
@@ -199,11 +197,8 @@ function proxyRefused(
 }
 
 function passwordAdvice({ url, from }: Proxy, variable: string): Advice {
-  if (proxyAuthorization(url) !== undefined)
-    return { hint: `check them in ${from}; in a URL @ is written %40, : %3A and / %2F` };
-  const full = `${url.protocol}//user:password@${url.host}`;
-  const hint = `put them into ${from}: ${full}`;
-  return from.endsWith('_PROXY') ? { hint } : { hint, reason: 'proxy-password', value: `${variable}=${full}` };
+  if (proxyAuthorization(url) !== undefined) return { reason: 'proxy-password-wrong', source: from };
+  return { reason: 'proxy-password', value: `${variable}=${url.protocol}//user:password@${url.host}`, source: from };
 }
 
 /** `Basic …` for the user name and password of a proxy URL. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../upload.ts';
 import type { RequestBody } from './types.ts';
@@ -66,10 +66,7 @@ export function isLoopback(url: URL): boolean {
 /** Throws GatewayError usage if a key would be sent unencrypted. */
 export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boolean; hasKey: boolean }): void {
   if (url.protocol === 'https:' || !hasKey || allowHttp || isLoopback(url)) return;
-  throw usageError(
-    `the key would go to ${url.origin} unencrypted`,
-    'use https://, or allow http if the way there is safe',
-  ).with({ reason: 'insecure' });
+  throw settingError(`the key would go to ${url.origin} unencrypted`, { reason: 'insecure' });
 }
 
 /** The purpose of a request; it selects the header of the key (formats 1). */
@@ -123,7 +120,7 @@ function checkedKey(key: string): string {
 
 function authError(message: string): GatewayError {
   return new GatewayError('auth', message, {
-    hint: 'copy the key again: it is one word of letters, digits and signs',
+    reason: 'key-characters',
     sent: 'no',
     retryable: false,
   });

@@ -179,7 +179,6 @@ function finalError(
   const seconds = Math.ceil((retryAfterMs ?? 0) / 1000);
   return new GatewayError('quota', `${error.message.replace(/\.$/, '')}; it asks to come back after ${seconds} s`, {
     ...error.details,
-    hint: `run it again after ${seconds} s, or allow longer waits`,
     reason: 'retry-time',
     value: seconds,
     billed: error.billed,

@@ -6,7 +6,7 @@ import createConnector from 'undici/lib/core/connect.js';
 // @ts-expect-error undici publishes no types of its internals.
 import symbols from 'undici/lib/core/symbols.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import { codeOf, GatewayError, usageError } from '../errors.ts';
+import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { startExchange } from './exchange.ts';
 import { ConnectionEnd } from './network-error.ts';
 import { openTunnel, parseProxy, proxyFor } from './proxy.ts';
@@ -117,10 +117,7 @@ function createConnect({ options, trust, connectTimeoutMs, signal }: ConnectOpti
 /** The variable disables every certificate check silently. */
 function requireChecks(url: URL, env: TransportOptions['env']): void {
   if (url.protocol !== 'https:' || env['NODE_TLS_REJECT_UNAUTHORIZED'] !== '0' || isLoopback(url)) return;
-  throw usageError(
-    'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
-    'unset it; to trust a certificate, add its authority',
-  ).with({ reason: 'unchecked' });
+  throw settingError('NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off', { reason: 'unchecked' });
 }
 
 /** A connection for one exchange at a time. */

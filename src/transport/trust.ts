@@ -74,9 +74,7 @@ export async function authoritiesOf(
 /** Throws GatewayError usage if this version of Node cannot read the system's certificate store. */
 export function requireSystemStore(list: ListAuthorities | undefined = getCACertificates): ListAuthorities {
   if (list !== undefined) return list;
-  throw settingError("this version of Node cannot read the system's certificate store", { reason: 'system-ca' }).but({
-    hint: 'use Node 22.15 or later, or name the file of the store in NODE_EXTRA_CA_CERTS',
-  });
+  throw settingError("this version of Node cannot read the system's certificate store", { reason: 'system-ca' });
 }
 
 /** Whether adding the system's store could make a certificate trusted. */

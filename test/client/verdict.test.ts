@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { emptyResult } from '../../src/client/content.ts';
 import type { Result } from '../../src/client/result.ts';
 import { verdictOf, type Wanted } from '../../src/client/verdict.ts';
-import { hintOf } from '../../src/cli/output/flag-hints.ts';
+import { hintOf } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';
 
 function judge(result: Result, wanted: Wanted): GatewayError | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hintOf } from '../../src/cli/output/flag-hints.ts';
+import { hintOf } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';
 import { failureOf } from '../../src/formats/failure.ts';
 import type { FailedReply } from '../../src/formats/failure.ts';

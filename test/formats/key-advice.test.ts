@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hintOf } from '../../src/cli/output/flag-hints.ts';
+import { hintOf } from '../../src/advice.ts';
 import { type FailedReply, failureOf } from '../../src/formats/failure.ts';
 import { type ServiceName, services } from '../../src/services.ts';
 import { authHeaders } from '../../src/transport/request.ts';

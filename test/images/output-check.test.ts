@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { GatewayError } from '../../src/errors.ts';
 import { planOutput } from '../../src/images/naming.ts';
-import { hintOf } from '../../src/cli/output/flag-hints.ts';
+import { hintOf } from '../../src/advice.ts';
 import { checkOutput } from '../../src/images/output-check.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withFlags } from '../../src/cli/output/flag-hints.ts';
+import { hintOf } from '../../src/advice.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { networkError, type Phase } from '../../src/transport/network-error.ts';
 
@@ -90,7 +90,7 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'http://'],
   ['EPROTO', 'http://'],
 ])('the hint for %s mentions %s', (code, words) => {
-  expect(withFlags(networkError(withCode(code), 'connecting', 'h:1')).details.hint).toContain(words);
+  expect(hintOf(networkError(withCode(code), 'connecting', 'h:1'))).toContain(words);
 });
 
 test("the HTTP client's own words and codes are not shown", () => {

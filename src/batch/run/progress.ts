@@ -2,7 +2,7 @@ import { isAnimated, type Progress } from '../../terminal/progress.ts';
 import type { Context } from '../../cli/context.ts';
 import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
-import { hintOf } from '../../cli/output/flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { keepFailure, mayHaveCost } from '../folder/journal.ts';
 import type { Job, JobError, Performed } from '../types.ts';

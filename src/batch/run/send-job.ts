@@ -24,7 +24,7 @@ import type { Batch } from './types.ts';
 import type { BuiltRequest } from '../../cli/request/content-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument, unbilled } from '../../cli/output/document.ts';
-import { hintOf } from '../../cli/output/flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepAtBug, keepReply } from '../../cli/run/keep-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';

@@ -120,3 +120,58 @@ function asObject(at: BodyValue | undefined): Body {
 function isPlain(value: BodyValue | undefined): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isUpload(value);
 }
+
+/** Fields of the content format that only `--set` reaches. */
+const contentFields = [
+  'generationConfig.presencePenalty',
+  'generationConfig.frequencyPenalty',
+  'generationConfig.responseLogprobs',
+  'generationConfig.logprobs',
+  'generationConfig.responseModalities',
+  'generationConfig.responseSchema',
+  'generationConfig.mediaResolution',
+  'generationConfig.speechConfig',
+  'generationConfig.enableEnhancedCivicAnswers',
+  'generationConfig.thinkingConfig',
+  'generationConfig.thinkingConfig.includeThoughts',
+  'generationConfig.thinkingConfig.thinkingBudget',
+  'generationConfig.thinkingConfig.thinkingLevel',
+  'generationConfig.imageConfig.personGeneration',
+  'generationConfig.imageConfig.prominentPeople',
+  'generationConfig.imageConfig.outputMimeType',
+  'generationConfig.imageConfig.outputCompressionQuality',
+  'serviceTier',
+  'store',
+  'labels',
+];
+
+/** Fields of the messages format that only `--set` reaches. */
+const messagesFields = [
+  'thinking.budget_tokens',
+  'thinking.display',
+  'output_config.effort',
+  'output_config.format',
+  'service_tier',
+  'cache_control',
+  'container',
+  'context_management',
+  'inference_geo',
+  'mcp_servers',
+  'speed',
+];
+
+/** How `--set` writes the field that an unknown flag of a command names: `--presence-penalty`, `--thinkingBudget`. */
+export function settingFor(flag: string, command: string): string | undefined {
+  const typed = normaliseFlagName(flag);
+  const fields = command === 'chat' ? messagesFields : /^(text|image)/.test(command) ? contentFields : [];
+  const field =
+    fields.find((path) => normaliseFlagName(path.split('.').at(-1) ?? '') === typed) ??
+    fields.find((path) => typed.length > 7 && normaliseFlagName(path.split('.').slice(-2).join('')).startsWith(typed));
+  if (field === undefined) return undefined;
+  const before = field === 'thinking.budget_tokens' ? '--set thinking.type=enabled ' : '';
+  return `${before}--set ${field}=…`;
+}
+
+function normaliseFlagName(name: string): string {
+  return name.replaceAll(/[-_]/g, '').toLowerCase();
+}

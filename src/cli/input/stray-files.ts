@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
-import { usageError } from '../../errors.ts';
+import { settingError } from '../../errors.ts';
 import { isImageExtension } from '../../images/extension.ts';
 import { shellWord } from '../../shell-word.ts';
 import { quote } from '../flags/flag.ts';
@@ -36,10 +36,10 @@ export async function refuseStrayFiles(
   if (first === undefined) return;
   const others = words.filter((word) => !strays.includes(word));
   const which = strays.length === 1 ? quote(first) : `${quote(first)} (and ${strays.length - 1} more)`;
-  throw usageError(
-    `${which} would go as a word of the prompt, not as a ${isPicture(first) ? 'picture' : 'file'}`,
-    `send ${strays.length === 1 ? 'it' : 'them'}: ${commandFor(strays, others, { command, image, attach })}; a prompt that only names a file goes in quotes: -p "…"`,
-  );
+  throw settingError(`${which} would go as a word of the prompt, not as a ${isPicture(first) ? 'picture' : 'file'}`, {
+    reason: strays.length === 1 ? 'stray-file' : 'stray-files',
+    value: commandFor(strays, others, { command, image, attach }),
+  });
 }
 
 function commandFor(

@@ -3,7 +3,7 @@ import { outcomes } from '../../errors.ts';
 import { otherModel } from '../../model-name.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import type { Report } from '../context.ts';
-import { hintOf } from './flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import type { ResultDocument } from './result-definition.ts';
 
 /** A report with nothing in it. */

@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import type { Context } from '../context.ts';
-import { settingFor } from '../flags/fields.ts';
+import { settingFor } from '../flags/set.ts';
 import { decimal, notEmpty, quote, whole } from '../flags/flag.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../input/prompt-yaml.ts';

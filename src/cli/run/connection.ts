@@ -193,7 +193,7 @@ async function withNearestModel(
   const kept = await keptModels(settings, context.io.now());
   const nearest = kept.includes(model) ? undefined : closest(model, kept);
   if (nearest === undefined) return error;
-  return error.but({ hint: `the gateway offers ${nearest}`, reason: 'nearest-model', value: nearest });
+  return error.but({ reason: 'nearest-model', value: nearest });
 }
 
 interface Parts {
@@ -232,10 +232,8 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
 /** The hint says which key was refused, and which flags lead to the same gateway. */
 function withSource(error: unknown, { key, typedFlags }: SettingsSurvey): unknown {
   if (!(error instanceof GatewayError)) return error;
-  const { reason } = error.details;
   const told = error.but({ flags: typedFlags });
-  const isOfKey = reason === 'key' || reason === 'auth-unknown';
-  return isOfKey ? told.but({ value: 'from' in key ? key.from : undefined }) : told;
+  return error.class === 'auth' && 'from' in key ? told.but({ source: key.from }) : told;
 }
 
 /** Reads the key from where the settings say that it is. Throws GatewayError auth. */

@@ -91,6 +91,6 @@ function explain(error: unknown, label: string, time: Deadline): unknown {
   if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
   if (!failures.has(known.class)) return known;
   const fits = known.class === 'not-sent' && !hint.includes('base URL') && reason !== 'client-certificate';
-  const advice = fits ? { hint, reason, value } : { hint: 'check the URL, or save the file and name that' };
+  const advice = fits ? { hint, reason, value } : ({ reason: 'input-url' } as const);
   return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });
 }

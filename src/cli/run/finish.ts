@@ -1,3 +1,4 @@
+import { hintOf } from '../../advice.ts';
 import type { Answer } from '../../client/content.ts';
 import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
@@ -47,7 +48,6 @@ export async function checkAnswer(answer: Answer, wanted: Wanted, context: Conte
   const { error, doubt } = verdictOf(answer, wanted);
   if (error) throw error;
   if (doubt) {
-    const { hintOf } = await import('../output/flag-hints.ts');
     await context.ui.warn(`${doubt.message}; ${hintOf(doubt)}`);
   }
   await noteToolCalls(result, context);

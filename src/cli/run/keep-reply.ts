@@ -11,7 +11,7 @@ import { userFolders } from '../../settings/sources.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context, Report } from '../context.ts';
-import { hintOf } from '../output/flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import { resultDocument } from '../output/document.ts';
 import { access, constants, readdir } from 'node:fs/promises';
 
@@ -30,7 +30,7 @@ export async function keepReply(failure: GatewayError, keeping: Keeping): Promis
   if (!hasReply(keeping.report)) return failure;
   const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
   const told = [hint, hintOf(failure)].filter((line) => line !== undefined).join('\n');
-  return failure.but({ hint: told, reason: undefined, value: undefined, sent: 'yes' });
+  return failure.but({ hint: told, sent: 'yes' });
 }
 
 /**

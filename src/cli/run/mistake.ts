@@ -1,6 +1,8 @@
 import type { Command, CommanderError } from 'commander';
-import { type GatewayError, usageError } from '../../errors.ts';
-import { flagOfField, settingFor } from '../flags/fields.ts';
+import { hintFor, type Reason } from '../../advice.ts';
+import { flagOfField } from '../../advice-words.ts';
+import { type GatewayError, settingError, usageError } from '../../errors.ts';
+import { settingFor } from '../flags/set.ts';
 import { commandBehind, type Names, typedNames, wordsOf, namesInside } from './argv.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
 import { firstExample, namesOf } from '../help/help.ts';
@@ -23,7 +25,7 @@ export function explainMistake(error: CommanderError, typed: Typed): GatewayErro
   const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1]?.replace(/^one of /, '');
   switch (error.code) {
     case 'commander.help':
-      return usageError('no command was given', 'choose one from the list above');
+      return settingError('no command was given', { reason: 'no-command' });
     case 'commander.unknownOption':
       return explainFlag(/^unknown option '([\s\S]*)'$/.exec(first)?.[1] ?? '', suggestion, typed);
     case 'commander.unknownCommand':
@@ -47,11 +49,17 @@ function explainFlag(word: string, suggestion: string | undefined, typed: Typed)
   if (flag === '--api-key') return keyInArgv();
   const behind = isRequestFlag(flag) ? commandBehind(flag, argv, names) : undefined;
   if (behind !== undefined)
-    return usageError(`unknown flag ${flag} before the command`, `put it behind: gateway-cli ${behind} ${flag}`);
+    return settingError(`unknown flag ${flag} before the command`, {
+      reason: 'flag-first',
+      value: `gateway-cli ${behind} ${flag}`,
+    });
   if (!hasCommand(typed)) {
     if (argv[0]?.startsWith('-') === false) return explainUnknownCommand(typed, undefined);
     if (isRequestFlag(flag))
-      return usageError(`unknown flag ${flag} before the command`, `a command comes first: gateway-cli text ${flag}`);
+      return settingError(`unknown flag ${flag} before the command`, {
+        reason: 'command-first',
+        value: `gateway-cli text ${flag}`,
+      });
   }
   return explainSwitch(word, typed) ?? explainDashes(word, typed) ?? explainUnknownFlag(flag, suggestion, typed);
 }
@@ -70,46 +78,41 @@ function explainSwitch(word: string, { command }: Typed): GatewayError | undefin
   const [, name = ''] = /^(--[a-z_-]+)=/i.exec(word) ?? [];
   const known = command?.options.find(({ long }) => long === name);
   const isSwitch = name === '--help' || (known && !known.required && !known.optional);
-  return isSwitch ? usageError(`${name} takes no value`, `write ${name}, or leave it out`) : undefined;
+  return isSwitch ? settingError(`${name} takes no value`, { reason: 'switch-value', value: name }) : undefined;
 }
 
 /** A prompt that begins with a dash: `- item one`, or `-hello`, of which commander takes the `-h` for a flag. */
 function explainDashes(word: string, typed: Typed): GatewayError | undefined {
   const taken = `an argument that begins with '-' is read as a flag`;
   if (word.startsWith('--')) return undefined;
-  if (word.includes(' ')) return usageError(taken, `put -- in front of it: ${nameOf(typed)} -- '- item one'`);
+  if (word.includes(' ')) return settingError(taken, { reason: 'dash-alone', value: nameOf(typed) });
   if (!word.startsWith('-h') || word.length < 3) return undefined;
-  const lines = [takesPrompt(typed) && behindDashes(word, typed), `for the help: ${nameOf(typed)} --help`];
-  return usageError(taken, lines.filter((line) => line !== false).join('\n'));
+  const help = hintFor('help-not-flag', { value: nameOf(typed) });
+  return usageError(taken, takesPrompt(typed) ? `${behindDashes(word, typed)}\n${help}` : help);
 }
 
 function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: Typed): GatewayError {
   const message = `unknown flag ${flag}`;
-  const other = otherWay(flag, typed);
-  if (other !== undefined) return usageError(message, other);
+  const missing = missingFlag(flag, typed);
+  if (missing !== undefined) return settingError(message, { reason: missing });
   const known = knownFlag(flag, typed);
-  if (known !== undefined) return usageError(message, `did you mean: ${known}`);
-  if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag))
-    return usageError(message, 'a key is set by GATEWAY_API_KEY or --api-key-file <path>');
+  if (known !== undefined) return settingError(message, { reason: 'meant', value: known });
+  if (/key|token|secret/i.test(flag) && !tokenLimit.test(flag)) return settingError(message, { reason: 'key-flag' });
   const setting = settingOf(flag, typed);
-  if (setting !== undefined) return usageError(message, `the field has no flag of its own: ${setting}`);
-  if (suggestion !== undefined) return usageError(message, `did you mean: ${suggestion}`);
+  if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
+  if (suggestion !== undefined) return settingError(message, { reason: 'meant', value: suggestion });
   const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
   return usageError(message, isCluster ? `${behindDashes(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
 }
 
-/** Flags that are missing on purpose, and what does the same. */
-function otherWay(flag: string, { command }: Typed): string | undefined {
+/** The reason why a command lacks a flag that others have. */
+function missingFlag(flag: string, { command }: Typed): Reason | undefined {
   const name = command === undefined ? '' : namesOf(command);
   const isInput = ['-i', '--image', '--attach'].includes(flag);
-  if (name === 'gateway-cli image gen' && isInput)
-    return 'an image to start from is edited: gateway-cli image edit -i photo.jpg "what to change"';
-  if (name === 'gateway-cli image edit' && flag === '--attach') return 'every input is an image: -i photo.jpg';
-  if (flag === '--mask' && name.startsWith('gateway-cli image'))
-    return 'no service here takes a mask: say in the prompt which part changes, or paint over it in the image';
-  if (name.startsWith('gateway-cli batch') && (flag === '--prompt' || flag === '-p'))
-    return `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`;
-  return undefined;
+  if (name === 'gateway-cli image gen' && isInput) return 'gen-image';
+  if (name === 'gateway-cli image edit' && flag === '--attach') return 'edit-attach';
+  if (flag === '--mask' && name.startsWith('gateway-cli image')) return 'mask';
+  return name.startsWith('gateway-cli batch') && (flag === '--prompt' || flag === '-p') ? 'batch-prompt' : undefined;
 }
 
 /** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens is meant, and no key. */
@@ -134,16 +137,16 @@ function takesPrompt({ command }: Typed): boolean {
 /** Of the word as it was typed only the beginning: the rest may be a key. */
 function behindDashes(word: string, typed: Typed): string {
   const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
-  return `a prompt that begins so goes behind --: ${nameOf(typed)} -- '${whole.slice(0, 2)}…'`;
+  return hintFor('dash-word', { value: `${nameOf(typed)} -- '${whole.slice(0, 2)}…'` });
 }
 
 function missingHint(typed: Typed): string {
   const example = typed.command && firstExample(typed.command);
-  return example === undefined ? helpHint(typed) : `for example: ${example}\n${helpHint(typed)}`;
+  return example === undefined ? helpHint(typed) : `${hintFor('example', { value: example })}\n${helpHint(typed)}`;
 }
 
 function helpHint(typed: Typed): string {
-  return `see: ${nameOf(typed)} --help`;
+  return hintFor('help', { value: nameOf(typed) });
 }
 
 /** `gateway-cli config get`, as it was typed: without the word of a group's default. */
@@ -183,14 +186,16 @@ function explainUnknownCommand(
   const group = typedNames(words, names);
   const [word = '', ...rest] = words.slice(group.length);
   const message = `unknown command '${word}'`;
-  if (word === 'version') return usageError(message, 'did you mean: gateway-cli --version');
+  if (word === 'version') return settingError(message, { reason: 'meant', value: 'gateway-cli --version' });
   const place = ['gateway-cli', ...group].join(' ');
   const meant = meantBy(word, group, names) ?? nearest?.split(', ').map((name) => [...group, name].join(' '));
   if (meant !== undefined)
-    return usageError(message, `did you mean: ${meant.map((name) => `gateway-cli ${name}`).join(', or ')}`);
+    return settingError(message, { reason: 'meant', value: meant.map((name) => `gateway-cli ${name}`).join(', or ') });
   const prompt = prompts[group.join(' ')];
-  const ask = prompt === undefined ? '' : `to ask a model: gateway-cli ${prompt} ${promptOf([word, ...rest])}\n`;
-  return usageError(message, `${ask}see: ${place} --help`);
+  const help = hintFor('help', { value: place });
+  if (prompt === undefined) return usageError(message, help);
+  const ask = hintFor('ask-model', { value: `gateway-cli ${prompt} ${promptOf([word, ...rest])}` });
+  return usageError(message, `${ask}\n${help}`);
 }
 
 function meantBy(word: string, group: readonly string[], names: Names): string[] | undefined {

@@ -13,7 +13,6 @@ import { keepInSession, type Resumed } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, storableTurn } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
-import { withFlags } from '../../cli/output/flag-hints.ts';
 import { planImages } from '../../cli/output/pictures.ts';
 import { planBesideText } from '../../cli/run/prepare.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
@@ -184,6 +183,6 @@ export async function tellFailure(error: unknown, { io, root, ui, signal }: Cont
   const ends = ['closed', 'internal', 'interrupted', 'terminated', 'hangup'];
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
-  const text = formatError(withFlags(error), ui.redact, await style.failure(error.class));
+  const text = formatError(error, ui.redact, await style.failure(error.class));
   await io.stderr.write(`${await brokenForStderr(text, io)}\n`);
 }

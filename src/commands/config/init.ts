@@ -11,7 +11,7 @@ import { type Use, useNames } from '../../settings/types.ts';
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { withFlags } from '../../cli/output/flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { shellWord } from '../../shell-word.ts';
 
@@ -204,7 +204,7 @@ async function tellModels(use: 'text' | 'chat', context: Context): Promise<void>
     );
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    const { hint = '' } = withFlags(error).details;
+    const hint = hintOf(error) ?? '';
     await context.ui.note([error.message, ...hint.split('\n')].filter((line) => line !== '').join('\n  '));
   }
 }

@@ -6,7 +6,7 @@ import { type SettingsSurvey, type Use, useNames } from '../../settings/types.ts
 import { rowName } from '../../settings/survey.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { createStyle, type Style } from '../../terminal/style.ts';
-import { hintOf } from '../../cli/output/flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import type { Live } from './live.ts';
 import {

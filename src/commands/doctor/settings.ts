@@ -14,7 +14,7 @@ import { runtime } from '../../terminal/runtime.ts';
 import { version } from '../../version.ts';
 import { type SettingRow, settingRows } from '../../settings/survey.ts';
 import type { Context } from '../../cli/context.ts';
-import { hintOf } from '../../cli/output/flag-hints.ts';
+import { hintOf } from '../../advice.ts';
 import { readUserFile } from '../../cli/input/input-files.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 

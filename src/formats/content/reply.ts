@@ -70,7 +70,6 @@ function notAReply(replies: readonly unknown[]): GatewayError {
   const keys = isObject(first) ? Object.keys(first).slice(0, 8).join(', ') : '';
   const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
   return new GatewayError('bad-reply', `the reply is JSON, but not a reply of the content format${found}`, {
-    hint: 'check the base URL and the model',
     reason: 'address',
     sent: 'yes',
     retryable: false,

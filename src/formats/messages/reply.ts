@@ -69,7 +69,6 @@ function notAMessage(json: unknown): GatewayError {
   const keys = isObject(json) ? Object.keys(json).slice(0, 8).join(', ') : '';
   const found = keys === '' ? '' : `: it holds ${quote(keys)}`;
   return new GatewayError('bad-reply', `the reply is JSON, but not a reply of the messages format${found}`, {
-    hint: 'check the base URL and the model',
     reason: 'address',
     sent: 'yes',
     retryable: false,

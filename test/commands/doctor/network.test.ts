@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { withFlags } from '../../../src/cli/output/flag-hints.ts';
-import type { GatewayError } from '../../../src/errors.ts';
+import { hintOf } from '../../../src/advice.ts';
 import { examineNetwork, type NetworkOptions } from '../../../src/commands/doctor/network.ts';
 import type { Check } from '../../../src/commands/doctor/types.ts';
 import { type ScriptedServer, startScriptedServer } from '../../helpers/scripted-server.ts';
 import { authority, elsewherePair, serverPair } from '../../transport/certificates.ts';
 
 const dayMs = 86_400_000;
-const fixOf = (error: GatewayError) => withFlags(error).details.hint;
+const fixOf = hintOf;
 
 async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Promise<Check[]> {
   const checks: Check[] = [];

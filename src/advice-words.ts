@@ -1,0 +1,111 @@
+import type { Facts } from './advice.ts';
+import { type ServiceName, services, vendorHeaderNames } from './services.ts';
+
+export const maybeBilled = 'it may have been billed: check that before you run it again';
+export const billedAgain = 'asking again may be billed again';
+
+/** The lines of a hint; false stands for none. */
+export function lines(...parts: (string | false)[]): string {
+  return parts.filter(Boolean).join('\n');
+}
+
+/** The gateway answers a wrong path as servers of OpenAI's format do. */
+export function noOpenai({ value }: Facts): string | false {
+  return value === 'openai' && 'a gateway that speaks the format of OpenAI alone is not supported';
+}
+
+/** A 404 of a stream: the path may be wrong too. */
+export function pathFirst({ value }: Facts): string | false {
+  return value !== undefined && 'check the model and the base URL; where they are right,';
+}
+
+/** The token limit ended the reply before any text or image. */
+export function nothingCame(facts: Facts): string | false {
+  return facts.class === 'no-result' && 'the token limit ended it before anything came';
+}
+
+/** What a request that ran out of time may cost. */
+export function costOfTimeout(facts: Facts): string | false {
+  if (facts.class === 'no-reply') return maybeBilled;
+  return facts.class === 'incomplete' && billedAgain;
+}
+
+/** The headers that a value of `--header-names` means, for the command line. */
+export function headersIn(names: Facts['value']): string {
+  const { apiKey, version } = vendorHeaderNames;
+  return names === 'vendors' ? `the headers ${apiKey} and ${version}` : `the header ${String(names).replace(',', '')}`;
+}
+
+/** The same headers for the library. */
+export function headersNamed(names: Facts['value']): string {
+  const { apiKey, version } = vendorHeaderNames;
+  return names === 'vendors'
+    ? `the vendors' headers: ${apiKey} and ${version}`
+    : `the key in ${String(names).replace(',', '')}`;
+}
+
+/** Which key to check. */
+export function checkKey({ source = 'GATEWAY_API_KEY' }: Facts): string {
+  return `check the key (${source})`;
+}
+
+/** Where a service gives keys. */
+export function keyPage({ value }: Facts): string | false {
+  const { title, keyPage: page } = services[(value ?? 'gateway') as ServiceName];
+  return page !== undefined && `${title} gives keys at ${page}`;
+}
+
+/** How to reach the host directly. */
+export function withoutProxy({ value: target }: Facts): string {
+  return `to ask without it: NO_PROXY=${target}`;
+}
+
+/** Where the password of a proxy goes; `value` is `HTTPS_PROXY=<url>`. */
+export function passwordPlace({ source, value }: Facts): string {
+  return `put them into ${source}: ${String(value).replace(/^\w+=/, '')}`;
+}
+
+/** More retries than there were, and time for all of them and for the wait that the gateway demands. */
+export function moreRetries({ value: retries = 0, retryAfterMs = 0 }: Facts): string {
+  const seconds = Math.ceil(retryAfterMs / 1000);
+  const more = Math.max(5, 2 * Number(retries));
+  const minutes = Math.ceil(Math.max(5, seconds / 60, more / 2));
+  const wait = seconds === 0 ? 'wait' : `run it again after ${seconds} s`;
+  return `${wait}, or allow more: --retries ${more} --retry-max-time ${minutes}m`;
+}
+
+/** How to get rid of a field that the gateway refuses. */
+export function withoutField({ value }: Facts): string {
+  const flag = flagOfField(String(value));
+  return flag === undefined ? 'leave that field out' : `change ${flag}, or leave it out`;
+}
+
+/** The flags that set fields. A field is written as its last name, in lower case and without `_`. */
+const flagsOfFields: Readonly<Record<string, string>> = {
+  aspectratio: '--aspect',
+  cachedcontent: '--cached-content',
+  candidatecount: '--candidates',
+  imagesize: '--size',
+  maxoutputtokens: '--max-tokens',
+  maxtokens: '--max-tokens',
+  metadata: '--metadata',
+  responsejsonschema: '--schema',
+  responsemimetype: '--response-mime',
+  safetysettings: '--safety',
+  seed: '--seed',
+  stopsequences: '--stop',
+  system: '--system',
+  systeminstruction: '--system',
+  temperature: '--temperature',
+  toolchoice: '--tool-choice',
+  toolconfig: '--tool-config',
+  tools: '--tools',
+  topk: '--top-k',
+  topp: '--top-p',
+};
+
+/** The flag for a field (`generation_config.stop_sequences[0]`), in the spelling of either format. */
+export function flagOfField(field: string): string | undefined {
+  const names = field.split(/[.[\]]/).map((name) => name.replaceAll('_', '').toLowerCase());
+  return names.map((name) => (Object.hasOwn(flagsOfFields, name) ? flagsOfFields[name] : undefined)).findLast(Boolean);
+}

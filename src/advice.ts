@@ -1,0 +1,299 @@
+import {
+  checkKey,
+  costOfTimeout,
+  headersIn,
+  headersNamed,
+  keyPage,
+  lines,
+  maybeBilled,
+  moreRetries,
+  noOpenai,
+  nothingCame,
+  passwordPlace,
+  pathFirst,
+  billedAgain,
+  withoutField,
+  withoutProxy,
+} from './advice-words.ts';
+import type { ErrorClass, ErrorDetails, GatewayError } from './errors.ts';
+import { shellWord } from './shell-word.ts';
+
+/** What the words of a hint depend on. */
+export type Facts = Pick<ErrorDetails, 'status' | 'value' | 'source' | 'flags' | 'retryAfterMs'> & {
+  class?: ErrorClass;
+};
+
+type Words = string | ((facts: Facts) => string);
+
+/** What to type next, in the words of whoever asked: with flags on the command line, with options in the library. */
+interface Columns {
+  cli: Words;
+  library?: Words;
+}
+
+const asBearer = 'the gateway wants the key as Authorization: Bearer';
+const memory = 'the process may not have as much memory: free some, or raise its limit (ulimit -v, the container)';
+const renewal = 'those who run the host must renew the certificate';
+const spent = "the quota or credit is spent: look at the account's plan";
+
+/**
+ * The advice after a mistake or a failure, by its reason. One text serves both the command line and the library; where the
+ * setting that helps has a name in each, there are two columns.
+ */
+const advice = table({
+  // The address and the model.
+  address: {
+    cli: 'check --base-url and --model; --raw prints the reply as it came',
+    library: 'check the base URL and the model',
+  },
+  model: {
+    cli: ({ flags = '' }) =>
+      `check --model: the gateway does not offer it; to see those that it does: gateway-cli models${flags}`,
+    library: (facts) =>
+      facts.class === 'auth' ? 'the key may not use this model' : 'the gateway does not offer the model',
+  },
+  'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
+  'no-such-path': {
+    cli: (facts) =>
+      lines(noOpenai(facts), `check --model and --base-url; to see the names: gateway-cli models${facts.flags ?? ''}`),
+    library: (facts) =>
+      lines(
+        noOpenai(facts),
+        `check the model and the base URL${facts.status === 404 ? '' : ': the gateway does not have this path'}`,
+      ),
+  },
+  'no-stream': {
+    cli: (facts) =>
+      lines(noOpenai(facts), pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
+    library: (facts) =>
+      lines(noOpenai(facts), pathFirst(facts), 'this gateway does not stream the content format: ask for one reply'),
+  },
+  'other-format': {
+    cli: ({ value }) =>
+      `the gateway has the ${value} format alone: gateway-cli ${value === 'messages' ? 'chat' : 'text'}`,
+    library: ({ value }) => `the gateway has the ${value} format alone`,
+  },
+  redirect: "redirects are never followed: set the base URL to the gateway's own address",
+  redirects: 'redirects are not followed: set the base URL to where the gateway really is',
+  insecure: {
+    cli: 'use https://, or add --allow-http if the network is safe',
+    library: 'use https://, or allow http if the way there is safe',
+  },
+
+  // The key, and how it is sent.
+  auth: {
+    cli: ({ value }) =>
+      `${value === 'bearer' ? asBearer : 'the gateway wants the key in a header of its own'}: --auth ${value}`,
+    library: ({ value }) =>
+      value === 'bearer'
+        ? asBearer
+        : 'the gateway does not take the key as Authorization: Bearer: send it in a header of its own',
+  },
+  'auth-unknown': {
+    cli: (facts) => `${checkKey(facts)}; gateway-cli doctor --live${facts.flags ?? ''} tries every way to send it`,
+    library: 'check the key, and whether the gateway wants it in another form or header',
+  },
+  'header-names': {
+    cli: ({ value }) => `the gateway wants ${headersIn(value)}: --header-names ${value}`,
+    library: ({ value }) => `the gateway wants ${headersNamed(value)}`,
+  },
+  'key-header': {
+    cli: ({ value }) => `the gateway wants ${headersIn(value)}: --auth api-key --header-names ${value}`,
+    library: ({ value }) => `the gateway wants ${headersNamed(value)}`,
+  },
+  key: {
+    cli: (facts) => lines(keyPage(facts), checkKey(facts)),
+    library: (facts) => lines(keyPage(facts), 'check the key'),
+  },
+  'key-characters': 'copy the key again: it is one word of letters, digits and signs',
+  'key-origin': 'no setting mends this: the service takes no requests from this place, network or account',
+  'key-project': "no setting mends this: enable the API, or lift the key's restrictions, in the vendor's console",
+  'quota-spent': { cli: spent, library: spent },
+
+  // Time and retries.
+  retries: { cli: moreRetries, library: 'wait, or allow more retries' },
+  'retry-time': {
+    cli: ({ value }) => `run it again after ${value} s, or wait longer: --retry-max-time ${Number(value) + 1}`,
+    library: ({ value }) => `run it again after ${value} s, or allow longer waits`,
+  },
+  'not-retried': 'run the same command again later: a reply that has begun is not retried',
+  timeout: {
+    cli: (facts) => lines(costOfTimeout(facts), `give it more time: --timeout ${facts.value}m`),
+    library: (facts) => lines(costOfTimeout(facts), `give it more time: ${facts.value} min`),
+  },
+
+  // The request.
+  field: {
+    cli: ({ value }) => `the gateway refuses the field '${value}': ${withoutField({ value })}`,
+    library: ({ value }) => `the gateway refuses the field '${value}': leave it out`,
+  },
+  refused: { cli: 'add --dry-run to see the request that it refuses' },
+  'too-large': 'send smaller or fewer images and files',
+  'url-or-headers': 'check the base URL and headers',
+  'header-value': 'correct it, or leave it out',
+
+  // The answer.
+  'max-tokens': {
+    cli: (facts) => lines(nothingCame(facts), 'allow more with --max-tokens <n>'),
+    library: (facts) => lines(nothingCame(facts), 'allow more tokens'),
+  },
+  'context-window': 'send a shorter conversation',
+  'unknown-ending': 'this reason is not known',
+  'partly-stopped': 'what came is kept',
+  images: {
+    cli: ({ value }) => `those that came are kept; ask for the rest: -n ${value}`,
+    library: ({ value }) => `those that came are kept; ask for the rest: ${value}`,
+  },
+  'words-alone': 'the model answered in words; say in the prompt that a picture is wanted, or try another model',
+  'linked-image': ({ value }) => `the answer links to a picture, which is not fetched: curl -O '${value}'`,
+  prompt: 'change the prompt, or try another model',
+  safety: {
+    cli: 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
+    library: 'change the prompt, or look at the safety settings',
+  },
+  'bad-reply': 'to see what comes: add --raw, or --verbose for its headers; asking again may be billed again',
+  'bad-reply-paid': billedAgain,
+  incomplete: 'the same command asks again, which may be billed again',
+  'incomplete-kept': 'what came is kept; the same command asks again, which may be billed again',
+
+  // The network.
+  network: 'check the network, the base URL and the proxy variables',
+  'host-name': 'check the host name in the base URL',
+  'no-http': 'check the base URL and its port; if it speaks TLS, the base URL begins with https://',
+  'port-speaks-http': 'that port may speak http://, not https://',
+  'port-speaks-tls': 'that port speaks https://, not http://',
+  'tls-version': 'check the port in the base URL, and whether it speaks TLS 1.2 or newer',
+  'maybe-billed': maybeBilled,
+  memory,
+  'maybe-billed-memory': `${maybeBilled}; ${memory}`,
+  compressed:
+    'the gateway, or a proxy before it, compresses though Accept-Encoding: identity is sent: switch that off there',
+  'certificate-time': `check the clock of this machine: date -u\nif it is right, ${renewal}`,
+  'certificate-revoked': renewal,
+  'client-certificate': {
+    cli: 'the host wants a client certificate that it trusts: --client-cert and --client-key',
+    library: 'the host requires a client certificate that it trusts',
+  },
+  untrusted: {
+    cli: ({ value }) =>
+      `if you trust the certificate, ${value === undefined ? '' : "take the system's certificate store with --system-ca, or "}name its authority with --cacert <file> or NODE_EXTRA_CA_CERTS`,
+    library: 'if you trust the certificate, add its authority, also in NODE_EXTRA_CA_CERTS',
+  },
+  unchecked: {
+    cli: 'unset it; to trust a certificate, use --cacert <file>',
+    library: 'unset it; to trust a certificate, add its authority',
+  },
+  'system-ca': {
+    cli: 'use Node 22.15 or later; or leave out --system-ca (systemCa in the profile), and name the file of the store with --cacert <file> or NODE_EXTRA_CA_CERTS',
+    library: 'use Node 22.15 or later, or name the file of the store in NODE_EXTRA_CA_CERTS',
+  },
+  proxy: (facts) => lines(`check the proxy's host and port (${facts.source})`, withoutProxy(facts)),
+  'proxy-down': (facts) =>
+    lines(`nothing listens there: start the proxy, or change its URL (${facts.source})`, withoutProxy(facts)),
+  'proxy-name': (facts) => lines(`check the proxy's host name (${facts.source})`, withoutProxy(facts)),
+  'proxy-refuses': (facts) => lines('ask those who run the proxy', withoutProxy(facts)),
+  'proxy-untrusted': (facts) =>
+    lines(
+      'check the proxy URL; if you trust its certificate, name the authority with NODE_EXTRA_CA_CERTS',
+      withoutProxy(facts),
+    ),
+  'proxy-password-wrong': ({ source }) => `check them in ${source}; in a URL @ is written %40, : %3A and / %2F`,
+  'proxy-password': {
+    cli: (facts) =>
+      facts.source?.endsWith('_PROXY')
+        ? passwordPlace(facts)
+        : `set ${facts.value}, and leave out --proxy and the profile's proxy`,
+    library: passwordPlace,
+  },
+
+  // What is fetched from a URL.
+  'input-url': 'check the URL, or save the file and name that',
+  'input-url-encoded': 'save the file, and name that',
+  'input-url-private': 'no key or password goes along: save the file, and name that',
+
+  // Files, stdin, sessions and recordings: the command line alone has them.
+  output: { cli: 'name another place with -o' },
+  'output-device': { cli: 'write to it through stdout: -o - > file' },
+  'output-exists': { cli: '--force replaces it' },
+  'output-folder': { cli: 'name another folder with -o' },
+  'output-is-folder': { cli: ({ value }) => `to write into it: -o ${shellWord(`${value}/`)}` },
+  'output-other-type': {
+    cli: ({ value }) => `choose another name: -o ${shellWord(String(value))}; with --force the new one is numbered`,
+  },
+  'stdout-full': 'make room, or send the output elsewhere',
+  'stdin-late': {
+    cli: 'close it with < /dev/null, leave it alone with --no-stdin, or wait longer with --stdin-timeout 5m',
+  },
+  'stdin-size': { cli: 'send less, or put it into files and use --attach' },
+  'stdin-unreadable': { cli: 'give the prompt as an argument, and --no-stdin' },
+  'no-session': { cli: 'begin one: gateway-cli chat --session notes "hello"' },
+  'session-folder': {
+    cli: 'set XDG_STATE_HOME to a folder that can be written, or give a file: --session ./talk.jsonl',
+  },
+  'session-name': { cli: ({ value }) => `a name: --session ${value}, or a file: --session ./${value}.jsonl` },
+  'session-place': { cli: 'choose another place: --session ./talk.jsonl' },
+  'no-recording': {
+    cli: ({ value }) => `record ${value === undefined ? 'the request first' : 'it'}: --record <dir>`,
+  },
+  'no-recordings': { cli: 'record into it first: --record <dir>' },
+  'recorded-loss': 'the recorded exchange may have been billed, this replay was not',
+  'recording-broken': 'record it again',
+
+  // What was typed.
+  example: ({ value }) => `for example: ${value}`,
+  help: ({ value }) => `see: ${value} --help`,
+  'help-not-flag': ({ value }) => `for the help: ${value} --help`,
+  meant: ({ value }) => `did you mean: ${value}`,
+  'ask-model': ({ value }) => `to ask a model: ${value}`,
+  'no-command': 'choose one from the list above',
+  'command-first': ({ value }) => `a command comes first: ${value}`,
+  'flag-first': ({ value }) => `put it behind: ${value}`,
+  'switch-value': ({ value }) => `write ${value}, or leave it out`,
+  'dash-alone': ({ value }) => `put -- in front of it: ${value} -- '- item one'`,
+  'dash-word': ({ value }) => `a prompt that begins so goes behind --: ${value}`,
+  'field-without-flag': ({ value }) => `the field has no flag of its own: ${value}`,
+  'key-flag': 'a key is set by GATEWAY_API_KEY or --api-key-file <path>',
+  'gen-image': 'an image to start from is edited: gateway-cli image edit -i photo.jpg "what to change"',
+  'edit-attach': 'every input is an image: -i photo.jpg',
+  mask: 'no service here takes a mask: say in the prompt which part changes, or paint over it in the image',
+  'batch-prompt': `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`,
+  'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
+  'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
+});
+
+/** Gives every row the same type, and keeps the reasons. */
+function table<Name extends string>(rows: Record<Name, Words | Columns>): Record<Name, Words | Columns> {
+  return rows;
+}
+
+/** Why a failure came about, as far as it decides what to type next. */
+export type Reason = keyof typeof advice;
+
+/** The hint of an error that the command line prints. @internal */
+export function hintOf({ class: name, details }: Pick<GatewayError, 'class' | 'details'>): string | undefined {
+  return details.reason === undefined ? details.hint : hintFor(details.reason, { ...details, class: name });
+}
+
+/** The words of the command line for a reason. @internal */
+export function hintFor(reason: Reason, facts: Facts): string {
+  const row = advice[reason];
+  return textOf(isColumns(row) ? row.cli : row, facts);
+}
+
+/**
+ * The words of the library for a reason. `isSame`: the command line has the same ones, so that the reason need not be known
+ * any more. @internal
+ */
+export function libraryHint(reason: Reason, facts: Facts): { hint: string | undefined; isSame: boolean } {
+  const row = advice[reason];
+  if (!isColumns(row)) return { hint: textOf(row, facts), isSame: true };
+  return { hint: row.library && textOf(row.library, facts), isSame: false };
+}
+
+function isColumns(row: Words | Columns): row is Columns {
+  return typeof row === 'object';
+}
+
+function textOf(words: Words, facts: Facts): string {
+  return typeof words === 'string' ? words : words(facts);
+}

@@ -13,7 +13,7 @@ import { parseShard } from './jobs/shard.ts';
 import { countOf } from './report/summary.ts';
 import { isSpent } from './run/usage.ts';
 import { GatewayError } from '../errors.ts';
-import type { LeaseTimes } from '../files/lock/lease.ts';
+import type { LeaseTimes } from '../files/lease.ts';
 import { finishBatch, showPlan } from './run/finish.ts';
 import { enterOutdir, findOutdir, requireOwn } from './folder/folder.ts';
 import { type BatchPlan, planBatch } from './run/plan.ts';

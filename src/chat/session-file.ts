@@ -2,13 +2,13 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { codeOf, type GatewayError, usageError, settingError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
-import { copyRange, openToAppend } from '../files/quarantine.ts';
-import { notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
+import { openToAppend } from '../files/synced-file.ts';
+import { copyRange, notWritten, writeAnew, writeFully } from '../files/temp-file.ts';
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
 import { type BodyValue, isUpload } from '../upload.ts';
-import { type ProcessLock, takeProcessLock } from '../files/lock/process-lock.ts';
+import { type ProcessLock, takeProcessLock } from '../files/lock.ts';
 
 /** What a session file holds. */
 export interface StoredSession {

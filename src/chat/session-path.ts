@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { codeOf, settingError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
-import { makeFolder } from '../files/make-folder.ts';
+import { makeFolder } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
 import { userFolders } from '../settings/sources.ts';
 

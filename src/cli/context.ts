@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Result, ResultImage, ToolCall } from '../client/result.ts';
 import type { Meter } from '../cost/types.ts';
 import type { GatewayError } from '../errors.ts';
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 import type { JsonValue } from '../json.ts';
 import type { Redaction } from '../settings/redact.ts';
 import type { Secret } from '../settings/secret.ts';

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
-import { isFolder } from '../files/make-folder.ts';
+import { isFolder } from '../files/temp-file.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
 import { checkOutput } from '../images/output-check.ts';
 import { publish } from '../images/publish.ts';

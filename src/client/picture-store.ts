@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.ts';
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type EndOf } from './deadline.ts';

@@ -1,5 +1,5 @@
 import type { Usage } from '../formats/content/types.ts';
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './client-types.ts';
 import { quote } from '../formats/quote.ts';

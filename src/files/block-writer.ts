@@ -1,23 +1,30 @@
 import type { FileHandle } from 'node:fs/promises';
-import { copyRange } from './quarantine.ts';
-import { createTempFile, type Nonce, notWritten, removeFile, type TempFile, writeFully } from './temp-file.ts';
+import {
+  copyRange,
+  createTempFile,
+  type Nonce,
+  notWritten,
+  removeFile,
+  type TempFile,
+  writeFully,
+} from './temp-file.ts';
 
-/** Where temporary files stand. */
+/** Where temporary files are written. */
 export interface TempFolders {
   /** The folder of the final names, so that publishing is a link. */
   folder: string;
-  /** A folder on another disk, where a picture that was paid for goes when its own folder takes no more. */
+  /** A folder on another disk, which gets a paid image if its own folder is full. */
   fallback?: string | undefined;
-  /** Told when a picture went to the fallback. */
+  /** Called when the fallback is used. */
   onFallback?: (() => void) | undefined;
   nonce: Nonce;
 }
 
-/** The last folder takes no more either, and the rest of the reply is not waited for. */
-const lost =
+/** The hint if the fallback is full too; the rest of the reply is not read then. */
+const lostHint =
   'the picture is lost, for its own folder takes no more either; before you ask again make room, or set TMPDIR';
 
-/** Writes a temporary file in large blocks: one is filled while the other is written. */
+/** Writes a temporary file in large blocks: one is filled while another is written. */
 export class BlockWriter {
   readonly #folders: TempFolders;
   #file: TempFile | undefined;
@@ -32,12 +39,12 @@ export class BlockWriter {
     this.#folders = folders;
   }
 
-  /** The file's path, once it exists. */
+  /** The file's path, as soon as it exists. */
   get path(): string | undefined {
     return this.#file?.path;
   }
 
-  /** Takes a copy of the bytes. A returned promise is back-pressure. Throws GatewayError not-written. */
+  /** Copies the bytes; the promise applies back-pressure. Throws GatewayError not-written. */
   async write(bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.byteLength;) {
       const block = (this.#block ??= takeBlock());
@@ -53,10 +60,10 @@ export class BlockWriter {
   async end(): Promise<void> {
     await this.#flush();
     await this.#writing;
-    this.#giveBlocks();
+    this.#releaseBlocks();
   }
 
-  /** Forces the bytes to the disk and closes the file. Throws GatewayError not-written. */
+  /** Syncs and closes the file. Throws GatewayError not-written. */
   async sync(): Promise<void> {
     const { handle, path } = await this.#open();
     try {
@@ -68,10 +75,10 @@ export class BlockWriter {
     }
   }
 
-  /** Waits for what is under way, closes the file and removes it. */
+  /** Waits for a write in flight, then closes and removes the file. */
   async discard(): Promise<void> {
     await this.#writing.catch(() => {});
-    this.#giveBlocks();
+    this.#releaseBlocks();
     if (!this.#file) return;
     await this.#file.handle.close().catch(() => {});
     await removeFile(this.#file.path);
@@ -86,11 +93,11 @@ export class BlockWriter {
     this.#written += this.#filled;
     this.#filled = 0;
     [this.#block, this.#spare] = [this.#spare, block];
-    // Its failure is thrown by whoever waits for it next.
+    // The next await of this promise throws its error.
     this.#writing.catch(() => {});
   }
 
-  #giveBlocks(): void {
+  #releaseBlocks(): void {
     for (const block of [this.#block, this.#spare]) if (block) giveBlock(block);
     this.#block = undefined;
     this.#spare = undefined;
@@ -104,7 +111,7 @@ export class BlockWriter {
       try {
         await writeFully(handle, block, position);
       } catch (second) {
-        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second, lost);
+        throw notWritten(this.#folders.fallback ?? this.#folders.folder, second, lostHint);
       }
     }
   }
@@ -114,11 +121,11 @@ export class BlockWriter {
     return this.#file;
   }
 
-  /** Goes on in the other folder with what was written so far; throws the first error where there is none. */
+  /** Continues in the fallback folder with a copy of the bytes so far; without a fallback throws the first error. */
   async #relocate(bytes: number, error: unknown): Promise<FileHandle> {
     const { folder, fallback } = this.#folders;
     if (fallback === undefined) throw notWritten(folder, error);
-    if (this.#relocated) throw notWritten(fallback, error, lost);
+    if (this.#relocated) throw notWritten(fallback, error, lostHint);
     this.#relocated = true;
     this.#folders.onFallback?.();
     const old = this.#file;
@@ -126,7 +133,7 @@ export class BlockWriter {
       this.#file = await createTempFile(fallback, this.#folders);
       if (old) await copyRange(old.handle, this.#file.handle, { offset: 0, bytes });
     } catch (second) {
-      throw notWritten(fallback, second, lost);
+      throw notWritten(fallback, second, lostHint);
     } finally {
       await old?.handle.close().catch(() => {});
       if (old) await removeFile(old.path).catch(() => {});
@@ -137,15 +144,15 @@ export class BlockWriter {
 
 /** Size of a block in bytes. */
 export const blockSize = 128 * 1024;
-const mostSpare = 8;
+const maxSpare = 8;
 const spare: Buffer[] = [];
 
-/** Memory to fill; one that was given back where there is one, for V8 would collect hundreds of them only late. */
+/** A block of memory, reused if possible: V8 would collect hundreds of them late. */
 export function takeBlock(): Buffer {
   return spare.pop() ?? Buffer.allocUnsafeSlow(blockSize);
 }
 
-/** Gives a block back that nobody reads or writes any more. */
+/** Makes a block that is not in use any more available again. */
 export function giveBlock(block: Buffer): void {
-  if (spare.length < mostSpare) spare.push(block);
+  if (spare.length < maxSpare) spare.push(block);
 }

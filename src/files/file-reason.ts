@@ -17,7 +17,7 @@ const common: Readonly<Record<string, string>> = {
   ENXIO: 'the device is not there',
   ESTALE: 'the network folder has changed',
   ETIMEDOUT: 'the network folder does not reply',
-  // Of Node itself, before the system is asked.
+  // Thrown by Node itself.
   ERR_INVALID_ARG_VALUE: 'the name contains a NUL character',
 };
 
@@ -62,12 +62,12 @@ export function readReason(error: unknown): string {
   return reasonIn(reading, error);
 }
 
-/** Why something could not be written or made, in words. */
+/** Why something could not be written or created, in words. */
 export function writeReason(error: unknown): string {
   return reasonIn(writing, error);
 }
 
-/** An error of our own has its own words. Of the others only the code or the name is shown, never Node's text. */
+/** The message of a GatewayError; for other errors a known reason, the code or the name, never Node's message. */
 function reasonIn(words: Readonly<Record<string, string>>, error: unknown): string {
   if (error instanceof GatewayError) return error.message;
   const code = codeOf(error);

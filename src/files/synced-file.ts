@@ -1,21 +1,21 @@
-import { ftruncateSync, writeSync } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { constants, ftruncateSync, writeSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
-import { quarantine, openToAppend } from './quarantine.ts';
+import { copyRange, type Range } from './temp-file.ts';
 
 /**
- * A file of lines that only grows. A line is one write; whoever needs it to survive a power cut waits for `sync`, which many
- * lines share: while the disk works, those that wait gather for the next one.
+ * A file of lines that only grows. A line is one write; a caller that needs it to survive a power failure waits for `sync`,
+ * which many lines share: during one sync, further callers wait together for the next.
  */
 export class SyncedFile {
   readonly #path: string;
   readonly #handle: FileHandle;
   #size: number;
-  #running: Promise<void> | undefined;
-  #next: { done: Promise<void>; begin: () => void } | undefined;
-  #hurried = false;
-  #soon: { lines: string[]; done: Promise<void> } | undefined;
+  #syncing: Promise<void> | undefined;
+  #nextSync: { done: Promise<void>; begin: () => void } | undefined;
+  #isWithoutDelay = false;
+  #nextAppend: { lines: string[]; done: Promise<void> } | undefined;
 
   private constructor(path: string, handle: FileHandle, size: number) {
     this.#path = path;
@@ -23,14 +23,14 @@ export class SyncedFile {
     this.#size = size;
   }
 
-  /** Opens or creates it. What a crash left of its last line goes to the file beside it. Throws GatewayError not-written. */
+  /** Opens or creates it. The rest of a line that a crash cut is moved to the aside file. Throws GatewayError not-written. */
   static async open(path: string): Promise<SyncedFile> {
     try {
       const handle = await openToAppend(path);
       const { size } = await handle.stat();
       const kept = await endOfLastLine(handle, size);
       if (kept < size) {
-        await quarantine(path, handle, [{ offset: kept, bytes: size - kept }]);
+        await copyAside(path, handle, [{ offset: kept, bytes: size - kept }]);
         await handle.truncate(kept);
       }
       return new SyncedFile(path, handle, kept);
@@ -44,7 +44,7 @@ export class SyncedFile {
     return this.#size;
   }
 
-  /** Appends one line, whole or not at all. Throws GatewayError not-written. */
+  /** Appends one line, or nothing if it fails. Throws GatewayError not-written. */
   append(line: string): void {
     const bytes = Buffer.from(`${line}\n`);
     const { fd } = this.#handle;
@@ -52,92 +52,123 @@ export class SyncedFile {
       for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
       this.#size += bytes.length;
     } catch (error) {
-      cutBack(fd, this.#size);
+      truncateTo(fd, this.#size);
       throw cannotWrite(this.#path, error);
     }
   }
 
-  /** Appends one line, in one write with those of the same moment: who waited for one sync goes on together. Throws GatewayError not-written, where none of them is appended. */
+  /**
+   * Appends one line in one write with other lines of the same microtask. Throws GatewayError not-written; then none of them
+   * is appended.
+   */
   appendSoon(line: string): Promise<void> {
-    this.#soon ??= this.#planAppend();
-    this.#soon.lines.push(line);
-    return this.#soon.done;
+    this.#nextAppend ??= this.#planAppend();
+    this.#nextAppend.lines.push(line);
+    return this.#nextAppend.done;
   }
 
   /**
-   * Resolves when every line appended so far is on the disk; with `withinMs` it may wait so long for further lines before it
-   * bothers the disk. Throws GatewayError not-written.
+   * Resolves when all lines appended so far are on the disk. It starts after at most `withinMs`, so that further lines can
+   * share it. Throws GatewayError not-written.
    */
   sync(withinMs = 0): Promise<void> {
-    this.#next ??= this.#planSync(withinMs);
-    if (withinMs === 0 || this.#hurried) this.#next.begin();
-    return this.#next.done;
+    this.#nextSync ??= this.#planSync(withinMs);
+    if (withinMs === 0 || this.#isWithoutDelay) this.#nextSync.begin();
+    return this.#nextSync.done;
   }
 
   /** From now on no sync waits for further lines. */
-  hurry(): void {
-    this.#hurried = true;
-    this.#next?.begin();
+  syncWithoutDelay(): void {
+    this.#isWithoutDelay = true;
+    this.#nextSync?.begin();
   }
 
   async close(): Promise<void> {
-    await this.#running?.catch(() => undefined);
+    await this.#syncing?.catch(() => undefined);
     await this.#handle.close();
   }
 
   #planAppend(): { lines: string[]; done: Promise<void> } {
     const lines: string[] = [];
     const done = Promise.resolve().then(() => {
-      this.#soon = undefined;
+      this.#nextAppend = undefined;
       this.append(lines.join('\n'));
     });
     return { lines, done };
   }
 
   #planSync(withinMs: number): { done: Promise<void>; begin: () => void } {
-    const resolvers: (() => void)[] = [];
-    const begun = new Promise<void>((resolve) => void resolvers.push(resolve));
-    const begin = (): void => resolvers.forEach((resolve) => resolve());
+    let begin!: () => void;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
     const timer = setTimeout(begin, withinMs);
-    return { begin, done: begun.then(() => this.#syncNext(timer)) };
+    return { begin, done: begun.then(() => this.#startSync(timer)) };
   }
 
-  async #syncNext(timer: NodeJS.Timeout): Promise<void> {
+  async #startSync(timer: NodeJS.Timeout): Promise<void> {
     clearTimeout(timer);
-    await this.#running?.catch(() => undefined);
-    // From here on a new line needs another sync.
-    this.#next = undefined;
-    this.#running = this.#handle.datasync();
+    await this.#syncing?.catch(() => undefined);
+    // A line that is appended from now on needs another sync.
+    this.#nextSync = undefined;
+    this.#syncing = this.#handle.datasync();
     try {
-      await this.#running;
+      await this.#syncing;
     } catch (error) {
       throw cannotWrite(this.#path, error);
     }
   }
 }
 
-function cutBack(fd: number, size: number): void {
+function truncateTo(fd: number, size: number): void {
   try {
     ftruncateSync(fd, size);
   } catch {
-    // The torn line is ignored by its readers, and cut off by the next run.
+    // Readers ignore the incomplete line, and the next run removes it.
   }
 }
 
-/** Where the last whole line ends, looked for from behind. */
+const lineFeed = 10;
+
+/** Where the last complete line ends, searched backwards. */
 async function endOfLastLine(handle: FileHandle, size: number): Promise<number> {
   const block = Buffer.allocUnsafe(64 * 1024);
   for (let end = size; end > 0;) {
     const start = Math.max(0, end - block.length);
     const { bytesRead } = await handle.read(block, 0, end - start, start);
-    const at = block.subarray(0, bytesRead).lastIndexOf(10);
+    const at = block.subarray(0, bytesRead).lastIndexOf(lineFeed);
     if (at >= 0) return start + at + 1;
     end = start;
   }
   return 0;
 }
 
-/** A batch that cannot keep its books stops. */
+/** The file for unreadable lines: `results.aside.jsonl` for `results.jsonl`. */
+export function asideFile(path: string): string {
+  return path.replace(/\.jsonl$/, '.aside.jsonl');
+}
+
+/** Appends parts of a file to its aside file and syncs that. */
+export async function copyAside(path: string, from: FileHandle, ranges: readonly Range[]): Promise<void> {
+  if (ranges.length === 0) return;
+  const to = await openToAppend(asideFile(path));
+  try {
+    for (const range of ranges) {
+      const last = await copyRange(from, to, range);
+      if (last !== undefined && last !== lineFeed) await to.appendFile('\n');
+    }
+    await to.datasync();
+  } finally {
+    await to.close();
+  }
+}
+
+/** Opens a file to append to it, or creates it; does not follow a symbolic link. */
+export function openToAppend(path: string, mode = 0o666): Promise<FileHandle> {
+  // Windows has no such flag.
+  const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
+  return open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow, mode);
+}
+
+/** A file of a batch that cannot be written: the batch stops. */
 export function cannotWrite(path: string, error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new GatewayError('not-written', `cannot write ${path}: ${writeReason(error)}`, {

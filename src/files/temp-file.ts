@@ -1,35 +1,53 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
 import { writeReason } from './file-reason.ts';
 
-/** Makes names that nobody else has; replaced in tests. */
+/** Makes unique names; replaced in tests. */
 export type Nonce = () => string;
 
-/** 90 random bits in hex; of all sources Node has them at hand for this one. */
+/** 90 random bits in hex, from the fastest source that Node has. */
 export function randomNonce(): string {
   return randomUUID().replaceAll('-', '').slice(0, 24);
 }
 
-/** A file that is not finished yet, in the folder where it will stand: only its owner may read it. */
+/** The name of an unfinished file or folder. */
+export function partName(nonce: string): string {
+  return `.gateway-cli-${nonce}.part`;
+}
+
+/** Whether a name is that of an unfinished file with a random nonce. */
+export function isPartName(name: string): boolean {
+  return /^\.gateway-cli-[0-9a-f]{24}\.part$/.test(name);
+}
+
+/** An unfinished file, in the folder of its final name. */
 export interface TempFile {
   path: string;
   handle: FileHandle;
 }
 
-/** Creates `.gateway-cli-<nonce>.part`, mode 0600, open for reading and writing. Throws what the system says. */
+interface TempFileOptions {
+  nonce?: Nonce | undefined;
+  /** By default only the owner may read it. */
+  mode?: number;
+}
+
+type Fill = (handle: FileHandle) => Promise<void>;
+
+/** Creates `.gateway-cli-<nonce>.part`, open for reading and writing. Throws errors of the system. */
 export async function createTempFile(
   folder: string,
-  { nonce = randomNonce, mode = 0o600 }: { nonce?: Nonce; mode?: number } = {},
+  { nonce = randomNonce, mode = 0o600 }: TempFileOptions = {},
 ): Promise<TempFile> {
   const path = join(folder, partName(nonce()));
   return { path, handle: await open(path, 'wx+', mode) };
 }
 
-/** What the file system of a folder says of a new file there, which is gone again then. Throws what the system says. */
-export async function statNewFile(folder: string, options?: { nonce?: Nonce; mode?: number }): Promise<Stats> {
+/** Creates a file in a folder, removes it again and returns its stats. Throws errors of the system. */
+export async function statNewFile(folder: string, options?: TempFileOptions): Promise<Stats> {
   const { path, handle } = await createTempFile(folder, options);
   try {
     return await handle.stat();
@@ -39,19 +57,24 @@ export async function statNewFile(folder: string, options?: { nonce?: Nonce; mod
   }
 }
 
-/** Writes a temporary file whole and forces it to the disk; returns its path. Throws what the system or `fill` says, and leaves nothing then. */
+/** The mode of a new file in a folder: 0666 without the umask, or as the folder's own rules define. */
+export async function newFileMode(folder: string, nonce?: Nonce): Promise<number> {
+  return (await statNewFile(folder, { nonce, mode: 0o666 })).mode & 0o777;
+}
+
+/** Writes a temporary file and syncs it; returns its path. Throws errors of the system and of `fill`, and leaves no file then. */
 export async function writeTempFile(
   folder: string,
-  fill: (handle: FileHandle) => Promise<void>,
-  { nonce = randomNonce, mode = 0o600 }: { nonce?: Nonce; mode?: number } = {},
+  fill: Fill,
+  { nonce = randomNonce, mode = 0o600 }: TempFileOptions = {},
 ): Promise<string> {
   const path = join(folder, partName(nonce()));
   await writeNew(path, fill, mode);
   return path;
 }
 
-/** Writes a file that was not there, and forces it to the disk. Throws what the system or `fill` says, and leaves nothing then. */
-export async function writeNew(path: string, fill: (handle: FileHandle) => Promise<void>, mode = 0o666): Promise<void> {
+/** Writes a new file and syncs it. Throws errors of the system and of `fill`, and leaves no file of its own then. */
+async function writeNew(path: string, fill: Fill, mode: number): Promise<void> {
   const handle = await open(path, 'wx+', mode);
   try {
     await fill(handle);
@@ -64,12 +87,8 @@ export async function writeNew(path: string, fill: (handle: FileHandle) => Promi
   }
 }
 
-/** Writes a file anew, whole or not at all: what has its name stays until then. Throws what the system or `fill` says. */
-export async function writeAnew(
-  path: string,
-  fill: (handle: FileHandle) => Promise<void>,
-  options: { nonce?: Nonce; mode?: number } = {},
-): Promise<void> {
+/** Replaces a file atomically: the old content stays until the new is complete. Throws errors of the system and of `fill`. */
+export async function writeAnew(path: string, fill: Fill, options: TempFileOptions = {}): Promise<void> {
   const temp = await writeTempFile(dirname(path), fill, options);
   try {
     await rename(temp, path);
@@ -79,14 +98,90 @@ export async function writeAnew(
   }
 }
 
-/** Makes a name last that was just given; not every system can (Windows). The file stands either way. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close().catch(() => {});
+/** How a finished temporary file gets its name. */
+export interface Placing {
+  /** Size of the file in bytes. */
+  bytes: number;
+  /** Replaces an existing regular file or link. */
+  replace: boolean;
+  nonce?: Nonce | undefined;
+  /** Replaced in tests of file systems without links. */
+  linkFile?: typeof link | undefined;
 }
 
-/** Writes all bytes at a position, else behind the last ones: one write may take fewer without saying so. */
+/**
+ * Gives a temporary file its final name atomically and removes the temporary name. Without `replace` an existing file stays,
+ * even a dangling link: EEXIST. Throws errors of the system.
+ */
+export async function placeFile(temp: string, final: string, placing: Placing): Promise<void> {
+  await (placing.replace ? replaceFile(temp, final, placing) : linkNew(temp, final, placing));
+  await syncFolder(dirname(final));
+}
+
+/** The errors of `link` on file systems without links, across disks and on unusual mounts. */
+const linkErrors = new Set('EPERM EACCES ENOTSUP EOPNOTSUPP EXDEV ENOSYS EMLINK EINVAL EISDIR UNKNOWN'.split(' '));
+
+async function linkNew(temp: string, final: string, { bytes, linkFile = link }: Placing): Promise<void> {
+  try {
+    await linkFile(temp, final);
+  } catch (error) {
+    if (!linkErrors.has(codeOf(error) ?? '')) throw error;
+    await writeNew(final, (to) => copyFrom(temp, to, bytes), 0o666);
+  }
+  // The file has its name; the end of the run removes the temporary one again.
+  await removeFile(temp).catch(() => {});
+}
+
+async function replaceFile(temp: string, final: string, { bytes, nonce }: Placing): Promise<void> {
+  const old = await lstat(final).catch(() => undefined);
+  // A rename would replace /dev/null, or a FIFO that has a reader.
+  if (old && !old.isFile() && !old.isSymbolicLink())
+    throw new Error(old.isDirectory() ? 'it is a folder' : 'it is a device, a pipe or a socket');
+  try {
+    await rename(temp, final);
+  } catch (error) {
+    if (codeOf(error) !== 'EXDEV') throw error;
+    await writeAnew(final, (to) => copyFrom(temp, to, bytes), { nonce, mode: 0o666 });
+    await removeFile(temp);
+  }
+}
+
+async function copyFrom(path: string, to: FileHandle, bytes: number): Promise<void> {
+  const from = await open(path, 'r');
+  try {
+    await copyRange(from, to, { offset: 0, bytes });
+  } finally {
+    await from.close();
+  }
+}
+
+/** A part of a file, in bytes. */
+export interface Range {
+  offset: number;
+  bytes: number;
+}
+
+const copyBytes = 1024 * 1024;
+
+/** Appends a part of one file to another; resolves with its last byte. */
+export async function copyRange(
+  from: FileHandle,
+  to: FileHandle,
+  { offset, bytes }: Range,
+): Promise<number | undefined> {
+  const block = Buffer.allocUnsafe(Math.min(bytes, copyBytes));
+  let last: number | undefined;
+  for (let at = 0; at < bytes;) {
+    const { bytesRead } = await from.read(block, 0, Math.min(block.length, bytes - at), offset + at);
+    if (bytesRead === 0) throw new Error('the file is shorter than it was');
+    await writeFully(to, block.subarray(0, bytesRead));
+    last = block[bytesRead - 1];
+    at += bytesRead;
+  }
+  return last;
+}
+
+/** Writes all bytes at a position, by default after the last ones: a single write can be partial. */
 export async function writeFully(handle: FileHandle, bytes: Uint8Array, position?: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength;) {
     const to = position === undefined ? null : position + done;
@@ -96,7 +191,14 @@ export async function writeFully(handle: FileHandle, bytes: Uint8Array, position
   }
 }
 
-/** Removes a file of ours; that it is gone already is fine. */
+/** Makes new names in a folder durable, on systems that support it (not Windows). */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined);
+  await handle?.sync().catch(() => {});
+  await handle?.close().catch(() => {});
+}
+
+/** Removes a file, if it exists. */
 export async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path);
@@ -105,7 +207,7 @@ export async function removeFile(path: string): Promise<void> {
   }
 }
 
-/** A paid result that could not be written (exit 12); `hint`: what to do about it. */
+/** A paid result that could not be written (exit 12). */
 export function notWritten(path: string, error: unknown, hint?: string): GatewayError {
   if (error instanceof GatewayError) return hint === undefined ? error : error.with({ hint });
   return new GatewayError('not-written', `cannot write ${JSON.stringify(path)}: ${writeReason(error)}`, {
@@ -116,12 +218,56 @@ export function notWritten(path: string, error: unknown, hint?: string): Gateway
   });
 }
 
-/** The name of a file or a folder that is not finished; the nonce is nobody else's. */
-export function partName(nonce: string): string {
-  return `.gateway-cli-${nonce}.part`;
+/**
+ * Makes a folder and its missing parents. Throws errors of the system. Node's own `recursive` never ends if the parent exists
+ * and cannot contain folders (`/proc/x`).
+ */
+export async function makeFolder(path: string, mode?: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return requireFolder(path, error);
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    await makeFolder(dirname(path), mode);
+    await mkdir(path, { mode }).catch((again: unknown) => {
+      // Another process made it meanwhile.
+      if (codeOf(again) !== 'EEXIST') throw again;
+      return requireFolder(path, again);
+    });
+  }
 }
 
-/** Whether a name is one of those with a random nonce: nobody but who holds the folder writes them. */
-export function isPartName(name: string): boolean {
-  return /^\.gateway-cli-[0-9a-f]{24}\.part$/.test(name);
+async function requireFolder(path: string, error: unknown): Promise<void> {
+  if (!(await stat(path)).isDirectory()) throw error;
+}
+
+/** Whether a path is a folder or a link to one; false if that cannot be determined. */
+export async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
+/** How many numbers are tried one by one; then the steps double. */
+const singleSteps = 8;
+
+/**
+ * A free number, from `from` on: the first one if few are taken; after many consecutive taken ones the number of checks is
+ * logarithmic.
+ */
+export async function freeNumber(from: number, isTaken: (n: number) => Promise<boolean>): Promise<number> {
+  let taken = from - 1;
+  let free = from;
+  for (let step = 1, checks = 1; await isTaken(free); checks++) {
+    taken = free;
+    if (checks >= singleSteps) step *= 2;
+    free += step;
+  }
+  while (free - taken > 1) {
+    const middle = Math.floor((taken + free) / 2);
+    if (await isTaken(middle)) taken = middle;
+    else free = middle;
+  }
+  return free;
 }

@@ -6,7 +6,7 @@ import { writeReason } from '../files/file-reason.ts';
 import { shellWord } from '../shell-word.ts';
 import { isImageExtension, knownExtensions, sameExtension } from './extension.ts';
 import { candidateNames, givenNames, type OutputPlan } from './naming.ts';
-import { newFileMode } from '../files/place-file.ts';
+import { newFileMode } from '../files/temp-file.ts';
 import { sidecarPath } from './publish.ts';
 
 /** How an output is checked. */

@@ -1,10 +1,10 @@
 import { chmod, lstat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { codeOf, GatewayError } from '../errors.ts';
-import { freeNumber, newFileMode, placeFile, type Placing } from '../files/place-file.ts';
+import { freeNumber, newFileMode, placeFile, type Placing } from '../files/temp-file.ts';
 import type { CandidateNames } from './naming.ts';
 import { type Nonce, notWritten, randomNonce, removeFile, writeFully, writeTempFile } from '../files/temp-file.ts';
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject } from '../json.ts';
 
 /** How a picture is published. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 import { createBase64Decoder } from '../scan/base64.ts';
 import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import type { BlobStore } from './types.ts';

@@ -1,19 +1,30 @@
 import type { Base64Diversion } from '../scan/json-scan.ts';
-import type { StoredBlob } from '../files/types.ts';
 
-/** Takes the images of one reply, on disk or in memory. */
+/** The decoded bytes of one image of a reply, stored as they arrived. */
+export interface StoredBlob {
+  /** Size in bytes. */
+  bytes: number;
+  /** Lower-case hex. */
+  sha256: string;
+  /** The first bytes (at most 256 KiB): enough for the type and the pixel size. */
+  head: Uint8Array;
+  /** The temporary file with the bytes, or the bytes. */
+  content: { file: string } | { data: Uint8Array };
+}
+
+/** Stores the images of one reply, on disk or in memory. */
 export interface BlobStore extends Base64Diversion {
-  /** The blob that a string of the reply stands for: a placeholder's, or a short Base64 string decoded now. Throws bad-reply. */
+  /** The blob of a string of the reply: of a placeholder, or of a short Base64 string, which is decoded now. Throws bad-reply. */
   resolve(data: string): Promise<StoredBlob>;
-  /** Removes every temporary file that was not published. Safe to call twice. */
+  /** Removes every temporary file that was not published. Can be called twice. */
   discard(): Promise<void>;
 }
 
-/** What the leading bytes of a picture say. */
+/** The type and size of an image by its first bytes. */
 export interface ImageFacts {
-  /** From the bytes; undefined when they are of no known image type. */
+  /** Undefined if the bytes are of no known image type. */
   mimeType: string | undefined;
-  /** Pixels; undefined when the header does not tell. */
+  /** Pixels; undefined if the header does not contain them. */
   width: number | undefined;
   height: number | undefined;
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { randomNonce, removeFile } from '../files/temp-file.ts';
-import { isRunning, ownMark } from '../files/lock/process-lock.ts';
+import { isRunning, ownMark } from '../files/lock.ts';
 import type { RequestKey } from './request-key.ts';
 
 /** What stands in the name of a temporary file: the process that writes it, readable for the next one, and random bits. */

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
-import { makeFolder } from '../files/make-folder.ts';
-import { newFileMode } from '../files/place-file.ts';
+import { makeFolder } from '../files/temp-file.ts';
+import { newFileMode } from '../files/temp-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
 import { readRecordingName, shownHash, clearDeadParts } from './parts.ts';
 import type { Ended } from './format.ts';

@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../errors.ts';
-import { placeFile } from '../files/place-file.ts';
+import { placeFile } from '../files/temp-file.ts';
 import { createTempFile, removeFile, type TempFile, writeFully } from '../files/temp-file.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { recordingName, partNonce } from './parts.ts';

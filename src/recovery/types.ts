@@ -1,4 +1,4 @@
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 
 /** A picture of a reply that could not be written where it was wanted. */
 export interface KeptImage {

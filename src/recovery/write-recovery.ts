@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeFolder } from '../files/make-folder.ts';
+import { makeFolder } from '../files/temp-file.ts';
 import { writeAnew, writeFully } from '../files/temp-file.ts';
-import type { StoredBlob } from '../files/types.ts';
+import type { StoredBlob } from '../images/types.ts';
 import { type KeptReply, recoverySchema } from './types.ts';
 
 /** Bytes read at once; a multiple of three, so that pieces of Base64 join without padding. */

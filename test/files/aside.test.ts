@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { manyJobs, test } from '../batch/with-batch.ts';
 
-describe('what cannot be read in results.jsonl', () => {
-  test('is kept aside and told, while the results around it stay', async ({ server, folder, batch }) => {
+describe('unreadable lines of results.jsonl', () => {
+  test('are moved to the aside file with a warning, and the other results stay', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(3));
     await batch();
     const path = join(folder.cwd, 'out/results.jsonl');
     const lines = readFileSync(path, 'utf8').split('\n');
-    // As a redaction that took `true` for a secret wrote it.
+    // As written by a redaction that took `true` for a secret.
     const damaged = lines[1]?.replace('"ok":true', '"ok":(redacted)') as string;
     writeFileSync(path, [lines[0], damaged, lines[2], '{"id":"p9","torn'].join('\n'));
     folder.jobs(...manyJobs(4));
@@ -25,7 +25,7 @@ describe('what cannot be read in results.jsonl', () => {
     expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(aside);
   });
 
-  test('is told before anything is sent', async ({ server, folder, batch }) => {
+  test('are reported before anything is sent', async ({ server, folder, batch }) => {
     folder.jobs(...manyJobs(1));
     await batch();
     appendFileSync(join(folder.cwd, 'out/results.jsonl'), 'not JSON\n');
@@ -36,18 +36,18 @@ describe('what cannot be read in results.jsonl', () => {
     expect(existsSync(join(folder.cwd, 'out/results.aside.jsonl'))).toBe(false);
   });
 
-  test('keeps company with results of jobs that the journal does not know', async ({ folder, batch }) => {
+  test('are kept together with results of unknown jobs', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(1));
     await batch();
-    const stranger = '{"id":"(redacted)-2","request":"00000000000000aa","ok":true,"text":"paid"}';
-    appendFileSync(join(folder.cwd, 'out/results.jsonl'), `${stranger}\n`);
+    const unknown = '{"id":"(redacted)-2","request":"00000000000000aa","ok":true,"text":"paid"}';
+    appendFileSync(join(folder.cwd, 'out/results.jsonl'), `${unknown}\n`);
     const { stderr } = await batch();
     expect(stderr).toContain('1 line of results.jsonl is of no job of this batch');
-    expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(`${stranger}\n`);
+    expect(readFileSync(join(folder.cwd, 'out/results.aside.jsonl'), 'utf8')).toBe(`${unknown}\n`);
     expect(folder.lines('results.jsonl')).toHaveLength(1);
   });
 
-  test('is merged with what the shards kept aside', async ({ folder, batch }) => {
+  test('are merged with the aside files of the shards', async ({ folder, batch }) => {
     folder.jobs(...manyJobs(2));
     for (const shard of [1, 2]) await batch(['jobs.jsonl', '-o', `out-${shard}`, '--shard', `${shard}/2`]);
     appendFileSync(join(folder.cwd, 'out-1/results.jsonl'), 'not JSON\ntorn');
@@ -60,7 +60,7 @@ describe('what cannot be read in results.jsonl', () => {
   });
 });
 
-test('the torn last line of a journal is kept aside and told', async ({ server, folder, batch }) => {
+test('the torn last line of a journal is moved to the aside file with a warning', async ({ server, folder, batch }) => {
   folder.jobs(...manyJobs(1));
   await batch();
   appendFileSync(join(folder.cwd, 'out/journal.jsonl'), '{"type":"sent","id":"p');

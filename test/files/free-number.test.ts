@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest';
-import { freeNumber } from '../../src/files/place-file.ts';
+import { freeNumber } from '../../src/files/temp-file.ts';
 
-async function find(from: number, isTaken: (n: number) => boolean): Promise<{ n: number; looks: number }> {
-  let looks = 0;
+async function find(from: number, isTaken: (n: number) => boolean): Promise<{ n: number; checks: number }> {
+  let checks = 0;
   const n = await freeNumber(from, async (number) => {
-    looks++;
+    checks++;
     return isTaken(number);
   });
-  return { n, looks };
+  return { n, checks };
 }
 
-test.each([0, 1, 5, 8, 9, 10, 100, 20_000, 1_000_000])('the number behind %d taken ones is free', async (count) => {
-  const { n, looks } = await find(1, (number) => number <= count);
+test.each([0, 1, 5, 8, 9, 10, 100, 20_000, 1_000_000])('finds the number after %d taken ones', async (count) => {
+  const { n, checks } = await find(1, (number) => number <= count);
   expect(n).toBe(count + 1);
-  expect(looks).toBeLessThan(60);
+  expect(checks).toBeLessThan(60);
 });
 
-test('among few taken numbers the first gap is found', async () => {
+test('finds the first gap among few taken numbers', async () => {
   expect((await find(1, (number) => [1, 2, 4, 7].includes(number))).n).toBe(3);
   expect((await find(4, (number) => [1, 2, 4, 7].includes(number))).n).toBe(5);
 });
 
-test('behind many, with gaps, a free number is found', async () => {
+test('finds a free number after many with gaps', async () => {
   const isTaken = (number: number): boolean => number <= 500 && number % 97 !== 0;
   expect(isTaken((await find(1, isTaken)).n)).toBe(false);
 });

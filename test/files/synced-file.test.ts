@@ -14,7 +14,7 @@ async function openFile() {
   return { file, text: () => readFileSync(path, 'utf8') };
 }
 
-test('a sync that may wait for further lines waits, and shares the next one that may not', async () => {
+test('a sync with a delay waits, and shares the next one without', async () => {
   const { file, text } = await openFile();
   file.append('a');
   let done = false;
@@ -25,18 +25,18 @@ test('a sync that may wait for further lines waits, and shares the next one that
   await waiting;
 });
 
-test('who hurries ends the wait of those that wait, and of those that come', async () => {
+test('syncWithoutDelay ends the delay of waiting and of later syncs', async () => {
   const { file, text } = await openFile();
   file.append('a');
   const waiting = file.sync(hour);
-  file.hurry();
+  file.syncWithoutDelay();
   await waiting;
   file.append('b');
   await file.sync(hour);
   expect(text()).toBe('a\nb\n');
 });
 
-test('lines of the same moment are appended together', async () => {
+test('lines of the same microtask are appended together', async () => {
   const { file, text } = await openFile();
   const first = file.appendSoon('a');
   void file.appendSoon('b');
@@ -47,7 +47,7 @@ test('lines of the same moment are appended together', async () => {
   expect(text()).toBe('a\nb\nc\n');
 });
 
-test('a torn last line goes to the file beside it whole, however long it is', async () => {
+test('a torn last line is moved to the aside file, however long it is', async () => {
   const path = join(scratchFolder(), 'results.jsonl');
   const torn = Array.from({ length: 200_000 }, (_, n) => n).join();
   writeFileSync(path, `whole\n${torn}`);
@@ -57,7 +57,7 @@ test('a torn last line goes to the file beside it whole, however long it is', as
   expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8') === `${torn}\n`).toBe(true);
 });
 
-test('none of them is appended where one of them cannot be', async () => {
+test('no line is appended if one of them cannot be', async () => {
   const file = await SyncedFile.open('/dev/full');
   onTestFinished(() => file.close());
   const results = await Promise.allSettled([file.appendSoon('a'), file.appendSoon('b')]);
@@ -68,7 +68,7 @@ test('none of them is appended where one of them cannot be', async () => {
 });
 
 describe('a file of lines that only grows', () => {
-  test('is created, and goes on where it ended', async () => {
+  test('is created, and continues where it ended', async () => {
     const path = join(scratchFolder(), 'f');
     for (const line of ['one', 'two']) {
       const file = await SyncedFile.open(path);
@@ -81,7 +81,7 @@ describe('a file of lines that only grows', () => {
 
   test.each([
     ['a torn line', 'one\ntw', 'one\n'],
-    ['nothing but a torn line', 'on', ''],
+    ['only a torn line', 'on', ''],
     ['a torn line of 200 KiB', `one\n${'x'.repeat(200 * 1024)}`, 'one\n'],
   ])('cuts off %s', async (_, before, after) => {
     const path = join(scratchFolder(), 'f');
@@ -90,7 +90,7 @@ describe('a file of lines that only grows', () => {
     expect(readFileSync(path, 'utf8')).toBe(after);
   });
 
-  test('many that wait share a sync, and each sees its line on the disk', async () => {
+  test('many callers share a sync, and each finds its line on the disk', async () => {
     const path = join(scratchFolder(), 'f');
     const file = await SyncedFile.open(path);
     const waits = Array.from({ length: 200 }, async (_, i) => {
@@ -103,13 +103,13 @@ describe('a file of lines that only grows', () => {
     expect(readFileSync(path, 'utf8').trimEnd().split('\n')).toHaveLength(200);
   });
 
-  test.skipIf(!existsSync('/dev/full'))('tells that the disk is full as code 12', async () => {
+  test.skipIf(!existsSync('/dev/full'))('reports a full disk as not-written', async () => {
     const file = await SyncedFile.open('/dev/full');
     expect(() => file.append('x')).toThrow('the disk is full');
     await file.close();
   });
 
-  test('what is cut off is kept in the file beside it', async () => {
+  test('moves what it cuts off to the aside file', async () => {
     const path = join(scratchFolder(), 'f.jsonl');
     for (const [whole, torn] of [
       ['', 'on'],
@@ -122,7 +122,7 @@ describe('a file of lines that only grows', () => {
     expect(readFileSync(path.replace('.jsonl', '.aside.jsonl'), 'utf8')).toBe('on\ntw\n');
   });
 
-  test.skipIf(process.platform === 'win32')('follows no symbolic link', async () => {
+  test.skipIf(process.platform === 'win32')('does not follow a symbolic link', async () => {
     const [path, victim] = [join(scratchFolder(), 'f'), join(scratchFolder(), 'victim')];
     writeFileSync(victim, 'no line');
     symlinkSync(victim, path);
@@ -130,7 +130,7 @@ describe('a file of lines that only grows', () => {
     expect(readFileSync(victim, 'utf8')).toBe('no line');
   });
 
-  test('a folder in its place is code 12', async () => {
+  test('a folder with that path is not-written', async () => {
     await expect(SyncedFile.open(scratchFolder())).rejects.toMatchObject({ class: 'not-written' });
   });
 });

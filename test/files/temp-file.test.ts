@@ -2,11 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { placeFile } from '../../src/files/place-file.ts';
+import { placeFile } from '../../src/files/temp-file.ts';
 import { writeFully } from '../../src/files/temp-file.ts';
 import { namesIn, scratchFolder } from '../images/scratch.ts';
 
-test('a write that takes a part only goes on behind it', async () => {
+test('continues after a partial write', async () => {
   const taken: [string, number][] = [];
   const handle = {
     async write(bytes: Uint8Array, from: number, length: number, position: number) {
@@ -23,7 +23,7 @@ test('a write that takes a part only goes on behind it', async () => {
   ]);
 });
 
-describe('where the file system cannot link', () => {
+describe('on a file system without links', () => {
   const linkFile = () => Promise.reject(Object.assign(new Error('EPERM'), { code: 'EPERM' }));
 
   function parts(): { folder: string; temp: string; final: string } {
@@ -33,17 +33,17 @@ describe('where the file system cannot link', () => {
     return { folder, temp, final };
   }
 
-  test('a copy to a name that is taken leaves what has it', async () => {
+  test('a copy to a taken name leaves the existing file', async () => {
     const { folder, temp, final } = parts();
     writeFileSync(final, 'mine');
-    // More bytes than there are: a copy that began would fail, and clean up.
+    // More bytes than the file has: a copy that started would fail, and clean up.
     const placing = placeFile(temp, final, { bytes: 4, replace: false, linkFile });
     await expect(placing).rejects.toMatchObject({ code: 'EEXIST' });
     expect(readFileSync(final, 'utf8')).toBe('mine');
     expect(namesIn(folder)).toEqual(['cat.png', 'temp']);
   });
 
-  test('a copy that fails takes away what it began, and leaves what it was made from', async () => {
+  test('a copy that fails removes its part and leaves the source', async () => {
     const { temp, final } = parts();
     await expect(placeFile(temp, final, { bytes: 4, replace: false, linkFile })).rejects.toThrow('shorter');
     expect([existsSync(final), readFileSync(temp, 'utf8')]).toEqual([false, 'new']);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { CandidateNames } from '../../src/images/naming.ts';
 import { publish } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
-import type { StoredBlob } from '../../src/files/types.ts';
+import type { StoredBlob } from '../../src/images/types.ts';
 import type { BlobStore } from '../../src/images/types.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
-import type { StoredBlob } from '../../src/files/types.ts';
+import type { StoredBlob } from '../../src/images/types.ts';
 import type { BlobStore } from '../../src/images/types.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { partNonce } from '../../src/recordings/parts.ts';
-import { ownMark } from '../../src/files/lock/process-lock.ts';
+import { ownMark } from '../../src/files/lock.ts';
 import { namesIn, serve, start } from '../faults/program.ts';
 import { startServe, upstreamKey, writeConfig } from './served.ts';
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
-import type { StoredBlob } from '../../src/files/types.ts';
+import type { StoredBlob } from '../../src/images/types.ts';
 import type { BlobStore } from '../../src/images/types.ts';
 import { readRecovery } from '../../src/recovery/read-recovery.ts';
 import { writeRecovery } from '../../src/recovery/write-recovery.ts';

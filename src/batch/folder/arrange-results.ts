@@ -1,12 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeAnew } from '../../files/temp-file.ts';
-import { copyRange, quarantine, type Range } from '../../files/quarantine.ts';
+import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
 import { keyOf } from '../jobs/digest.ts';
 import { openIfThere } from './read-lines.ts';
 import type { JobTable } from './job-table.ts';
 import { readResultLines } from './reconcile.ts';
-import { cannotWrite } from '../../files/synced-file.ts';
+import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 
 /** Where the last result of each job stands, in bytes, by the job's slot; and the lines that are no job's. */
@@ -40,7 +39,7 @@ export async function arrangeResults(
   if (from === undefined) return { missing: 0, strangers: 0 };
   try {
     const places = await findPlaces(folder, table);
-    await quarantine(path, from, places.strays);
+    await copyAside(path, from, places.strays);
     const all = slotsInFile(places);
     const copy = async (to: FileHandle): Promise<void> => {
       const slots = order ? slotsInOrder(order, all, table) : all;

@@ -7,8 +7,8 @@ import { batchFiles } from '../types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason, writeReason } from '../../files/file-reason.ts';
 import { writeAnew } from '../../files/temp-file.ts';
-import type { LeaseTimes } from '../../files/lock/lease.ts';
-import { makeFolder } from '../../files/make-folder.ts';
+import type { LeaseTimes } from '../../files/lease.ts';
+import { makeFolder } from '../../files/temp-file.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
 import { parseObject } from '../../json.ts';
-import { bootMark } from '../../files/lock/process-lock.ts';
-import type { Range } from '../../files/quarantine.ts';
+import { bootMark } from '../../files/lock.ts';
+import type { Range } from '../../files/temp-file.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { keyOf } from '../jobs/digest.ts';

@@ -3,9 +3,9 @@ import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GatewayError } from '../../errors.ts';
 import { isObject, parseObject } from '../../json.ts';
-import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, moment } from '../../files/lock/lease.ts';
-import { createFile, readText, takeOver } from '../../files/lock/takeover.ts';
-import { isRunning, ownMark, type ProcessMark } from '../../files/lock/process-lock.ts';
+import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, readClocks } from '../../files/lease.ts';
+import { createFile, readText, takeOver } from '../../files/lock.ts';
+import { isRunning, ownMark, type ProcessMark } from '../../files/lock.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -35,7 +35,7 @@ export async function takeLock(folder: string, times = usualTimes): Promise<Lock
   const path = join(folder, batchFiles.lock);
   const text = `${JSON.stringify({ mark: ownMark(), nonce: randomBytes(8).toString('hex') })}\n`;
   for (let tries = 0; tries < 5; tries++) {
-    const lease = { path, text, since: moment(), isDead: hasGone, ...times };
+    const lease = { path, text, since: readClocks(), isDead: hasGone, ...times };
     if (await written(path, createFile(path, text))) return hold(lease, undefined);
     const found = await read(path);
     if (found === undefined) continue;

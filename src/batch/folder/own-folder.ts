@@ -1,7 +1,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isPartName } from '../../files/temp-file.ts';
-import { quarantineFile } from '../../files/quarantine.ts';
+import { asideFile } from '../../files/synced-file.ts';
 import { notAJournal, parseRecord } from './journal.ts';
 import { openIfThere } from './read-lines.ts';
 import { batchFiles } from '../types.ts';
@@ -57,7 +57,7 @@ async function headOfJournal(folder: string): Promise<string | undefined> {
 const recordStart = '{"type":"run",';
 
 const { journal, results } = batchFiles;
-const cutOrAppended = new Set<string>([journal, results, quarantineFile(journal), quarantineFile(results)]);
+const cutOrAppended = new Set<string>([journal, results, asideFile(journal), asideFile(results)]);
 
 /** These are cut and appended to: what a link leads to is nobody's to change, and a pipe or a device never ends. */
 async function isSafe(folder: string, name: string): Promise<boolean> {

@@ -4,10 +4,10 @@ import { type JournalState, readJournal } from './journal.ts';
 import { type JobRecord, batchFiles, type Counts } from '../types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { isFolder } from '../../files/make-folder.ts';
+import { isFolder } from '../../files/temp-file.ts';
 import type { Context } from '../../cli/context.ts';
 import type { Arranged } from './arrange-results.ts';
-import { quarantineFile } from '../../files/quarantine.ts';
+import { asideFile } from '../../files/synced-file.ts';
 import { countOf } from '../report/summary.ts';
 import { isSpent } from '../run/usage.ts';
 
@@ -41,11 +41,11 @@ const { results, journal } = batchFiles;
 
 /** What of a batch's own files cannot be read: nothing here writes such lines, so a crash or somebody else did. */
 export async function tellUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
-  if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${quarantineFile(journal)}`);
+  if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${asideFile(journal)}`);
   if (unread === 0) return;
   const them = unread === 1 ? 'it' : 'them';
   await ui.warn(
-    `${countOf(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${quarantineFile(results)}`,
+    `${countOf(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${asideFile(results)}`,
   );
 }
 
@@ -55,7 +55,7 @@ export async function tellArranged({ missing, strangers }: Arranged, { ui }: Con
   if (strangers > 0) {
     const are = strangers === 1 ? 'is' : 'are';
     const what = `${countOf(strangers, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
-    await ui.warn(`${what}, and ${quarantineFile(results)} keeps ${strangers === 1 ? 'it' : 'them'}`);
+    await ui.warn(`${what}, and ${asideFile(results)} keeps ${strangers === 1 ? 'it' : 'them'}`);
   }
   if (missing === 0) return;
   const have = missing === 1 ? 'is done, but has' : 'are done, but have';

@@ -6,7 +6,7 @@ import type { Usage } from '../../formats/content/types.ts';
 import { keyOf } from '../jobs/digest.ts';
 import { countCost, type JournalState, keepFailure, mayHaveCost } from './journal.ts';
 import { readFileLines } from './read-lines.ts';
-import type { Range } from '../../files/quarantine.ts';
+import type { Range } from '../../files/temp-file.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
 import { addUsage } from '../run/usage.ts';
 

@@ -106,8 +106,8 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
       step?.('ended-synced', id);
     },
     hurry() {
-      results.hurry();
-      journal.hurry();
+      results.syncWithoutDelay();
+      journal.syncWithoutDelay();
     },
     async close() {
       await journal.close();

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Range } from '../../files/quarantine.ts';
+import type { Range } from '../../files/temp-file.ts';
 import { keyOf } from '../jobs/digest.ts';
 import type { JobTable } from './job-table.ts';
 import { parseRecord, readJobRecords } from './journal.ts';

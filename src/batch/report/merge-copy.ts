@@ -2,17 +2,16 @@ import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { type Arranged, arrangeResults } from '../folder/arrange-results.ts';
-import { quarantineFile, quarantine, type Range } from '../../files/quarantine.ts';
 import { keyOf } from '../jobs/digest.ts';
 import { readJobRecords } from '../folder/journal.ts';
 import type { ShardFolder, Whole } from './merge.ts';
 import { imageNameOf } from '../folder/own-folder.ts';
 import { openIfThere } from '../folder/read-lines.ts';
 import { readResultLines } from '../folder/reconcile.ts';
-import { SyncedFile } from '../../files/synced-file.ts';
+import { asideFile, copyAside, SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord } from '../types.ts';
 import { codeOf } from '../../errors.ts';
-import { freeNumber } from '../../files/place-file.ts';
+import { freeNumber, type Range } from '../../files/temp-file.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
 import type { Progress } from '../../terminal/progress.ts';
@@ -76,11 +75,11 @@ async function copyResults(
       if (result) await take(result.document);
       else unread.push(range);
     }
-    await quarantine(to, from, unread);
+    await copyAside(to, from, unread);
   });
   // What was kept aside in the shard is kept on.
-  await withFile(quarantineFile(path), async (from) => {
-    await quarantine(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
+  await withFile(asideFile(path), async (from) => {
+    await copyAside(to, from, [{ offset: 0, bytes: (await from.stat()).size }]);
   });
   return unread.length;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findHolder } from '../folder/lock.ts';
 import { lookInto, clearParts } from '../folder/own-folder.ts';
 import { countJobs, countOf, describeCounts, describeSpending, summaryDocument } from './summary.ts';
-import { cannotWrite } from '../../files/synced-file.ts';
+import { asideFile, cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles, type RunRecord } from '../types.ts';
 import { addUsage } from '../run/usage.ts';
 import type { Spending } from '../../cost/types.ts';
@@ -19,8 +19,7 @@ import { addKey, keyToHex } from '../jobs/digest.ts';
 import type { JournalState } from '../folder/journal.ts';
 import { JobTable } from '../folder/job-table.ts';
 import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
-import { quarantineFile } from '../../files/quarantine.ts';
-import { placeFile } from '../../files/place-file.ts';
+import { placeFile } from '../../files/temp-file.ts';
 import { randomNonce, partName } from '../../files/temp-file.ts';
 
 /** `batch merge <outdir…> -o <dir>`: the shards of one batch become one folder, as if one machine had run it. */
@@ -198,7 +197,7 @@ export interface MergeTarget {
 /** The journal comes last: it makes a batch of the folder. */
 const files = [
   batchFiles.results,
-  quarantineFile(batchFiles.results),
+  asideFile(batchFiles.results),
   batchFiles.summary,
   batchFiles.images,
   batchFiles.journal,

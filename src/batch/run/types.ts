@@ -1,7 +1,7 @@
 import type { Lock } from '../folder/lock.ts';
 import type { JournalState } from '../folder/journal.ts';
 import type { JobRecord, Shard, Step } from '../types.ts';
-import type { LeaseTimes } from '../../files/lock/lease.ts';
+import type { LeaseTimes } from '../../files/lease.ts';
 import type { BatchPlan } from './plan.ts';
 import type { RequestBuilder } from '../jobs/request.ts';
 import type { ResumeFlags } from './resume.ts';

@@ -1,7 +1,9 @@
+import { constants, openSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { codeOf, type GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { decodeText } from './stdin.ts';
@@ -23,6 +25,24 @@ export async function readUserFile(flag: string, path: string, cwd: string): Pro
     return await readFileOrPipe(resolve(cwd, path));
   } catch (error) {
     throw unreadable(flag, path, error);
+  }
+}
+
+/**
+ * The bytes of a file. A pipe, such as `<(command)`, is read by the event loop: otherwise the read would block one of Node's
+ * threads, and with it the end of the process. Throws errors of the system.
+ */
+export async function readFileOrPipe(path: string): Promise<Uint8Array> {
+  if (!(await stat(path)).isFIFO()) return readFile(path);
+  // A descriptor that the socket owns: a file handle would close it a second time.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const pipe = new Socket({ fd, readable: true, writable: false });
+  try {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of pipe) chunks.push(chunk as Uint8Array);
+    return Buffer.concat(chunks);
+  } finally {
+    pipe.destroy();
   }
 }
 

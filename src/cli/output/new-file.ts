@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { placeFile } from '../../files/place-file.ts';
+import { placeFile } from '../../files/temp-file.ts';
 import { notWritten, writeTempFile } from '../../files/temp-file.ts';
 
 /** Appends a piece of text. */

@@ -4,7 +4,7 @@ import type { EndOf } from '../../client/deadline.ts';
 import { describePicture, isPicture } from '../../client/pictures.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { isFolder } from '../../files/make-folder.ts';
+import { isFolder } from '../../files/temp-file.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
 import { checkOutput } from '../../images/output-check.ts';
 import { publish, writeSidecar } from '../../images/publish.ts';
@@ -16,7 +16,7 @@ import { isPrintedAtEnd } from './select.ts';
 import { type ReplyFacts, sidecarFacts, type ImageOutput, type ImagePlan, mostImages } from './pictures.ts';
 import { fitsAspect, matchesSize } from '../../images/aspect.ts';
 import { createReadStream } from 'node:fs';
-import type { StoredBlob } from '../../files/types.ts';
+import type { StoredBlob } from '../../images/types.ts';
 import type { Io } from '../../terminal/io.ts';
 
 /** Names the pictures of a command, and finds out whether they can be written. Throws GatewayError usage. */

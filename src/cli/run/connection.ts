@@ -12,7 +12,6 @@ import {
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { readFileOrPipe } from '../../files/read-pipe.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
 import { closest } from '../../settings/closest.ts';
 import { readKey } from '../../settings/key.ts';
@@ -22,7 +21,7 @@ import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
 import type { Exchange, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
-import { readTextFlag } from '../input/input-files.ts';
+import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { openExchanges, openTransports, originOf } from './transports.ts';
 import { tellReply, tellRequest, tellRetry } from '../output/log.ts';

@@ -1,79 +1,78 @@
 import { readFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { monotonic } from '../../clock.ts';
-import { codeOf } from '../../errors.ts';
-import { statNewFile } from '../temp-file.ts';
-import { acquireRight, returnRight } from './takeover.ts';
+import { monotonic } from '../clock.ts';
+import { codeOf } from '../errors.ts';
+import { claimTakeover, releaseClaims } from './lock.ts';
+import { statNewFile } from './temp-file.ts';
 
-/** How long a lock holds whose process nobody here can see. */
+/** How long a lock holds if its process cannot be checked from here. */
 export interface LeaseTimes {
-  /** Its holder writes to the file so often. */
+  /** The interval at which the holder renews it. */
   beatMs: number;
-  /** A lock that nobody wrote to for so long is free. */
+  /** A lock that was not renewed for this time is free. */
   leaseMs: number;
 }
 
-/** A lock file, as long as it is its holder's. */
+/** A lock file, kept alive by its holder. */
 export interface Lease {
-  /** Whether nobody can have taken it over, by the time that has passed since it was last renewed. Looks at no file. */
+  /** Whether the time since the last renewal is too short for a takeover. Does not read the file. */
   isSure(): boolean;
-  /** Reads the file again, and renews what is not sure; false from the moment on that it is not the holder's any more. */
+  /** Reads the file, and renews a lease that is not sure; false from the moment that another process has the lock. */
   confirm(): Promise<boolean>;
-  /** Renews it no more. */
+  /** Stops the renewals. */
   end(): void;
 }
 
 export interface LeaseOptions extends LeaseTimes {
   path: string;
-  /** The lock's text: no other lock has the same. */
+  /** The text of the lock, which is unique. */
   text: string;
-  /** The moment before the file was written. */
-  since: Moment;
-  /** Whether the process that wrote such a text has surely gone. */
+  /** The time before the file was written. */
+  since: ClockTimes;
+  /** Whether the process that wrote a text has certainly ended. */
   isDead(text: string): boolean;
 }
 
-/** Two clocks: the one stands still while the machine sleeps, the other can be set back. */
-interface Moment {
+/** Two clocks: the monotonic one stops while the machine sleeps, the wall clock can be set back. */
+interface ClockTimes {
   monotonic: number;
   wall: number;
 }
 
-export function moment(): Moment {
+export function readClocks(): ClockTimes {
   return { monotonic: monotonic(), wall: Date.now() };
 }
 
-function msSince(then: Moment): number {
-  const now = moment();
-  return Math.max(now.monotonic - then.monotonic, now.wall - then.wall);
-}
-
 /**
- * Keeps a lock file alive. Others judge it by the file system's clock alone; its holder, whose clock may be slower, trusts it
- * for three quarters of the time only.
+ * Keeps a lock file alive. Other processes compare its age with the lease by the clock of the file system; the holder, whose
+ * clock may be slower, relies on it for three quarters of the time only.
  */
 export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseOptions): Lease {
   const state = { renewedAt: since, isLost: false };
   let renewing: Promise<void> | undefined;
-  const isLate = (): boolean => msSince(state.renewedAt) > (leaseMs * 3) / 4;
+
+  function isLate(): boolean {
+    const [then, now] = [state.renewedAt, readClocks()];
+    return Math.max(now.monotonic - then.monotonic, now.wall - then.wall) > (leaseMs * 3) / 4;
+  }
 
   async function renew(): Promise<void> {
-    const began = moment();
+    const began = readClocks();
     const isOwn = isLate() ? await renewLate() : await touch(path, text);
     if (isOwn) state.renewedAt = began;
     else state.isLost = true;
   }
 
-  /** Somebody may be about to take it over: only who has the right to replace it may touch it. */
+  /** Another process may be about to take it over, so that the claim to replace it is needed. */
   async function renewLate(): Promise<boolean> {
-    const rights = await acquireRight({ path, dead: text, own: text, isDead });
-    if (rights === undefined) return false;
-    return touch(path, text).finally(() => returnRight(rights));
+    const claims = await claimTakeover({ path, dead: text, own: text, isDead });
+    if (claims === undefined) return false;
+    return touch(path, text).finally(() => releaseClaims(claims));
   }
 
   const renewOnce = (): Promise<void> => (renewing ??= renew().finally(() => (renewing = undefined)));
-  // What cannot be renewed now is tried again, and is not sure in the end.
+  // A failed renewal is repeated at the next beat.
   const beat = setInterval(() => void renewOnce().catch(() => undefined), beatMs).unref();
   return {
     isSure: () => !state.isLost && !isLate(),
@@ -86,7 +85,7 @@ export function holdLease({ path, text, since, isDead, beatMs, leaseMs }: LeaseO
   };
 }
 
-/** At once, as the journal is written: a turn through Node's threads would cost each group of jobs more than the read itself. */
+/** Synchronous, like the writes of the journal: a turn through Node's threads takes longer than the read itself. */
 function readNow(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -96,13 +95,13 @@ function readNow(path: string): string | undefined {
   }
 }
 
-/** False where the lock is another's, or gone. */
+/** Renews a lock; false if it is another's or was removed. */
 async function touch(path: string, text: string): Promise<boolean> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, 'r+');
     if ((await handle.readFile('utf8')) !== text) return false;
-    // The byte that stands there: the file system itself writes down when.
+    // Writes the same byte, so that the file system sets the time by its own clock.
     await handle.write(text.slice(0, 1), 0);
     return true;
   } catch (error) {
@@ -113,17 +112,17 @@ async function touch(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** How long a lock still holds, in ms; negative: it has run out. Undefined where it is gone. By the file system's own clock alone. */
+/** The rest of a lease in ms, by the clock of the file system; negative if it has expired. Undefined if the file was removed. */
 export async function leaseLeft(path: string, leaseMs: number): Promise<number | undefined> {
-  const renewedAt = await renewalOf(path);
+  const renewedAt = await renewalTime(path);
   if (renewedAt === undefined) return undefined;
-  // What it takes for now: the clocks of two machines may differ.
+  // A new file gives the current time by the same clock: the clocks of two machines may differ.
   const { mtimeMs } = await statNewFile(dirname(path));
   return leaseMs - (mtimeMs - renewedAt);
 }
 
-/** Of a file that was opened a network file system tells no time from its memory. */
-async function renewalOf(path: string): Promise<number | undefined> {
+/** Opens the file, because a network file system then reports a time that is not cached. */
+async function renewalTime(path: string): Promise<number | undefined> {
   const handle = await open(path, 'r').catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;

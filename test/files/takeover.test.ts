@@ -3,13 +3,13 @@ import { existsSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFi
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createFile, takeOver } from '../../../src/files/lock/takeover.ts';
-import { openFilesIn, tellsOpenFiles } from '../../helpers/open-files.ts';
-import { scratchFolder } from '../../helpers/scratch.ts';
+import { createFile, takeOver } from '../../src/files/lock.ts';
+import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const isDead = (text: string): boolean => text.startsWith('dead');
 
-test('of a hundred that try at once, one takes a dead lock over, and nothing else is left', async () => {
+test('one of a hundred concurrent attempts takes over a dead lock, and leaves only the lock', async () => {
   for (let round = 0; round < 20; round++) {
     const path = join(scratchFolder(), 'lock');
     writeFileSync(path, 'dead 0');
@@ -21,7 +21,7 @@ test('of a hundred that try at once, one takes a dead lock over, and nothing els
   }
 });
 
-test('a lock that comes to life while the right to it is taken is left alone', async () => {
+test('a lock that is renewed during the claim is not replaced', async () => {
   const path = join(scratchFolder(), 'lock');
   writeFileSync(path, 'dead 0');
   const isStillDead = async (): Promise<boolean> => readdirSync(join(path, '..')).length < 2;
@@ -30,7 +30,7 @@ test('a lock that comes to life while the right to it is taken is left alone', a
   expect(readdirSync(join(path, '..'))).toEqual(['lock']);
 });
 
-test('a lock that is another by now is left alone', async () => {
+test('a lock that changed meanwhile is not replaced', async () => {
   const path = join(scratchFolder(), 'lock');
   writeFileSync(path, 'alive 1');
   expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(false);
@@ -40,27 +40,27 @@ test('a lock that is another by now is left alone', async () => {
 
 test.each([
   ['dead 1', true, ['lock']],
-  ['alive 1', false, ['lock', 'lock.right']],
-])('a right that %s holds: the next one takes over: %s', async (holder, won, left) => {
+  ['alive 1', false, ['lock', 'lock.claim']],
+])('a claim of %s is taken over: %s', async (holder, won, left) => {
   const folder = scratchFolder();
   const path = join(folder, 'lock');
   writeFileSync(path, 'dead 0');
-  const right = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
-  writeFileSync(right, holder);
+  const claim = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
+  writeFileSync(claim, holder);
   expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(won);
   expect(readFileSync(path, 'utf8')).toBe(won ? 'alive 2' : 'dead 0');
-  expect(readdirSync(folder).map((name) => (join(folder, name) === right ? 'lock.right' : name))).toEqual(left);
+  expect(readdirSync(folder).map((name) => (join(folder, name) === claim ? 'lock.claim' : name))).toEqual(left);
 });
 
 test.skipIf(process.platform === 'win32')(
-  'a right that is given back while it is asked for goes to the next',
+  'a claim that is released while it is read goes to the next process',
   async () => {
     const path = join(scratchFolder(), 'lock');
     writeFileSync(path, 'dead 0');
-    const right = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
-    // Such a link is there and cannot be read: so is a file that goes between the two looks.
-    symlinkSync('nowhere', right);
-    setImmediate(() => unlinkSync(right));
+    const claim = `${path}.${createHash('sha256').update('dead 0').digest('hex').slice(0, 16)}`;
+    // Such a link exists and cannot be read, like a file that is removed between the two steps.
+    symlinkSync('nowhere', claim);
+    setImmediate(() => unlinkSync(claim));
     expect(await takeOver({ path, dead: 'dead 0', own: 'alive 2', isDead })).toBe(true);
     expect(readdirSync(join(path, '..'))).toEqual(['lock']);
   },
@@ -74,7 +74,7 @@ test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
   expect(openFilesIn(folder)).toEqual([]);
 });
 
-test('a lock is there whole or not at all: who dies while writing it leaves none', async () => {
+test('a lock appears with its whole text', async () => {
   const folder = scratchFolder();
   const seen = new Set<string>();
   for (let round = 0; round < 50; round++) {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { readdirSync, renameSync, statSync, unlinkSync, utimesSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { holdLease, type Lease, leaseLeft, type LeaseOptions, moment } from '../../../src/files/lock/lease.ts';
-import { acquireRight } from '../../../src/files/lock/takeover.ts';
-import { isPartName } from '../../../src/files/temp-file.ts';
-import { scratchFolder } from '../../helpers/scratch.ts';
+import { holdLease, type Lease, leaseLeft, type LeaseOptions, readClocks } from '../../src/files/lease.ts';
+import { claimTakeover } from '../../src/files/lock.ts';
+import { isPartName } from '../../src/files/temp-file.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const minute = { beatMs: 10_000, leaseMs: 60_000 };
 const own = 'own lock';
@@ -17,26 +17,26 @@ afterEach(() => held.splice(0).forEach((lease) => lease.end()));
 function lock(options: Partial<LeaseOptions> = {}): { path: string; lease: Lease } {
   const path = join(scratchFolder(), 'lock');
   writeFileSync(path, own);
-  const lease = holdLease({ path, text: own, since: moment(), isDead, ...minute, ...options });
+  const lease = holdLease({ path, text: own, since: readClocks(), isDead, ...minute, ...options });
   held.push(lease);
   return { path, lease };
 }
 
-/** Sets the file's time so far back, as the file system would have it. */
+/** Sets the file's modification time back. */
 function age(path: string, ms: number): void {
   const at = new Date(Date.now() - ms);
   utimesSync(path, at, at);
 }
 
-/** Puts another's lock in its place, as a takeover does. */
+/** Replaces it by another lock, as a takeover does. */
 function replace(path: string): void {
   writeFileSync(`${path}.new`, 'another lock');
   renameSync(`${path}.new`, path);
 }
 
-const ago = (ms: number) => ({ monotonic: moment().monotonic - ms, wall: moment().wall - ms });
+const ago = (ms: number) => ({ monotonic: readClocks().monotonic - ms, wall: readClocks().wall - ms });
 
-describe('a lock that was renewed a moment ago', () => {
+describe('a lock that was renewed just now', () => {
   test('is sure, and stays so when it is read again', async () => {
     const { lease } = lock();
     expect(lease.isSure()).toBe(true);
@@ -44,7 +44,7 @@ describe('a lock that was renewed a moment ago', () => {
   });
 
   test.each([
-    ['another one stands in its place', replace],
+    ['another lock replaced it', replace],
     ['it was removed', unlinkSync],
   ])('is lost when %s, and stays lost', async (_, change) => {
     const { path, lease } = lock();
@@ -57,16 +57,16 @@ describe('a lock that was renewed a moment ago', () => {
   });
 });
 
-describe('a lock whose holder stood still', () => {
+describe('a lock whose holder was suspended', () => {
   test.each([
-    ['the process', (ms: number) => ({ ...moment(), monotonic: moment().monotonic - ms })],
-    ['the machine', (ms: number) => ({ ...moment(), wall: moment().wall - ms })],
-  ])('is not sure when %s stood still for longer than three quarters of the time', (_, since) => {
+    ['the process', (ms: number) => ({ ...readClocks(), monotonic: readClocks().monotonic - ms })],
+    ['the machine', (ms: number) => ({ ...readClocks(), wall: readClocks().wall - ms })],
+  ])('is not sure after %s was suspended for more than three quarters of the lease', (_, since) => {
     expect(lock({ since: since(44_000) }).lease.isSure()).toBe(true);
     expect(lock({ since: since(46_000) }).lease.isSure()).toBe(false);
   });
 
-  test('is renewed when nobody took it, by the file system’s clock', async () => {
+  test('is renewed if it was not taken over, by the file system’s clock', async () => {
     const { path, lease } = lock({ since: ago(3_600_000) });
     age(path, 3_600_000);
     expect(await leaseLeft(path, minute.leaseMs)).toBeLessThan(0);
@@ -76,15 +76,15 @@ describe('a lock whose holder stood still', () => {
     expect(readdirSync(dirname(path))).toEqual(['lock']);
   });
 
-  test('is lost while somebody has the right to replace it, and is not renewed', async () => {
+  test('is lost while another process has the claim to replace it, and is not renewed', async () => {
     const { path, lease } = lock({ since: ago(3_600_000) });
     age(path, 3_600_000);
-    await acquireRight({ path, dead: own, own: 'another lock', isDead });
+    await claimTakeover({ path, dead: own, own: 'another lock', isDead });
     expect(await lease.confirm()).toBe(false);
     expect(await leaseLeft(path, minute.leaseMs)).toBeLessThan(0);
   });
 
-  test('is lost when another one stands in its place, and that one is not renewed', async () => {
+  test('is lost if another lock replaced it, and that lock is not renewed', async () => {
     const { path, lease } = lock({ since: ago(3_600_000) });
     replace(path);
     age(path, 3_600_000);
@@ -93,7 +93,7 @@ describe('a lock whose holder stood still', () => {
   });
 });
 
-test('a holder renews its lock again and again, with the same words in it', async () => {
+test('a holder renews its lock repeatedly, with the same content', async () => {
   const { path, lease } = lock({ beatMs: 5 });
   for (let beat = 0; beat < 3; beat++) {
     age(path, 3_600_000);
@@ -102,11 +102,11 @@ test('a holder renews its lock again and again, with the same words in it', asyn
   expect(await lease.confirm()).toBe(true);
 });
 
-test('a lock that is gone has no time', async () => {
+test('a lock that was removed has no time left', async () => {
   expect(await leaseLeft(join(scratchFolder(), 'lock'), 1)).toBeUndefined();
 });
 
-test('the file that asks for the time has the name of an unfinished one: a run clears it where its asker was killed', async () => {
+test('the file that reads the clock has the name of an unfinished file, so that a later run can remove it', async () => {
   const { path } = lock();
   const watcher = watch(dirname(path));
   const made = once(watcher, 'change') as Promise<[string, string]>;

@@ -3,58 +3,61 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { isRunning, ownMark, type ProcessMark } from '../../../src/files/lock/process-lock.ts';
-import { bundle } from '../../helpers/bundle.ts';
-import { canUnshare, markOf, unshare } from '../../helpers/processes.ts';
+import { isRunning, ownMark, type ProcessMark } from '../../src/files/lock.ts';
+import { bundle } from '../helpers/bundle.ts';
+import { canUnshare, markOf, unshare } from '../helpers/processes.ts';
 
 const isLinux = existsSync('/proc/self/stat');
 
-test('this process runs, and so does one of another user', () => {
+test('this process is running, and so is one of another user', () => {
   expect(isRunning(ownMark())).toBe(true);
   expect(isRunning(markOf(1))).toBe(true);
 });
 
-test('one whose number is free again does not run', async () => {
+test('a process that ended is not running', async () => {
   const child = spawn(process.execPath, ['-e', '']);
   await once(child, 'exit');
   expect(isRunning(markOf(child.pid as number))).toBe(false);
 });
 
-test('of another machine nothing is known', () => {
+test('a process of another machine cannot be checked', () => {
   expect(isRunning({ ...ownMark(), host: 'elsewhere' })).toBeUndefined();
 });
 
 test.skipIf(!canUnshare).for([
   ['with a /proc of its own', unshare, true],
   ['with the /proc of this one', ['unshare', '-pf'], false],
-] as const)('across PID namespaces nothing is known: of one %s', async ([, [command, ...argv], hasFacts]) => {
-  const script = `const { isRunning, ownMark } = await import(process.argv[1]);
+] as const)(
+  'a process of another PID namespace cannot be checked: one %s',
+  async ([, [command, ...argv], hasFacts]) => {
+    const script = `const { isRunning, ownMark } = await import(process.argv[1]);
     const outer = JSON.parse(process.argv[2]);
     console.log(JSON.stringify({ own: ownMark(), ownRuns: isRunning(ownMark()), outerRuns: isRunning(outer) ?? null }));`;
-  const path = await bundle('src/files/lock/process-lock.ts');
-  const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
-  const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
-  expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });
-  // With the numbers of an outer /proc nobody can tell when a process began.
-  expect(inner.own.started !== undefined).toBe(hasFacts);
-  expect(isRunning(inner.own)).toBeUndefined();
-});
+    const path = await bundle('src/files/lock.ts');
+    const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
+    const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
+    expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });
+    // The numbers of an outer /proc do not give the start time of a process.
+    expect(inner.own.started !== undefined).toBe(hasFacts);
+    expect(isRunning(inner.own)).toBeUndefined();
+  },
+);
 
-test.skipIf(!isLinux)('of a mark that names no PID namespace nothing is known', () => {
+test.skipIf(!isLinux)('a mark without a PID namespace cannot be checked', () => {
   expect(isRunning({ ...ownMark(), namespace: undefined })).toBeUndefined();
 });
 
-test.skipIf(!isLinux)('a number that was given away stands for nobody', () => {
+test.skipIf(!isLinux)('a process whose number was reused is not running', () => {
   expect(isRunning({ ...ownMark(), started: 'another boot/1' })).toBe(false);
 });
 
-test.skipIf(!isLinux)('one that is dead and not yet buried does not run', async () => {
-  // The inner `cat` ends with the fourth stream; the outer one takes the shell's place and never asks for it.
+test.skipIf(!isLinux)('a zombie is not running', async () => {
+  // The inner `cat` ends with the fourth stream; the outer one replaces the shell and never waits for it.
   const child = spawn('sh', ['-c', 'cat <&3 & echo $!; exec cat'], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
   const [stdin, stdout, , held] = child.stdio as unknown as [Writable, Readable, null, Writable];
   try {
     const pid = Number(await nextText(stdout));
-    stdin.write('the shell has gone\n');
+    stdin.write('the shell was replaced\n');
     await nextText(stdout);
     expect(isRunning(markOf(pid))).toBe(true);
     held.end();

@@ -1,0 +1,219 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { kill, pid } from 'node:process';
+import { codeOf } from '../errors.ts';
+import { parseObject } from '../json.ts';
+import { removeFile } from './temp-file.ts';
+
+/** A lock file, held until its release or the end of its process. */
+export interface ProcessLock {
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the lock file at `path`, or takes it over if its process has ended. Returns a description of the holder, such as
+ * `process 4711`, if another process has it. Throws errors of the system.
+ */
+export async function takeProcessLock(path: string): Promise<ProcessLock | { heldBy: string }> {
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const own = JSON.stringify({ ...ownMark(), nonce: randomBytes(8).toString('hex') });
+    if (await createFile(path, own)) return heldLock(path);
+    const found = await readText(path);
+    if (found === undefined) continue;
+    if (!isDead(found)) return { heldBy: describeHolder(found) };
+    if (await takeOver({ path, dead: found, own, isDead })) return heldLock(path);
+  }
+  return { heldBy: describeHolder('') };
+}
+
+/** Releases only once: later the file may be another's. */
+function heldLock(path: string): ProcessLock {
+  let released: Promise<void> | undefined;
+  return { release: () => (released ??= removeFile(path).catch(() => {})) };
+}
+
+/** Whether the process of a lock ran on this machine and has ended. An incomplete text is still being written. */
+function isDead(text: string): boolean {
+  const mark = parseMark(text);
+  return mark !== undefined && isRunning(mark) === false;
+}
+
+function parseMark(text: string): ProcessMark | undefined {
+  const { host, pid, namespace, started } = parseObject(text);
+  if (typeof host !== 'string' || typeof pid !== 'number') return undefined;
+  return {
+    host,
+    pid,
+    namespace: typeof namespace === 'string' ? namespace : undefined,
+    started: typeof started === 'string' ? started : undefined,
+  };
+}
+
+function describeHolder(text: string): string {
+  const [mark, own] = [parseMark(text), ownMark()];
+  if (mark === undefined) return 'another process';
+  if (mark.host !== own.host) return `process ${mark.pid} of another machine`;
+  return `process ${mark.pid}${mark.namespace === own.namespace ? '' : ' of another container'}`;
+}
+
+/** A dead lock file, and the one that replaces it. */
+export interface Takeover {
+  path: string;
+  /** The text of the dead lock, as it was read. */
+  dead: string;
+  /** The text of the new lock; it must be unique (a nonce). */
+  own: string;
+  /** Whether the process that wrote a text has certainly ended. */
+  isDead(text: string): boolean;
+  /** Called with the claim held, for a lock that its holder can renew. */
+  isStillDead?(): Promise<boolean>;
+}
+
+/**
+ * Replaces a dead lock by an own one; true if it did. Only one of many concurrent processes succeeds: the claim to replace a
+ * lock is a file of its own, named by the content of the dead lock, and the lock is replaced by a rename, only while it is
+ * still the dead one. The claim of a process that died can be claimed in the same way. Throws errors of the system.
+ */
+export async function takeOver({ path, dead, own, isDead, isStillDead }: Takeover): Promise<boolean> {
+  const claims = await claimTakeover({ path, dead, own, isDead });
+  if (claims === undefined) return false;
+  try {
+    if ((await readText(path)) !== dead || (await isStillDead?.()) === false) return false;
+    const next = `${path}.${idOf(own)}.new`;
+    await createFile(next, own);
+    await rename(next, path);
+    return true;
+  } finally {
+    await releaseClaims(claims);
+  }
+}
+
+/** The files that make up the claim to replace a lock, the own one last; undefined if a running process has the claim. */
+export async function claimTakeover({ path, dead, own, isDead }: Takeover): Promise<string[] | undefined> {
+  const claims: string[] = [];
+  for (let of = dead; claims.length < 100;) {
+    const claim = `${path}.${idOf(of)}`;
+    claims.push(claim);
+    if (await createFile(claim, own)) return claims;
+    const holder = await readText(claim);
+    if (holder === undefined) claims.pop();
+    else if (isDead(holder)) of = holder;
+    else return undefined;
+  }
+  return undefined;
+}
+
+/** Removes the claim: it is useless for a lock that was replaced, and free again for one that was not. */
+export async function releaseClaims(claims: readonly string[]): Promise<void> {
+  for (const claim of claims) await unlink(claim).catch(() => undefined);
+}
+
+/**
+ * Creates a file; false if it exists. It appears with its whole text: an empty file of a process that was killed meanwhile
+ * would lock forever without a holder.
+ */
+export async function createFile(path: string, text: string): Promise<boolean> {
+  const whole = `${path}.${randomBytes(6).toString('hex')}.new`;
+  try {
+    await writeFile(whole, text, { flag: 'wx', mode: 0o600 });
+    await link(whole, path).catch((error: unknown) => {
+      if (!linkErrors.has(codeOf(error) ?? '')) throw error;
+      return writeFile(path, text, { flag: 'wx', mode: 0o600 });
+    });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await unlink(whole).catch(() => undefined);
+  }
+}
+
+/** The errors of `link` on file systems without hard links. */
+const linkErrors = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/** A file's text; undefined if it does not exist. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function idOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** A process, distinguished from a later one with the same number. */
+export interface ProcessMark {
+  host: string;
+  pid: number;
+  /** The PID namespace of the number; absent if the system has none. */
+  namespace?: string | undefined;
+  /** When it started, by its own machine; absent if the system does not report it. */
+  started?: string | undefined;
+}
+
+/** The mark of this process. */
+export function ownMark(): ProcessMark {
+  return { host: hostname(), pid, namespace: ownNamespace(), started: statusOf(pid)?.started };
+}
+
+/** Whether the process of a mark is running; undefined if it belongs to another machine or container, where it cannot be checked. */
+export function isRunning(mark: ProcessMark): boolean | undefined {
+  if (mark.host !== hostname() || mark.namespace !== ownNamespace()) return undefined;
+  if (!exists(mark.pid)) return false;
+  const status = statusOf(mark.pid);
+  if (status === undefined) return true;
+  // A container that restarts has the same name and the same small process numbers: only the start time differs.
+  return !status.isZombie && (mark.started === undefined || mark.started === status.started);
+}
+
+/** Containers can share a host name, and all of them have small process numbers. */
+function ownNamespace(): string | undefined {
+  return /\d+/.exec(linkTarget('/proc/self/ns/pid') ?? '')?.[0];
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch (error) {
+    // EPERM: it runs as another user.
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** The boot of this machine, if the system reports it: data written since then exists, synced or not. */
+export function bootMark(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only on Linux. A zombie keeps its number until its parent waits for it, which in a container may never happen. */
+function statusOf(of: number): { isZombie: boolean; started: string } | undefined {
+  // In another PID namespace than that of /proc, its numbers belong to other processes.
+  if (linkTarget('/proc/self') !== String(pid)) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${of}/stat`, 'latin1');
+    // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { isZombie: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
+  } catch {
+    return undefined;
+  }
+}

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
 import type { StoredBlob } from '../images/types.ts';
-import { createBase64Decoder } from '../scan/base64.ts';
+import { Base64Decoder } from '../scan/base64.ts';
 import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
 import type { BlobStore } from './types.ts';
 
@@ -120,7 +120,7 @@ async function storeShort(data: string, { sink, placeholder }: DivertedString): 
 }
 
 function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
-  const decoder = createBase64Decoder();
+  const decoder = new Base64Decoder();
   const hash = createHash('sha256');
   const heads: Uint8Array[] = [];
   let bytes = 0;

@@ -2,24 +2,6 @@ import { GatewayError } from '../errors.ts';
 import { blockSize, giveBlock, takeBlock } from '../files/block-writer.ts';
 import { latin1 } from './string.ts';
 
-/** Decodes Base64 that arrives in pieces. */
-export interface Base64Decoder {
-  /** Decodes the next piece of ASCII text. The result is valid until the next call. Throws GatewayError bad-reply. */
-  feed(text: Uint8Array): Uint8Array;
-  /** The last bytes. Throws GatewayError bad-reply when the text was cut or wrongly padded. */
-  end(): Uint8Array;
-  /** Gives the memory back in which results stood: none of them is read any more. */
-  release(): void;
-}
-
-/**
- * A strict decoder for what gateways send (deviations 7, 8 and 10): either alphabet, even mixed; padding
- * or none; white space; a stray `data:…;base64,` in front. Anything else is an error, which Node's own decoder would skip.
- */
-export function createBase64Decoder(): Base64Decoder {
-  return new Decoder();
-}
-
 const skipped = 0xfe;
 const padding = 0xfd;
 const invalid = 0xff;
@@ -29,18 +11,24 @@ for (const char of ' \t\r\n') kinds[char.charCodeAt(0)] = skipped;
 kinds['='.charCodeAt(0)] = padding;
 
 const longestPrefix = 512;
-/** Characters that are decoded at once: bounds the strings and buffers in use. */
+/** Characters per step: limits the strings and buffers in use. */
 const stepSize = 64 * 1024;
 
-class Decoder implements Base64Decoder {
-  /** The beginning of the text while it may still be a data-URL prefix. */
+/**
+ * Decodes Base64 that arrives in pieces, as gateways send it (deviations 7, 8 and 10): either alphabet, even mixed; with or
+ * without padding; white space; a stray `data:…;base64,` before it. Any other byte is an error, while Node's own decoder
+ * would skip it.
+ */
+export class Base64Decoder {
+  /** The start of the text while it can still be a data-URL prefix. */
   #head: Uint8Array | undefined = new Uint8Array();
-  /** Up to three characters that wait for the rest of their group. */
+  /** Up to three characters of an incomplete group. */
   #carry = '';
   #padding = 0;
   #out: Buffer = Buffer.alloc(0);
   #size = 0;
 
+  /** Decodes the next piece of ASCII text. The result is valid until the next call. Throws GatewayError bad-reply. */
   feed(text: Uint8Array): Uint8Array {
     this.#size = 0;
     const rest = this.#head ? this.#withoutPrefix(this.#head, text) : text;
@@ -49,13 +37,14 @@ class Decoder implements Base64Decoder {
     return this.#out.subarray(0, this.#size);
   }
 
+  /** Returns the last bytes. Throws GatewayError bad-reply if the text was cut or wrongly padded. */
   end(): Uint8Array {
     this.#size = 0;
     this.#reserve(longestPrefix);
     if (this.#head) {
       const head = this.#head;
       this.#head = undefined;
-      if (isPrefix(head)) throw malformed('it is a data URL without data');
+      if (head.length >= 5 && canBePrefix(head)) throw malformed('it is a data URL without data');
       this.#decode(head);
     }
     const rest = this.#carry.length;
@@ -66,6 +55,7 @@ class Decoder implements Base64Decoder {
     return this.#out.subarray(0, this.#size);
   }
 
+  /** Releases the memory of the results, which are not read any more. */
   release(): void {
     if (this.#out.length === blockSize) giveBlock(this.#out);
     this.#out = Buffer.alloc(0);
@@ -78,11 +68,11 @@ class Decoder implements Base64Decoder {
     this.#out = needed <= blockSize ? takeBlock() : Buffer.allocUnsafeSlow(needed);
   }
 
-  /** What follows a data-URL prefix, or everything; nothing while that is open. */
+  /** The text after a data-URL prefix, or the whole text; empty until that is clear. */
   #withoutPrefix(held: Uint8Array, text: Uint8Array): Uint8Array {
     const head = trimStart(held.length > 0 ? Buffer.concat([held, text]) : text);
     if (head.length === 0) return head;
-    if (!mayBePrefix(head)) {
+    if (!canBePrefix(head)) {
       this.#head = undefined;
       return head;
     }
@@ -98,11 +88,11 @@ class Decoder implements Base64Decoder {
   }
 
   #decode(block: Uint8Array): void {
-    if (this.#padding > 0 || !this.#decodeClean(block)) this.#decodeSlowly(block);
+    if (this.#padding > 0 || !this.#decodeFast(block)) this.#decodeSlowly(block);
   }
 
-  /** Lets Node decode whole groups. It skips what is not Base64, so the length tells whether all of it was. */
-  #decodeClean(block: Uint8Array): boolean {
+  /** Lets Node decode whole groups. It skips bytes that are not Base64, so the length shows whether there were any. */
+  #decodeFast(block: Uint8Array): boolean {
     const lead = this.#carry === '' ? 0 : Math.min(4 - this.#carry.length, block.length);
     if (lead > 0) {
       const group = this.#carry + latin1(block, 0, lead);
@@ -126,7 +116,7 @@ class Decoder implements Base64Decoder {
     return true;
   }
 
-  /** Looks at every character: for blocks with white space, padding or anything that does not belong. */
+  /** Checks every character: for blocks with white space, padding or invalid bytes. */
   #decodeSlowly(block: Uint8Array): void {
     const clean = Buffer.allocUnsafe(block.length);
     let size = 0;
@@ -158,12 +148,8 @@ function trimStart(bytes: Uint8Array): Uint8Array {
   return start < 0 ? new Uint8Array() : bytes.subarray(start);
 }
 
-function mayBePrefix(head: Uint8Array): boolean {
+function canBePrefix(head: Uint8Array): boolean {
   return 'data:'.startsWith(latin1(head, 0, Math.min(5, head.length)).toLowerCase());
-}
-
-function isPrefix(head: Uint8Array): boolean {
-  return head.length >= 5 && mayBePrefix(head);
 }
 
 function malformed(reason: string): GatewayError {

@@ -5,17 +5,17 @@ const longestType = 200;
 const ending = ';base64';
 const head = `${opening}(${typeChar}{0,${longestType - ending.length}})${ending},`;
 const longestAlt = 1000;
-/** A text of nothing but `![` must not be read a thousand times over. */
+/** Limits the work for a text of nothing but `![`. */
 const deepestAlt = 32;
 
 /** `data:image/…;base64,` (deviations 1 and 4); case does not matter. */
 export const dataUrlHead = new RegExp(head, 'i');
 const headHere = new RegExp(head, 'iy');
 const partialHead = new RegExp(`^${opening}${typeChar}{0,${longestType}}$`, 'i');
-/** One that may still become a head is no longer. */
+/** A text that can still become a head is not longer. */
 export const longestPartialHead = opening.length + longestType;
 
-/** How the text at a position relates to something that is looked for there. */
+/** Whether a text at a position matches, or could match with more text. */
 export type HeadMatch =
   | { kind: 'no' }
   | { kind: 'partial' }
@@ -24,7 +24,7 @@ export type HeadMatch =
 const no: HeadMatch = { kind: 'no' };
 const partial: HeadMatch = { kind: 'partial' };
 
-/** Reads `data:image/…;base64,` at a position of a text. `end` is where the Base64 begins. */
+/** Matches `data:image/…;base64,` at a position of a text. `end` is where the Base64 begins. */
 export function matchDataUrl(text: string, at: number, alt = ''): HeadMatch {
   headHere.lastIndex = at;
   const match = headHere.exec(text);
@@ -37,7 +37,7 @@ export function matchDataUrl(text: string, at: number, alt = ''): HeadMatch {
   return opening.startsWith(rest.toLowerCase()) || partialHead.test(rest) ? partial : no;
 }
 
-/** Reads `![alt](data:image/…;base64,` at a position. Brackets in the alt text balance, as in CommonMark. */
+/** Matches `![alt](data:image/…;base64,` at a position. Brackets in the alt text balance, as in CommonMark. */
 export function matchMarkdownImage(text: string, at: number): HeadMatch {
   if (text[at + 1] === undefined) return partial;
   if (text[at + 1] !== '[') return no;

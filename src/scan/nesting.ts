@@ -1,15 +1,15 @@
-/** What a string value is to the scanner: nothing special, Base64 as a whole, or prose that may hold a data URL. */
+/** The kind of a string value: any string, one that is Base64 as a whole, or prose that can contain a data URL. */
 export type ValueKind = 'plain' | 'data' | 'text';
 
 interface Frame {
   array: boolean;
-  /** The key under which this container stands in its parent object. */
+  /** The key of this container in its parent object. */
   name: string | undefined;
-  /** The key whose value comes next, in an object; only keys that matter here. */
+  /** The key of the next value, in an object; only a key that the scanner knows. */
   key: string | undefined;
   expectsKey: boolean;
-  /** Below a tool's payload, which stays whole. */
-  foreign: boolean;
+  /** In the payload of a tool, which is not changed. */
+  inTool: boolean;
   inContent: boolean;
 }
 
@@ -24,14 +24,14 @@ const toolKeys = new Set(
 
 const knownKeys = new Set(['data', ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys]);
 
-/** No key that the scanner knows is longer. */
+/** Length of the longest key that the scanner knows. */
 export const longestKey = Math.max(...[...knownKeys].map((key) => key.length));
 
-/** Where in the JSON a value stands: the containers around it and their keys. */
+/** The position of a value in the JSON: the containers around it and their keys. */
 export class Nesting {
   readonly #frames: Frame[] = [];
   readonly #maxDepth: number;
-  /** Levels beyond the deepest that is known by its frame: no string in them is a picture. */
+  /** Levels below the deepest frame: no string in them is a picture. */
   #beyond = 0;
 
   constructor(maxDepth: number) {
@@ -64,13 +64,13 @@ export class Nesting {
     const parent = this.#frames.at(-1);
     const name = parent?.key;
     const isContent = name !== undefined && contentKeys.has(name);
-    // Blocks inside a block's content are results of server tools: a later turn wants them back as they came.
-    const foreign =
-      parent?.foreign === true ||
+    // Blocks inside a block's content are results of server tools, which a later turn has to send back unchanged.
+    const inTool =
+      parent?.inTool === true ||
       (name !== undefined && toolKeys.has(name)) ||
       (isContent && parent?.inContent === true);
     const inContent = isContent || parent?.inContent === true;
-    this.#frames.push({ array, name, key: undefined, expectsKey: !array, foreign, inContent });
+    this.#frames.push({ array, name, key: undefined, expectsKey: !array, inTool, inContent });
   }
 
   close(): void {
@@ -87,12 +87,12 @@ export class Nesting {
     return this.#beyond > 0 ? undefined : this.#frames.at(-1);
   }
 
-  /** What the string that begins here is. */
+  /** The kind of the string that begins here. */
   get valueKind(): ValueKind {
     const top = this.#top;
-    if (!top || top.foreign || top.key === undefined) return 'plain';
+    if (!top || top.inTool || top.key === undefined) return 'plain';
     if (top.key === 'data' && top.name !== undefined && blobKeys.has(top.name)) return 'data';
-    // A reply in an array is a stream's chunks, whose texts are joined: a data URL may go on in the next one.
+    // A reply in an array is the chunks of a stream, whose texts are joined: a data URL can continue in the next one.
     const whole = this.#frames[0]?.array === false;
     return whole && textKeys.has(top.key) ? 'text' : 'plain';
   }

@@ -3,39 +3,39 @@ const backslash = 0x5c;
 const lf = 0x0a;
 const cr = 0x0d;
 
-/** Stands for any character that is neither Base64 nor part of a data URL. */
-const foreignByte = 0xff;
+/** Replaces any character that is neither Base64 nor part of a data URL. */
+const otherByte = 0xff;
 
-/** Part of a string's inside: where it ends in the chunk, and its characters with JSON escapes undone. */
+/** Part of the content of a string: where it ends in the chunk, and its characters without JSON escapes. */
 export interface StringPart {
-  /** Position of what ends it, or of an escape that is not all there yet, or the chunk's length. */
+  /** Position of the byte that ends it, or of an incomplete escape, or the length of the chunk. */
   end: number;
   decoded: Uint8Array;
 }
 
-/** Length of the escape that begins at a backslash: 2 or 6, or 0 when the chunk ends inside it. */
+/** Length of the escape that begins at a backslash: 2 or 6, or 0 if the chunk ends inside it. */
 export function escapeLength(bytes: Uint8Array, at: number): number {
   if (at + 1 >= bytes.length) return 0;
   const length = bytes[at + 1] === 0x75 ? 6 : 2;
   return at + length <= bytes.length ? length : 0;
 }
 
-const simpleEscapes = new Map(
-  [...'"\\/']
-    .map((char) => [char.charCodeAt(0), char.charCodeAt(0)] as const)
-    .concat([
-      [0x6e, lf],
-      [0x72, cr],
-      [0x74, 0x09],
-    ]),
-);
+/** By the byte after the backslash: `" \\ /`, `n`, `r` and `t`. */
+const simpleEscapes = new Map([
+  [quote, quote],
+  [backslash, backslash],
+  [0x2f, 0x2f],
+  [0x6e, lf],
+  [0x72, cr],
+  [0x74, 0x09],
+]);
 
-/** The ASCII character of an escape; 0xff for any other character and for what is no escape. */
+/** The ASCII character of an escape; 0xff for any other character and for an invalid escape. */
 function escapedByte(bytes: Uint8Array, at: number, length: number): number {
-  if (length === 2) return simpleEscapes.get(bytes[at + 1] as number) ?? foreignByte;
+  if (length === 2) return simpleEscapes.get(bytes[at + 1] as number) ?? otherByte;
   const hex = String.fromCharCode(...bytes.subarray(at + 2, at + 6));
-  const code = /^[0-9a-f]{4}$/i.test(hex) ? Number.parseInt(hex, 16) : foreignByte;
-  return code < 0x80 ? code : foreignByte;
+  const code = /^[0-9a-f]{4}$/i.test(hex) ? Number.parseInt(hex, 16) : otherByte;
+  return code < 0x80 ? code : otherByte;
 }
 
 /** First position of a line break in a part of a chunk, or -1. */
@@ -47,7 +47,7 @@ export function lineBreakIn(bytes: Uint8Array, start: number, end: number): numb
   return at < 0 ? -1 : start + at;
 }
 
-/** Where a string ends that nobody looks into: its quote, a line break where lines matter, a cut escape, or the chunk's end. */
+/** The end of a string: its quote, with `lines` a line break, an incomplete escape, or the end of the chunk. */
 export function findStringEnd(bytes: Uint8Array, start: number, lines: boolean): number {
   let from = start;
   for (;;) {
@@ -68,7 +68,7 @@ function backslashesBefore(bytes: Uint8Array, end: number, start: number): numbe
   return end - at;
 }
 
-/** The rest of a string's inside: without a copy where it holds no escape. */
+/** The rest of a string's content, without a copy if it has no escape. */
 export function readString(bytes: Uint8Array, start: number, lines: boolean): StringPart {
   const end = findStringEnd(bytes, start, lines);
   const plain = bytes.subarray(start, end);
@@ -81,12 +81,12 @@ for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
   base64Bytes[char.charCodeAt(0)] = 1;
 }
 
-/** Whether a byte belongs to Base64 of either alphabet, padding included. */
+/** Whether a byte is Base64 of either alphabet or padding. */
 function isBase64Byte(byte: number): boolean {
   return base64Bytes[byte] === 1;
 }
 
-/** The Base64 characters from here on: the inside of a data URL in prose. */
+/** The Base64 characters from here on: the content of a data URL in prose. */
 export function readBase64(bytes: Uint8Array, start: number): StringPart {
   let end = start;
   while (end < bytes.length && base64Bytes[bytes[end] as number] === 1) end++;
@@ -94,34 +94,34 @@ export function readBase64(bytes: Uint8Array, start: number): StringPart {
   return unescape(bytes, start, isBase64Byte);
 }
 
-/** Copies characters while `belongs` says so; an escape counts as the character it means. */
+/** Copies characters while `belongs` accepts them, with escapes replaced by their characters. */
 function unescape(bytes: Uint8Array, start: number, belongs: (byte: number) => boolean): StringPart {
   const decoded = Buffer.allocUnsafe(bytes.length - start);
   let size = 0;
   let at = start;
   while (at < bytes.length) {
     const length = charLength(bytes, at);
-    const meant = length === 1 ? (bytes[at] as number) : escapedByte(bytes, at, length);
-    if (length === 0 || !belongs(meant)) break;
-    decoded[size++] = meant;
+    const byte = length === 1 ? (bytes[at] as number) : escapedByte(bytes, at, length);
+    if (length === 0 || !belongs(byte)) break;
+    decoded[size++] = byte;
     at += length;
   }
   return { end: at, decoded: decoded.subarray(0, size) };
 }
 
-/** Where so many characters of a string's inside end. */
+/** The position after a number of characters of a string's content. */
 export function skipChars(bytes: Uint8Array, start: number, count: number): number {
   let at = start;
   for (let left = count; left > 0; left--) at += charLength(bytes, at);
   return at;
 }
 
-/** 1, or the length of an escape: 0 when the chunk ends inside it. */
+/** 1, or the length of an escape: 0 if the chunk ends inside it. */
 function charLength(bytes: Uint8Array, at: number): number {
   return bytes[at] === backslash ? escapeLength(bytes, at) : 1;
 }
 
-/** Whether a byte may stand in a key that matters: no quote, no escape, no control character. */
+/** Whether a byte can be in a known key: not a quote, an escape or a control character. */
 export function isKeyByte(byte: number): boolean {
   return byte >= 0x20 && byte !== quote && byte !== backslash;
 }
@@ -132,12 +132,10 @@ export function isLineBreak(byte: number): boolean {
 
 /** White space, or a byte of the UTF-8 byte order mark. */
 export function isSpaceOrBom(byte: number): boolean {
-  return (
-    byte === 0x20 || byte === 0x09 || byte === lf || byte === cr || byte === 0xef || byte === 0xbb || byte === 0xbf
-  );
+  return [0x20, 0x09, lf, cr, 0xef, 0xbb, 0xbf].includes(byte);
 }
 
-/** Whether it is Base64, maybe behind a stray `data:…,` (deviation 10). */
+/** Whether it is Base64, possibly after a stray `data:…,` (deviation 10). */
 export function looksLikeBase64(start: Uint8Array): boolean {
   const isPrefixed = latin1(start.subarray(0, 5)).toLowerCase() === 'data:';
   const rest = start.subarray(isPrefixed ? start.subarray(0, 256).indexOf(0x2c) + 1 : 0);

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBase64Decoder } from '../../src/scan/base64.ts';
+import { Base64Decoder } from '../../src/scan/base64.ts';
 
 function decode(pieces: readonly (string | Uint8Array)[]): Buffer {
-  const decoder = createBase64Decoder();
+  const decoder = new Base64Decoder();
   const parts = pieces.map((piece) => Buffer.from(decoder.feed(Buffer.from(piece))));
   return Buffer.concat([...parts, Buffer.from(decoder.end())]);
 }
@@ -19,8 +19,8 @@ test.each<[string, string, string]>([
   ['blanks in odd places', ' a GVsb\tG8gd29yb A = = ', 'hello worl'],
   ['a data-URL prefix', 'data:image/png;base64,aGVsbG8=', 'hello'],
   ['a prefix with parameters, in capitals', ' DATA:image/png;charset=x;BASE64,aGVsbG8=', 'hello'],
-  ['what begins like a prefix', 'dataaGVs', 'u\xabZhel'],
-  ['what ends like the start of one', 'dat', 'u\xab'],
+  ['text that begins like a prefix', 'dataaGVs', 'u\xabZhel'],
+  ['text that ends like the start of one', 'dat', 'u\xab'],
   ['nothing', '', ''],
   ['white space only', ' \n', ''],
 ])('decodes Base64: %s, cut anywhere', (_name, text, expected) => {
@@ -56,7 +56,7 @@ test.each([
   for (let at = 1; at < text.length; at++) expect(() => decode([text.slice(0, at), text.slice(at)])).toThrow(error);
 });
 
-test('finds a foreign byte wherever it stands in a long text', () => {
+test('finds an invalid byte at any position of a long text', () => {
   const text = Buffer.from(Buffer.alloc(3000, 7).toString('base64'));
   for (let at = 0; at < text.length; at++) {
     const broken = Buffer.from(text);
@@ -65,7 +65,7 @@ test('finds a foreign byte wherever it stands in a long text', () => {
   }
 });
 
-test('decodes what Node encodes, whatever the pieces', () => {
+test('decodes the output of Node, cut anywhere', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 500 }), fc.boolean(), fc.array(fc.nat(120)), (bytes, url, cuts) => {
       const text = Buffer.from(bytes).toString(url ? 'base64url' : 'base64');
@@ -77,7 +77,7 @@ test('decodes what Node encodes, whatever the pieces', () => {
   );
 });
 
-test('decodes blocks larger than it takes at once', () => {
+test('decodes blocks larger than one step', () => {
   const bytes = Buffer.from(Array.from({ length: 300_001 }, (_, i) => (i * i) & 255));
   expect(decode([bytes.toString('base64')]).equals(bytes)).toBe(true);
   expect(decode([`\n${bytes.toString('base64')}`]).equals(bytes)).toBe(true);

@@ -9,11 +9,11 @@ test.each([
   ['a media type without end', `data:image/${'x'.repeat(201)};base64,${base64}`],
   ['a media type with a space', `data:image/png x;base64,${base64}`],
   ['a media type with a bracket', `data:image/png);base64,${base64}`],
-])('%s begins no picture', async (_, text) => {
+])('%s does not begin a data URL', async (_, text) => {
   expect(await divert([textOf(text)])).toEqual({ json: textOf(text), strings: [] });
 });
 
-test('the longest media type that is taken', async () => {
+test('accepts a media type of the greatest length', async () => {
   const type = 'x'.repeat(200 - ';base64'.length);
   const { strings } = await divert([textOf(`data:image/${type};base64,${base64}`)]);
   expect(strings).toEqual([base64]);
@@ -22,13 +22,13 @@ test('the longest media type that is taken', async () => {
 test.each([
   [240, 1],
   [260, 0],
-])('a prefix of %i characters more is one of a data URL: %i', async (length, diverted) => {
+])('a data-URL prefix with %i further characters is accepted: %i', async (length, diverted) => {
   const data = `data:${'x'.repeat(length)},${'QUJD'.repeat(200)}`;
   const { strings } = await divert([JSON.stringify({ inlineData: { data } })], { threshold: 400 });
   expect(strings).toHaveLength(diverted);
 });
 
-test('memory that the reader uses again spoils nothing that is held back', async () => {
+test('reused memory of the reader does not change the bytes that are held back', async () => {
   const json = JSON.stringify({ inlineData: { data: base64 }, source: { data: 'QUJDREVGR0hJSktM' } });
   async function* reused(): AsyncGenerator<Uint8Array> {
     const memory = Buffer.alloc(5);

@@ -1,16 +1,12 @@
-import { divertBase64 } from '../../src/scan/json-scan.ts';
-import type { ScannerOptions } from '../../src/scan/scanner.ts';
+import { divertBase64, type ScanOptions } from '../../src/scan/json-scan.ts';
 
 export interface Diverted {
   json: string;
   strings: string[];
 }
 
-/** Runs a body through the scanner; every diverted string is collected, `@0`, `@1` … stand in their place. */
-export async function divert(
-  chunks: readonly (string | Uint8Array)[],
-  options: ScannerOptions = {},
-): Promise<Diverted> {
+/** Scans a body and collects every diverted string; `@0`, `@1` … replace them. */
+export async function divert(chunks: readonly (string | Uint8Array)[], options: ScanOptions = {}): Promise<Diverted> {
   const strings: string[] = [];
   const diversion = {
     async open() {

@@ -67,10 +67,10 @@ test.each<[string, string, string, string[]]>([
     [long, long],
   ],
   ['a short URL', `{"text":"data:image/a;base64,QUJD) x"}`, `{"text":"data:image/a;base64,QUJD) x"}`, []],
-  ['a URL that is no image', `{"text":"data:text/a;base64,${long}"}`, `{"text":"data:text/a;base64,${long}"}`, []],
+  ['a URL that is not an image', `{"text":"data:text/a;base64,${long}"}`, `{"text":"data:text/a;base64,${long}"}`, []],
   ['a URL without Base64', `{"text":"data:image/a,${long}"}`, `{"text":"data:image/a,${long}"}`, []],
   [
-    'an URL behind a false start',
+    'a URL after a false start',
     `{"text":"ddata:image data:image/a;base64,${long}"}`,
     `{"text":"ddata:image data:image/a;base64,@0"}`,
     [long],
@@ -108,7 +108,7 @@ test.each<[string, string, string, string[]]>([
     [long],
   ],
   ['HTML', '<html data="x{">', '<html data="x{">', []],
-])('passes all but long Base64: %s, cut anywhere', async (_name, body, json, strings) => {
+])('passes everything except long Base64: %s, cut anywhere', async (_name, body, json, strings) => {
   const bytes = Buffer.from(body);
   expect(await divert([bytes])).toEqual({ json, strings });
   expect(await divert([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual({ json, strings });

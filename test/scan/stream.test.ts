@@ -48,7 +48,7 @@ test.each<[string, string, string, string[]]>([
     [long, long],
   ],
   [
-    'text, which may go on in the next delta',
+    'text, which can continue in the next delta',
     `data: {"text":"data:image/a;base64,${long}"}\n\n`,
     `data: {"text":"data:image/a;base64,${long}"}\n\n`,
     [],
@@ -75,14 +75,14 @@ test.each<[string, string, string, string[]]>([
   }
 });
 
-test('skips events of short lines, so that their nesting cannot mislead it', async () => {
+test('skips events of short lines, whose nesting does not count', async () => {
   const body = `data: {"args":\ndata: ${image(long.repeat(3))}}\n\ndata: ${image(long.repeat(3))}\n\n`;
   const json = `data: {"args":\ndata: ${image(long.repeat(3))}}\n\ndata: ${image('@0')}\n\n`;
   expect(await divert([body], { threshold: 40 })).toEqual({ json, strings: [long.repeat(3)] });
   expect(await divert([...body], { threshold: 40 })).toEqual({ json, strings: [long.repeat(3)] });
 });
 
-test('diverts Base64 behind a data-URL prefix', async () => {
+test('diverts Base64 after a data-URL prefix', async () => {
   const body = `{"source":{"data":"data:image/png;base64,${long}"}}`;
   const expected = { json: '{"source":{"data":"@0"}}', strings: [`data:image/png;base64,${long}`] };
   expect(await divert([body], { threshold: 30 })).toEqual(expected);
@@ -95,7 +95,7 @@ test.each([
   ['in an escape', String.raw`{"a":"b\u00`, String.raw`{"a":"b\u00`],
   ['in a key', '{"a":"b","sour', '{"a":"b","sour'],
   ['in prose', `{"text":"x ![](data:image/a;base64,${long}`, '{"text":"x ![](data:image/a;base64,'],
-])('gives what came of a body that is cut %s, and then its error', async (_name, body, json) => {
+])('yields the part of a body that is cut %s, then throws its error', async (_name, body, json) => {
   async function* cut(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(body);
     throw new GatewayError('incomplete', 'cut');
@@ -109,13 +109,13 @@ test.each([
   expect(text).toBe(json);
 });
 
-test('finds a picture behind a value that is nested without end', async () => {
+test('finds a picture after a value that is nested too deeply', async () => {
   const deep = '['.repeat(20_000) + ']'.repeat(20_000);
   const json = `{"a":${deep},"source":{"data":"${long}"}}`;
   expect((await divert([json])).strings).toEqual([long]);
 });
 
-test('waits for the sink before it reads on', async () => {
+test('waits for the sink before it reads further', async () => {
   const order: string[] = [];
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (const chunk of [`{"source":{"data":"${long}`, `${long}"}}`]) {
@@ -164,7 +164,7 @@ test('closes the body when its reader stops, and when a sink fails', async () =>
   expect(closed).toBe(2);
 });
 
-test('passes chunks without long Base64 on without a copy', async () => {
+test('passes chunks without long Base64 without a copy', async () => {
   const chunk = Buffer.from('{"a":[1,"b"]}');
   const seen: Uint8Array[] = [];
   for await (const part of divertBase64(iterateSame(chunk), { open: () => expect.unreachable() })) seen.push(part);
@@ -183,16 +183,16 @@ test.each([
   ['a whole picture in one delta', [`Hi ![x](${url}${long}) there`], [`Hi ![x](${url}@0) there`], [long]],
   ['two in one delta', [`![x](${url}${long}) ![y](${url}${long})`], [`![x](${url}@0) ![y](${url}@1)`], [long, long]],
   [
-    'one that goes on in later deltas, long or short',
+    'one that continues in later deltas, long or short',
     [`![x](${url}${long}`, long, 'QUJD', '', ') there'],
     [`![x](${url}`, '', '', '', '@0) there'],
     [`${long}${long}QUJD`],
   ],
   ['one that ends just where its delta does', [`![x](${url}${long}`, ')'], [`![x](${url}`, '@0)'], [long]],
   ['a bare one, which ends with its delta', [`see ${url}${long}`, 'Hi'], [`see ${url}@0`, 'Hi'], [long]],
-  ['a short one, which stays', [`![x](${url}QUJD)`], [`![x](${url}QUJD)`], []],
+  ['a short one, which is not diverted', [`![x](${url}QUJD)`], [`![x](${url}QUJD)`], []],
   ['one with escaped slashes', [String.raw`![x](${url}${long}\/\/)`], [`![x](${url}@0)`], [`${long}//`]],
-])('takes data URLs out of the text of events: %s, cut anywhere', async (_name, texts, expected, strings) => {
+])('diverts data URLs in the text of events: %s, cut anywhere', async (_name, texts, expected, strings) => {
   const body = Buffer.from(texts.map(textEvent).join(ping));
   const json = expected.map(textEvent).join(ping);
   for (let at = 0; at < body.length; at++) {

@@ -5,12 +5,13 @@ import { messageOf } from '../errors.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
 import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
+import type { Format } from './format.ts';
 import { findRoute, formatOf, type Route, withVersion } from './http/route.ts';
 import { isTaken, sendReply } from './http/send.ts';
-import { createOfflineAnswerer, type OfflineOptions } from './offline-answerer.ts';
+import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { Problem, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
-import type { Answerer, Call, CallerForm, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
+import type { CallerForm, GatewayRequest, Handler, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 
 /** What a gateway serves, and to whom. */
 export interface AppOptions extends OfflineOptions, Allowed {
@@ -18,15 +19,15 @@ export interface AppOptions extends OfflineOptions, Allowed {
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
-  /** Every path leads to who answers, and every method. */
+  /** Every path leads to the handler, and every method. */
   everyPath?: boolean | undefined;
   /** Largest request body, bytes (default 128 MiB). */
   maxBody?: number | undefined;
   /** How replies call these options; by default as they are called here. */
   optionNames?: OptionNames | undefined;
   log?: ((entry: LogEntry) => void) | undefined;
-  /** Who answers; the offline models by default. */
-  answer?: Answerer | undefined;
+  /** Answers the requests; the offline models by default. */
+  handler?: Handler | undefined;
   /** Monotonic clock, ms. */
   elapsed?: (() => number) | undefined;
 }
@@ -40,19 +41,19 @@ interface Settings extends AppOptions {
   maxBody: number;
   /** What request bodies hold together: one of the largest, or many others. */
   budget: Budget;
-  answer: Answerer;
+  handler: Handler;
   elapsed: () => number;
 }
 
 const defaultMaxBody = 128 * 2 ** 20;
 const ownNames: OptionNames = { specOnly: 'specOnly', headerNames: 'headerNames', hosts: 'hosts', origins: 'origins' };
 
-/** The local gateway as a `node:http` request listener, not listening yet: both formats, and GET /healthz. */
+/** The local gateway as a `node:http` request listener, not listening yet: all formats, and GET /healthz. */
 export function createApp(options: AppOptions = {}): RequestListener {
   const { specOnly = false, maxBody = defaultMaxBody, headerNames = {}, elapsed = monotonic } = options;
-  const { everyPath = false, answer = createOfflineAnswerer(options), optionNames = ownNames } = options;
-  const taken = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
-  const settings: Settings = { ...options, ...taken, optionNames, elapsed, answer };
+  const { everyPath = false, handler = createOfflineHandler(options), optionNames = ownNames } = options;
+  const checked = { key: options.key, headerNames, specOnly, everyPath, maxBody, budget: createBudget(maxBody) };
+  const settings: Settings = { ...options, ...checked, optionNames, elapsed, handler };
   return (request, response) => void serve(request, response, settings);
 }
 
@@ -61,7 +62,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const started = settings.elapsed();
   const target = settings.specOnly ? (request.url ?? '') : withVersion(request.url ?? '');
   const { path, query } = splitTarget(target);
-  const format = formatOf(path, settings.rules);
+  const format = formatOf(path, request.headers, settings);
   const requestId = `req_${randomUUID().replaceAll('-', '')}`;
   const caller = watchCaller(response);
   let failure: string | undefined;
@@ -70,15 +71,16 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
-  const reply = await respond({ request, response, target, path, query, left: caller.left, settings }).catch(explain);
-  if (format === 'messages') reply.headers = { 'request-id': requestId, ...reply.headers };
+  const incoming = { request, response, target, path, query, format, left: caller.left, settings };
+  const reply = await respond(incoming).catch(explain);
+  if (format.idHeader) reply.headers = { [format.idHeader]: requestId, ...reply.headers };
   reply.headers = { ...reply.headers, ...corsHeaders(request, settings.origins ?? []) };
   const bytes = await sendReply(request, response, reply).catch((error: unknown) => {
     explain(error);
     response.destroy();
     return 0;
   });
-  // Who has all that was promised may go before the exchange has ended here.
+  // A caller that has the whole reply may leave before the exchange has ended here.
   const isCut = caller.isGone && bytes !== Number(reply.headers['content-length']);
   settings.log?.({
     method: request.method ?? '',
@@ -119,42 +121,42 @@ function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, is
   return note === undefined || own === undefined ? (note ?? own) : `${note}; ${own}`;
 }
 
-interface Arrived {
+interface IncomingRequest {
   request: IncomingMessage;
   response: ServerResponse;
   target: string;
   path: string;
   query: URLSearchParams;
+  format: Format;
   left: AbortController;
   settings: Settings;
 }
 
-async function respond(arrived: Arrived): Promise<Reply> {
-  const { request, path, settings } = arrived;
+async function respond(incoming: IncomingRequest): Promise<Reply> {
+  const { request, path, settings } = incoming;
   guard(request, settings, settings.optionNames);
   if (settings.origins !== undefined && isPreflight(request)) return preflightReply(request);
-  const route = findRoute(request.method ?? '', path, settings);
-  if (route.kind === 'health')
+  const destination = findRoute(request.method ?? '', path, settings);
+  if (destination === 'health')
     return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"status":"ok"}' };
-  return settings.answer(admit(arrived, route));
+  return settings.handler(admit(incoming, destination));
 }
 
-/** Key, version header, content type and declared length, in this order. Throws Problem. */
+/** Checks key, version header, content type and declared length, in this order. Throws Problem. */
 function admit(
-  { request, response, target, query, left, settings }: Arrived,
-  route: Extract<Route, { kind: 'call' }>,
-): Call {
+  { request, response, target, query, format, left, settings }: IncomingRequest,
+  { route, model }: { route: Route | undefined; model: string | undefined },
+): GatewayRequest {
   const { headers } = request;
-  const { format, operation, model } = route;
   const { key, maxBody, budget, rules } = settings;
   const caller = rules
     ? checkCaller({ headers, query }, key, rules)
-    : checkOwnCaller({ format, headers, query }, operation, settings);
-  if (operation !== 'models' && operation !== 'other') checkContentType(request);
+    : checkOwnCaller({ format, headers, query }, route, settings);
+  if (route?.handle) checkContentType(request);
   checkLength(request, maxBody);
   return {
+    route,
     format,
-    operation,
     method: request.method ?? '',
     model,
     target,
@@ -170,11 +172,11 @@ function admit(
 
 function checkOwnCaller(
   shown: Parameters<typeof checkKey>[0],
-  operation: Call['operation'],
+  route: Route | undefined,
   settings: Settings,
 ): CallerForm {
   const keyForm = checkKey(shown, settings);
-  const hasVersion = operation === 'messages' || operation === 'count-message';
+  const hasVersion = shown.format.hasVersion && route?.handle;
   return { keyForm, version: hasVersion ? checkVersion(shown.headers, settings) : undefined };
 }
 

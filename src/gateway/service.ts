@@ -2,14 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { ServiceName } from '../services.ts';
 import { bearerToken, headerText, sameSecret } from './http/guard.ts';
 import { Problem } from './problem.ts';
-import type { CallerForm, Format, KeyForm } from './types.ts';
+import type { FormatName } from './format.ts';
+import type { CallerForm, KeyForm } from './types.ts';
 
-/** A vendor's service that the gateway can play. */
+/** A vendor's service that the gateway can imitate. */
 export type PlayedService = Exclude<ServiceName, 'gateway'>;
 
 /** How a service treats its callers, in its own words. */
 export interface ServiceRules {
-  format: Format;
+  format: FormatName;
   /** Everything else is not found. */
   paths: RegExp;
   /** Paths that the service has and this gateway does not: a caller should know why they are not found. */
@@ -26,7 +27,7 @@ export interface ServiceRules {
   wrongKey: () => Problem;
   wrongToken: () => Problem;
   notFound: (path: string) => Problem;
-  unknownModel: (model: string, target: string) => string;
+  unknownModel: (model: string, target: string) => Problem;
 }
 
 const invalidKey = 'API key not valid. Please pass a valid API key.';
@@ -79,7 +80,10 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
     notFound: (path) => new Problem(404, `nothing is served at ${path.slice(0, 200)}`, { page: googlePage }),
     unknownModel(model, target) {
       const [, version = 'v1beta', method = 'generateContent'] = /^\/(v1(?:beta)?)\/[^:?]*:?(\w+)?/.exec(target) ?? [];
-      return `models/${model} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`;
+      return new Problem(
+        404,
+        `models/${model} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`,
+      );
     },
   },
   anthropic: {
@@ -96,7 +100,7 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
     wrongKey: () => new Problem(401, 'invalid x-api-key'),
     wrongToken: () => new Problem(401, 'Invalid bearer token'),
     notFound: () => new Problem(404, 'Not found'),
-    unknownModel: (model) => `model: ${model}`,
+    unknownModel: (model) => new Problem(404, `model: ${model}`),
   },
 };
 

@@ -1,22 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import type { Format, FormatName } from './format.ts';
+import type { Route } from './http/route.ts';
 import type { Threads } from './messages/threads.ts';
 import type { ServiceRules } from './service.ts';
 
-/** The two request formats; they differ in every error body. */
-export type Format = 'content' | 'messages';
-
-/** The operations of the specification, what clients ask beside them, and `other` for all else that is passed on. */
-export type Operation =
-  | 'generate'
-  | 'stream-generate'
-  | 'count-content'
-  | 'messages'
-  | 'count-message'
-  | 'models'
-  | 'other';
-
-/** How the caller showed its key. */
+/** The form in which the caller sent its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
 
 /** What the headers of a caller say of it. */
@@ -26,18 +15,19 @@ export interface CallerForm {
   version: string | undefined;
 }
 
-/** One request that passed the gates: host, route, key, content type. Its body is still to be read. */
-export interface Call extends CallerForm {
+/** One request that passed the checks of host, route, key and content type. Its body is not read yet. */
+export interface GatewayRequest extends CallerForm {
+  /** Undefined for a path that only an upstream gateway may know. */
+  route: Route | undefined;
   format: Format;
-  operation: Operation;
   method: string;
-  /** The path's model; undefined where the path names none, as in the messages format. */
+  /** The path's model; undefined where the path names none. */
   model: string | undefined;
   /** Path with query, as it came. */
   target: string;
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
-  /** The body as it comes, for who passes it on; either this or `readBody` is used. */
+  /** The body as it comes, to be passed on; either this or `readBody` is used. */
   body: Readable;
   /** Its length in bytes; undefined where the caller does not say. */
   length: number | undefined;
@@ -67,8 +57,8 @@ export interface Reply {
   note?: string | undefined;
 }
 
-/** Answers calls: the offline models, an upstream gateway, a recording. Throws Problem for what the caller did wrong. */
-export type Answerer = (call: Call) => Promise<Reply>;
+/** Answers requests: the offline models, an upstream gateway, a recording. Throws Problem for a mistake of the caller. */
+export type Handler = (request: GatewayRequest) => Promise<Reply>;
 
 /** What the log learns of one request; never a header, a query or a body. */
 export interface LogEntry {
@@ -98,19 +88,19 @@ export type Path = readonly (string | number)[];
  */
 export type Level = 'lenient' | 'strict' | 'spec';
 
-/** How a body is read. */
-export interface Reading {
+/** How a body is checked. */
+export interface ValidationMode {
   level: Level;
-  /** Told of what a lenient reading leaves out. */
+  /** Called with each path that a lenient check leaves out. */
   leftOut(path: Path): void;
 }
 
 /** What an offline model knows of a request beside its body. */
 export interface RequestContext {
-  reading: Reading;
+  mode: ValidationMode;
   /** Whether a local model answers for a vendor's. */
   fallback: boolean;
-  /** The service that is played. */
+  /** The service whose behaviour is imitated. */
   rules: ServiceRules | undefined;
   threads: Threads;
   /** Adds to what the log says of the request. */
@@ -129,7 +119,7 @@ export interface RequestContext {
 export interface Attempt {
   /** How often the same request came before. */
   count: number;
-  format: Format;
+  format: FormatName;
   /** Whether the reply is a stream. */
   stream: boolean;
   /** The wait of the slow faults, ms. */
@@ -138,7 +128,7 @@ export interface Attempt {
   left: { readonly signal: AbortSignal };
 }
 
-/** What whoever starts the gateway calls these options; replies say them. */
+/** How the program that starts the gateway calls these options; replies name them. */
 export interface OptionNames {
   specOnly: string;
   headerNames: string;

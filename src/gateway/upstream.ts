@@ -1,10 +1,10 @@
 import { codeOf, GatewayError, messageOf } from '../errors.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../transport/types.ts';
 import { Problem } from './problem.ts';
-import type { Answerer, Call, Reply } from './types.ts';
+import type { GatewayRequest, Handler, Reply } from './types.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Where a call goes, and what authenticates it there. */
+/** Where a request goes, and what authenticates it there. */
 interface UpstreamAddress {
   url: URL;
   /** Lower-case names; they win over the caller's. */
@@ -13,11 +13,11 @@ interface UpstreamAddress {
   ownHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Who is asked in the callers' place. */
+/** Where requests are passed on to. */
 export interface UpstreamOptions {
   exchange: Exchange;
   /** `path` begins with a slash and has no query. */
-  address: (call: Call, path: string) => UpstreamAddress;
+  address: (request: GatewayRequest, path: string) => UpstreamAddress;
   /** Lower-case names of headers that are meant for this gateway, beside the usual ones: they never go on. */
   localHeaders?: readonly string[] | undefined;
   /** How long the head of a reply is waited for, ms (default 10 min). */
@@ -34,21 +34,21 @@ const defaultTimeoutMs = 600_000;
 const shortBody = 64 * 1024;
 
 /**
- * Answers calls by passing them on: the body as it came, the reply's status, headers and chunks as they come, with
+ * Answers requests by passing them on: the body as it came, the reply's status, headers and chunks as they come, with
  * back-pressure, to the ending that they had. A caller that leaves ends the exchange. Throws Problem 502, 503 or 504.
  */
-export function createUpstreamAnswerer(options: UpstreamOptions): Answerer {
-  return async (call) => {
-    const body = await bodyOf(call, options);
+export function createUpstreamHandler(options: UpstreamOptions): Handler {
+  return async (asked) => {
+    const body = await bodyOf(asked, options);
     // It stops when the head is there: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
     try {
-      const request = requestTo(call, body, options);
-      const reply = await options.exchange(request, { signal: AbortSignal.any([call.left.signal, late.signal]) });
-      return passOn(reply, call);
+      const request = requestTo(asked, body, options);
+      const reply = await options.exchange(request, { signal: AbortSignal.any([asked.left.signal, late.signal]) });
+      return passOn(reply, asked);
     } catch (error) {
-      if (call.left.signal.aborted) throw error;
+      if (asked.left.signal.aborted) throw error;
       if (late.signal.aborted) throw new Problem(504, 'the upstream gateway did not answer in time', notAgain);
       throw failureProblem(error, options.usageStatus ?? 502);
     } finally {
@@ -58,42 +58,42 @@ export function createUpstreamAnswerer(options: UpstreamOptions): Answerer {
 }
 
 /** The body while it comes, where its length is known and nobody looks at it whole. */
-async function bodyOf(call: Call, { wholeBodies }: UpstreamOptions): Promise<HttpRequest['body']> {
-  const { length } = call;
+async function bodyOf(asked: GatewayRequest, { wholeBodies }: UpstreamOptions): Promise<HttpRequest['body']> {
+  const { length } = asked;
   if (!wholeBodies && length !== undefined && length > shortBody) {
     // Who stops reading must still be able to answer the caller.
-    return { segments: [], bytes: length, arriving: call.body.iterator({ destroyOnReturn: false }) };
+    return { segments: [], bytes: length, arriving: asked.body.iterator({ destroyOnReturn: false }) };
   }
-  const bytes = await call.readBody();
+  const bytes = await asked.readBody();
   return { segments: [bytes], bytes: bytes.length };
 }
 
 function requestTo(
-  call: Call,
+  asked: GatewayRequest,
   body: HttpRequest['body'],
   { address, localHeaders = [] }: UpstreamOptions,
 ): HttpRequest {
-  const [path = '', ...query] = call.target.split('?');
-  const { url, headers, ownHeaders } = address(call, path);
+  const [path = '', ...query] = asked.target.split('?');
+  const { url, headers, ownHeaders } = address(asked, path);
   const parameters = new URLSearchParams(query.join('?'));
   parameters.delete('key');
   return {
-    method: call.method,
+    method: asked.method,
     url: Object.assign(new URL(url), { search: parameters.toString() }),
     ownHeaders,
-    headers: { ...forwardedHeaders(call.headers, localHeaders), ...headers },
+    headers: { ...forwardedHeaders(asked.headers, localHeaders), ...headers },
     body,
   };
 }
 
-function passOn({ status, headers, body, recordedAt }: HttpReply, call: Call): Reply {
+function passOn({ status, headers, body, recordedAt }: HttpReply, asked: GatewayRequest): Reply {
   const note = recordedAt === undefined ? undefined : 'from the cache';
-  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: call.model, note };
+  const reply: Reply = { status, headers: passedHeaders(headers), body: chunks(), model: asked.model, note };
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
       yield* body;
     } catch (error) {
-      if (call.left.signal.aborted) throw error;
+      if (asked.left.signal.aborted) throw error;
       // The caller sees what happened upstream: an end before the end, or a reset.
       reply.ending = codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
     }

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Answerer } from '../../src/gateway/types.ts';
+import type { Handler } from '../../src/gateway/types.ts';
 import { dig, key, message, startGateway, textPath, turn, type GatewayUnderTest } from './gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;
@@ -138,18 +138,18 @@ describe('many large bodies', () => {
     const events = new EventEmitter();
     const held = new Set<object>();
     let most = 0;
-    const answer: Answerer = async (call) => {
-      const bytes = await call.readBody();
+    const handler: Handler = async (request) => {
+      const bytes = await request.readBody();
       if (bytes.length < 1000) return { status: 200, headers: {}, body: 'short' };
-      held.add(call);
+      held.add(request);
       most = Math.max(most, held.size);
       const answered = once(events, 'go');
       events.emit('held');
       await answered;
-      held.delete(call);
+      held.delete(request);
       return { status: 200, headers: {}, body: String(bytes.length) };
     };
-    const roomy = await startGateway({ maxBody: 1_000_000, answer });
+    const roomy = await startGateway({ maxBody: 1_000_000, handler });
     const text = JSON.stringify(large('hi'));
     const send = (): Promise<Response> =>
       fetch(roomy.url + textPath, {

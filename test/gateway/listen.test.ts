@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, reachableHost } from '../../src/gateway/listen.ts';
 import { startOffline } from '../../src/gateway/offline.ts';
-import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
+import type { Handler, LogEntry } from '../../src/gateway/types.ts';
 import { key, startGateway, textPath, turn } from './gateway-under-test.ts';
 import { openPost, readSocket } from './upstream-under-test.ts';
 
@@ -64,12 +64,12 @@ describe('listen', () => {
     let go: () => void = () => {};
     let begun: () => void = () => {};
     const asked = new Promise<void>((resolve) => (begun = resolve));
-    const answer: Answerer = async () => {
+    const handler: Handler = async () => {
       begun();
       await new Promise<void>((resolve) => (go = resolve));
       return { status: 200, headers: {}, body: 'late' };
     };
-    const gateway = await startGateway({ answer });
+    const gateway = await startGateway({ handler });
     const reply = gateway.post(textPath, turn('hi'));
     await asked;
     const closed = gateway.close(600_000);
@@ -152,26 +152,26 @@ describe('the log', () => {
   });
 });
 
-describe('an answerer of another kind', () => {
-  it('gets the call with its raw body and the signal that its caller left', async () => {
-    const failing: Answerer = async () => {
+describe('a handler of another kind', () => {
+  it('gets the request with its raw body and the signal that its caller left', async () => {
+    const failing: Handler = async () => {
       throw new Error('broken inside');
     };
-    const gateway = await startGateway({ answer: failing });
+    const gateway = await startGateway({ handler: failing });
     expect(await gateway.post(textPath, turn('hi'))).toMatchObject({
       status: 500,
       json: { error: { code: 500, status: 'INTERNAL' } },
     });
     await gateway.close();
-    const echo: Answerer = async ({ body, format, model, keyForm, target }) => ({
+    const echo: Handler = async ({ body, format, model, keyForm, target }) => ({
       status: 200,
-      headers: { 'x-call': JSON.stringify({ format, model, keyForm, target }) },
+      headers: { 'x-request': JSON.stringify({ format: format.name, model, keyForm, target }) },
       body,
     });
-    const passing = await startGateway({ answer: echo });
+    const passing = await startGateway({ handler: echo });
     const { text, headers } = await passing.post(`${textPath}?a=b`, turn('hi'));
     expect(text).toBe(JSON.stringify(turn('hi')));
-    expect(JSON.parse(headers.get('x-call') ?? '')).toEqual({
+    expect(JSON.parse(headers.get('x-request') ?? '')).toEqual({
       format: 'content',
       model: 'local-text',
       keyForm: 'bearer',
@@ -181,8 +181,8 @@ describe('an answerer of another kind', () => {
   });
 
   it.each(['cut', 'reset'] as const)('whose reply is %s behind its head still gives the head', async (ending) => {
-    const answer: Answerer = async () => ({ status: 203, headers: { 'x-there': 'yes' }, body: [], ending });
-    const gateway = await startGateway({ answer });
+    const handler: Handler = async () => ({ status: 203, headers: { 'x-there': 'yes' }, body: [], ending });
+    const gateway = await startGateway({ handler });
     const { bytes, error } = await readSocket(await openPost({ port: gateway.port, key }));
     expect(String(bytes)).toMatch(/^HTTP\/1\.1 203 [\s\S]*\r\nx-there: yes\r\n[\s\S]*\r\n\r\n$/);
     expect(error).toBe(ending === 'reset' ? 'ECONNRESET' : undefined);
@@ -190,8 +190,8 @@ describe('an answerer of another kind', () => {
   });
 
   it('whose chunks come in one turn of the event loop sends each in a frame of its own', async () => {
-    const answer: Answerer = async () => ({ status: 200, headers: {}, body: ['data: 1', '\n', Buffer.from('\n')] });
-    const gateway = await startGateway({ answer });
+    const handler: Handler = async () => ({ status: 200, headers: {}, body: ['data: 1', '\n', Buffer.from('\n')] });
+    const gateway = await startGateway({ handler });
     const { bytes } = await readSocket(await openPost({ port: gateway.port, key }));
     expect(String(bytes).split('\r\n\r\n').slice(1)).toEqual(['7\r\ndata: 1\r\n1\r\n\n\r\n1\r\n\n\r\n0', '']);
     await gateway.close(0);
@@ -199,12 +199,12 @@ describe('an answerer of another kind', () => {
 
   it('is not told of a caller that leaves with its whole reply', async () => {
     const signals: AbortSignal[] = [];
-    const answer: Answerer = async ({ left, readBody }) => {
+    const handler: Handler = async ({ left, readBody }) => {
       signals.push(left.signal);
       await readBody();
       return { status: 200, headers: {}, body: 'all of it' };
     };
-    const gateway = await startGateway({ answer });
+    const gateway = await startGateway({ handler });
     expect(await gateway.post(textPath, turn('hi'))).toMatchObject({ status: 200, text: 'all of it' });
     await gateway.close();
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);

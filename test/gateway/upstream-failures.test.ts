@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, expect } from 'vitest';
-import { createUpstreamAnswerer } from '../../src/gateway/upstream.ts';
+import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import { GatewayError } from '../../src/errors.ts';
@@ -46,11 +46,11 @@ describe('an upstream that gives no reply is told in the shape of the format', (
     const { port } = free.address() as AddressInfo;
     free.close();
     const transport = openTransport({ env: {} });
-    const answer = createUpstreamAnswerer({
+    const handler = createUpstreamHandler({
       exchange: transport.exchange,
       address: () => ({ url: new URL(`http://127.0.0.1:${port}/x`), headers: { 'x-api-key': upstreamKey } }),
     });
-    const listening = await listen(createApp({ key, answer }));
+    const listening = await listen(createApp({ key, handler }));
     const reply = await post({ ...listening, log: [] });
     expect([reply.status, reply.headers.get('x-should-retry')]).toEqual([503, null]);
     const text = await reply.text();

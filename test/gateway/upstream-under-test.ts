@@ -4,7 +4,7 @@ import { test as base } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
 import type { LogEntry } from '../../src/gateway/types.ts';
-import { createUpstreamAnswerer, type UpstreamOptions } from '../../src/gateway/upstream.ts';
+import { createUpstreamHandler, type UpstreamOptions } from '../../src/gateway/upstream.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { type ScriptedServer, startScriptedServer } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
@@ -32,12 +32,12 @@ export const test = base.extend<{
   gateway: async ({ server, options }, use) => {
     const transport = openTransport({ env: {} });
     const log: LogEntry[] = [];
-    const answer = createUpstreamAnswerer({
+    const handler = createUpstreamHandler({
       exchange: transport.exchange,
       address: (_call, path) => ({ url: new URL(`/prefix${path}`, server.url), headers: { 'x-api-key': upstreamKey } }),
       ...options,
     });
-    const { url, port, close } = await listen(createApp({ key, answer, log: (entry) => void log.push(entry) }));
+    const { url, port, close } = await listen(createApp({ key, handler, log: (entry) => void log.push(entry) }));
     await use({ url, port, log });
     await close(0);
     await transport.close();

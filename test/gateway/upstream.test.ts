@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect, describe } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen } from '../../src/gateway/listen.ts';
-import type { Answerer, LogEntry } from '../../src/gateway/types.ts';
+import type { Handler, LogEntry } from '../../src/gateway/types.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { key } from './gateway-under-test.ts';
 import { openPost, path, post, readSocket, test, upstreamKey } from './upstream-under-test.ts';
@@ -209,7 +209,7 @@ test('a caller that has every byte of the declared length has not left, though t
   const closed = createPause();
   const log: LogEntry[] = [];
   let aborted: boolean | undefined;
-  const answer: Answerer = async ({ left }) => {
+  const handler: Handler = async ({ left }) => {
     async function* body(): AsyncGenerator<string> {
       yield 'whole';
       await closed.until;
@@ -217,7 +217,7 @@ test('a caller that has every byte of the declared length has not left, though t
     }
     return { status: 200, headers: { 'content-length': '5' }, body: body() };
   };
-  const app = createApp({ key, answer, log: (entry) => void log.push(entry) });
+  const app = createApp({ key, handler, log: (entry) => void log.push(entry) });
   const gateway = await listen((request, response) => {
     app(request, response);
     response.on('close', closed.release);

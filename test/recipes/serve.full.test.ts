@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
-import { createOfflineAnswerer } from '../../src/gateway/offline-answerer.ts';
+import { createOfflineHandler } from '../../src/gateway/offline-handler.ts';
 import { lacks } from '../helpers/screen.ts';
 import { bareEnv, bin, type Shell, shell } from '../helpers/spawn.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -81,8 +81,8 @@ describe.skipIf(lacks('jq', 'tar'))('the recipes of serve', { timeout: 300_000 }
 
 /** A gateway whose `some-model` is the offline one. */
 function startUpstream(): Promise<Listening> {
-  const answerOffline = createOfflineAnswerer({ specOnly: false });
-  return listen(createApp({ key, answer: (call) => answerOffline({ ...call, model: 'local-text' }) }));
+  const answerOffline = createOfflineHandler({ specOnly: false });
+  return listen(createApp({ key, handler: (request) => answerOffline({ ...request, model: 'local-text' }) }));
 }
 
 /** The folder of somebody who reads the recipes: a script, a profile, the program. */

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../src/gateway/app.ts';
 import { listen, type Listening } from '../../src/gateway/listen.ts';
-import { createUpstreamAnswerer } from '../../src/gateway/upstream.ts';
+import { createUpstreamHandler } from '../../src/gateway/upstream.ts';
 import { openTransport } from '../../src/transport/transport.ts';
 import { isFull } from '../helpers/full.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -34,18 +34,18 @@ describe.skipIf(!isInstalled())(
     let passing: Listening;
     beforeAll(async () => {
       direct = await listen(createApp({ key }));
-      const answer = createUpstreamAnswerer({
+      const handler = createUpstreamHandler({
         exchange: transport.exchange,
         localHeaders: ['anthropic-version'],
         address: ({ format, headers }, path) => ({
           url: new URL(path, direct.url),
           headers: {
             authorization: `Bearer ${key}`,
-            ...(format === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
+            ...(format.name === 'messages' && { 'vendor-b-version': String(headers['anthropic-version']) }),
           },
         }),
       });
-      passing = await listen(createApp({ key: 'another-key', answer, everyPath: true }));
+      passing = await listen(createApp({ key: 'another-key', handler, everyPath: true }));
     });
     afterAll(async () => {
       await passing.close(0);

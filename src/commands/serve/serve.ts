@@ -104,7 +104,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     origins: flags.allowOrigin,
     hosts: [inUrl(host).toLowerCase(), ...(flags.allowHost ?? [])],
     log: (entry) => void context.ui.note(logLine(entry)),
-    answer: source?.answer,
+    handler: source?.handler,
     elapsed: context.io.elapsed,
   });
   const port = flags.port ?? (words.length > 0 ? 0 : defaultPort);

@@ -1,8 +1,8 @@
 import { addressPost, createTarget, keyHeaders, type Target, type Exchanges } from '../../client/connection.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import type { Answerer, Call, Format, ServedHeaderNames } from '../../gateway/types.ts';
+import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
-import { createUpstreamAnswerer } from '../../gateway/upstream.ts';
+import { createUpstreamHandler } from '../../gateway/upstream.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
 import { readConfig, configPath, fromFlag } from '../../settings/sources.ts';
 import { revealHeaders } from '../../settings/headers.ts';
@@ -34,7 +34,7 @@ export interface SourceFlags extends RecordingFlags {
 
 /** Who answers, and what the commands around should know of it. */
 interface Source {
-  answer: Answerer;
+  handler: Handler;
   /** As the upstream gateway calls them. */
   headerNames: ServedHeaderNames;
   /** Environment variables of the models that are served. */
@@ -81,14 +81,14 @@ export async function openSource(flags: SourceFlags, place: SourcePlace): Promis
 async function openReplaySource(replay: string, { context }: SourcePlace): Promise<Source> {
   const exchanges = await openReplaying(replay, context);
   const base = new URL('http://127.0.0.1');
-  const answer = createUpstreamAnswerer({
+  const handler = createUpstreamHandler({
     exchange: exchanges.at(base),
-    address: (_call, path) => ({ url: new URL(path, base), headers: {} }),
+    address: (_request, path) => ({ url: new URL(path, base), headers: {} }),
     usageStatus: 404,
     wholeBodies: true,
   });
   return {
-    answer,
+    handler,
     headerNames: {},
     models: await replayedModels(replay, context),
     name: `replays ${replay}`,
@@ -132,12 +132,12 @@ async function openUpstreams(names: readonly string[], flags: SourceFlags, place
     version: messages.survey.chat.headerNames.version?.value,
   };
   const parts = { headerNames, served, wholeBodies: flags.record !== undefined };
-  const answers = {
-    content: upstreamAnswerer(exchanges, content, parts),
-    messages: upstreamAnswerer(exchanges, messages, parts),
+  const handlers = {
+    content: upstreamHandler(exchanges, content, parts),
+    messages: upstreamHandler(exchanges, messages, parts),
   };
   return {
-    answer: (call) => answers[useOf(call) === 'messages' ? 'messages' : 'content'](call),
+    handler: (request) => handlers[useOf(request) === 'messages' ? 'messages' : 'content'](request),
     headerNames,
     models,
     name: upstreams.map(({ profile, target }) => `profile ${profile}, ${target.baseUrl.origin}`).join('; '),
@@ -152,7 +152,7 @@ async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Co
 }
 
 /** Gives each format to the profile whose service has it; a gateway takes what the other does not have. Throws GatewayError usage. */
-function byFormat(profiles: readonly SurveyedProfile[]): Record<Format, SurveyedProfile> {
+function byFormat(profiles: readonly SurveyedProfile[]): Record<'content' | 'messages', SurveyedProfile> {
   const [first, second, third] = profiles;
   if (first === undefined || third !== undefined)
     throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
@@ -242,7 +242,7 @@ interface UpstreamParts {
   wholeBodies: boolean;
 }
 
-function upstreamAnswerer(exchanges: Exchanges, { target, survey }: Upstream, parts: UpstreamParts): Answerer {
+function upstreamHandler(exchanges: Exchanges, { target, survey }: Upstream, parts: UpstreamParts): Handler {
   const { headerNames, served, wholeBodies } = parts;
   const names = [
     served.apiKey,
@@ -257,17 +257,17 @@ function upstreamAnswerer(exchanges: Exchanges, { target, survey }: Upstream, pa
     placeholders.version,
     vendorHeaderNames.version,
   ].filter((name) => name !== undefined);
-  return createUpstreamAnswerer({
+  return createUpstreamHandler({
     exchange: exchanges.at(target.baseUrl),
     localHeaders: names.filter((name) => name !== undefined),
     timeoutMs: survey.text.timeoutMs.value,
     wholeBodies,
-    address(call, path) {
-      const use = useOf(call);
+    address(request, path) {
+      const use = useOf(request);
       const { url } = addressPost(target, { path, use, body: {} });
       const headers = { ...target.headers, ...keyHeaders(target, use) };
       // The version that the caller speaks, under the name that upstream knows.
-      const spoken = versionNames.map((name) => call.headers[name]).find((value) => typeof value === 'string');
+      const spoken = versionNames.map((name) => request.headers[name]).find((value) => typeof value === 'string');
       const versionName = target.headerNames.version;
       if (typeof spoken === 'string' && versionName in headers) headers[versionName] = spoken;
       return { url, headers, ownHeaders: target.headers };
@@ -275,9 +275,10 @@ function upstreamAnswerer(exchanges: Exchanges, { target, survey }: Upstream, pa
   });
 }
 
-/** The key of a caller tells which form of the specification it means, where the path does not. */
-function useOf({ format, operation, keyForm }: Call): keyof Target['auth'] {
-  if (operation === 'messages' || (format === 'messages' && operation !== 'models')) return 'messages';
-  if (keyForm === 'x-api-key' && (operation === 'models' || operation === 'other')) return 'messages';
+/** The key of a caller says which form of the specification it means, where the path does not. */
+function useOf({ format, route, keyForm }: GatewayRequest): keyof Target['auth'] {
+  const listsModels = route !== undefined && !route.handle;
+  if (format.name === 'messages' && !listsModels) return 'messages';
+  if (keyForm === 'x-api-key' && !route?.handle) return 'messages';
   return keyForm === 'bearer' ? 'image' : 'text';
 }

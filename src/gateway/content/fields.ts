@@ -35,10 +35,10 @@ const partFields = object({
   speechMetadata: anything,
 });
 
-const part: Rule = (value, path, reading) => {
-  const read = partFields(value, path, reading);
+const part: Rule = (value, path, mode) => {
+  const read = partFields(value, path, mode);
   // A part of a kind that is not known is empty once that was left out.
-  if (reading.level === 'lenient' && isEmpty(read) && !isEmpty(value)) return read;
+  if (mode.level === 'lenient' && isEmpty(read) && !isEmpty(value)) return read;
   const kinds = Object.keys(partKinds).filter((kind) => Object.hasOwn(Object(read), kind));
   if (kinds.length === 1) return read;
   const fault =
@@ -79,8 +79,8 @@ const toolList = list(
 );
 
 /** Some clients send a single tool instead of a list. */
-const tools: Rule = (value, path, reading) =>
-  toolList(reading.level !== 'spec' && !Array.isArray(value) ? [value] : value, path, reading);
+const tools: Rule = (value, path, mode) =>
+  toolList(mode.level !== 'spec' && !Array.isArray(value) ? [value] : value, path, mode);
 
 const toolConfig = object({
   functionCallingConfig: object({
@@ -92,8 +92,8 @@ const toolConfig = object({
 });
 
 /** `width:height`; ratios more extreme than 10:1 are refused. */
-const aspectRatio: Rule = (value, path, reading) => {
-  const ratio = String(text(value, path, reading));
+const aspectRatio: Rule = (value, path, mode) => {
+  const ratio = String(text(value, path, mode));
   const [, width, height] = /^(\d{1,4}):(\d{1,4})$/.exec(ratio) ?? [];
   const quotient = Number(width) / Number(height);
   if (quotient >= 0.1 && quotient <= 10) return ratio;
@@ -101,8 +101,8 @@ const aspectRatio: Rule = (value, path, reading) => {
 };
 
 /** A size that is not drawn is refused at every level, as a ratio is: a picture of another size would mislead. */
-const imageSize: Rule = (value, path, reading) => {
-  const size = String(text(value, path, reading));
+const imageSize: Rule = (value, path, mode) => {
+  const size = String(text(value, path, mode));
   if (drawnSizes.includes(size)) return size;
   throw badValue(path, `Input should be ${drawnSizes.map((each) => `'${each}'`).join(' or ')}`);
 };

@@ -1,4 +1,3 @@
-import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import {
   decodeBase64,
@@ -13,29 +12,12 @@ import {
   valueAt,
 } from '../fields/read.ts';
 import { badValue } from '../fields/violation.ts';
+import type { ModelRequest } from '../format.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
-import type { Path, Reading } from '../types.ts';
+import type { Path } from '../types.ts';
 import { findLocalModel } from '../models/local.ts';
-import { contentBody } from './fields.ts';
 
-/** A checked request of the content format. */
-export interface ContentRequest {
-  task: TextTask;
-  candidates: number;
-  aspectRatio: string | undefined;
-  imageSize: string | undefined;
-  modalities: readonly string[];
-  /** Whether it speaks of a picture as the answer. */
-  asksForImage: boolean;
-}
-
-/** Checks a request body by itself, whichever model it is for. Throws Violation, which names the field. */
-export function checkContentBody(body: JsonObject, reading: Reading): JsonObject {
-  const checked = contentBody(body, [], reading);
-  return isObject(checked) ? checked : {};
-}
-
-/** Whether anything in a checked body speaks of a picture as the answer: imageConfig, or the IMAGE modality. */
+/** Whether anything in a checked body names a picture as the answer: imageConfig, or the IMAGE modality. */
 export function asksForImage(body: JsonObject): boolean {
   const config = objectAt(body, 'generationConfig');
   return objectAt(config, 'imageConfig') !== undefined || textsAt(config, 'responseModalities').includes('IMAGE');
@@ -48,17 +30,24 @@ export function holdsImage(body: JsonObject): boolean {
 }
 
 /** Reads a checked body for a model. Throws Violation, which names the field. */
-export function readContentRequest(checked: JsonObject, model: string): ContentRequest {
+export function readContentRequest(checked: JsonObject, model: string, stream: boolean): ModelRequest {
   const config = objectAt(checked, 'generationConfig') ?? {};
   const image = objectAt(config, 'imageConfig');
+  const modalities = textsAt(config, 'responseModalities');
   checkConfig(config, model);
   return {
     task: readTask(checked, config, model),
     candidates: numberAt(config, 'candidateCount') ?? 1,
-    aspectRatio: textAt(image, 'aspectRatio'),
-    imageSize: textAt(image, 'imageSize'),
-    modalities: textsAt(config, 'responseModalities'),
-    asksForImage: asksForImage(checked),
+    stream,
+    showThinking: true,
+    picture: {
+      isAsked: asksForImage(checked),
+      aspectRatio: textAt(image, 'aspectRatio'),
+      imageSize: textAt(image, 'imageSize'),
+      silent: modalities.length > 0 && !modalities.includes('TEXT'),
+      promptPath: ['contents', 0, 'parts', 0, 'text'],
+      imagePath: ['contents', 0, 'parts', 1, 'inlineData'],
+    },
   };
 }
 

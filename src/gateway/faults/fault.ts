@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../json.ts';
-import type { StreamEvent } from '../messages/events.ts';
+import type { FormatName, OperationStream, StreamEvent } from '../format.ts';
+import type { Answer } from '../models/task.ts';
 import type { Attempt, Reply } from '../types.ts';
 
 /** What the help and the README say of a fault model. */
@@ -17,14 +18,12 @@ export interface FaultRow {
 export interface Fault extends FaultRow {
   /** Before anything is made; throws Problem for an error reply. */
   before?: (attempt: Attempt) => void | Promise<void>;
-  /** Changes the reply of the content format. */
-  content?: (reply: JsonObject) => JsonObject;
-  /** Changes the message of the messages format. */
-  message?: (message: JsonObject) => JsonObject;
-  /** Changes the events of a streamed message. */
-  events?: (events: Iterable<StreamEvent>) => Iterable<StreamEvent>;
-  /** Changes the pieces of a streamed reply of the content format; a text stands for a piece that is not JSON. */
-  pieces?: (pieces: Iterable<JsonObject>) => Iterable<JsonObject | string>;
+  /** Changes the answer, before its format writes it down. */
+  answer?: (answer: Answer) => Answer;
+  /** Changes the JSON of the reply. */
+  body?: (reply: JsonObject, format: FormatName) => JsonObject;
+  /** Changes the events of a stream. */
+  events?: (events: Iterable<StreamEvent>, stream: OperationStream) => Iterable<StreamEvent>;
   /** Changes the bytes and how they end. */
   reply?: (reply: Reply, attempt: Attempt) => Reply | Promise<Reply>;
 }

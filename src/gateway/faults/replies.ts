@@ -1,14 +1,10 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, objectAt } from '../fields/read.ts';
+import type { Answer, AnswerPart, Draft, MadePicture } from '../models/task.ts';
+import { Problem } from '../problem.ts';
 import type { FaultTable } from './fault.ts';
 
-const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
-const refusal: JsonObject = {
-  type: 'refusal',
-  category: 'general_harms',
-  explanation: 'This offline model refuses everything.',
-};
 const wordsInstead = 'This offline model describes the picture instead of drawing it.';
 
 /** Whole replies that are not what was asked for, and pictures that are missing, spoilt or oddly wrapped. */
@@ -16,105 +12,87 @@ export const replyFaults: FaultTable = {
   'fault-blocked': {
     description: 'the prompt is blocked: promptFeedback.blockReason, or stop_reason refusal without content',
     exitCode: 10,
-    content: ({ usageMetadata, modelVersion, responseId }) =>
-      present({
-        promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] },
-        usageMetadata,
-        modelVersion,
-        responseId,
-      }),
-    message: (message) => ({ ...message, content: [], stop_reason: 'refusal', stop_details: refusal }),
+    answer: (answer) => ({ ...answer, blocked: true }),
   },
   'fault-safety': {
     description: 'the answer is stopped by its safety ratings: finishReason SAFETY, or a refusal after some text',
     exitCode: 10,
-    content: (reply) =>
-      mapCandidates(reply, ({ index }) => present({ index, finishReason: 'SAFETY', safetyRatings: [danger] })),
-    message: (message) => ({ ...message, stop_reason: 'refusal', stop_details: refusal }),
+    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, ended: 'refused' })),
   },
   'fault-no-answer': {
     description: 'a reply without content, though it ends well',
     exitCode: 10,
-    content: (reply) => mapCandidates(reply, (candidate) => ({ ...candidate, content: { role: 'model' } })),
-    message: (message) => ({ ...message, content: [] }),
+    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, thinking: undefined, call: undefined, parts: [] })),
   },
   'fault-max-tokens': {
     description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens; exit 0 unless a whole answer is required',
     commands: ['text', 'chat'],
     exitCode: 11,
-    content: (reply) => mapCandidates(reply, (candidate) => ({ ...candidate, finishReason: 'MAX_TOKENS' })),
-    message: (message) => ({ ...message, stop_reason: 'max_tokens', stop_sequence: null }),
+    answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, ended: 'max-tokens', stopSequence: undefined })),
   },
   'fault-no-usage': {
     description: 'a good answer without its usage, model version and id',
     exitCode: 0,
-    content: ({ candidates }) => present({ candidates }),
-    message: ({ usage: _usage, ...message }) => message,
+    answer: (answer) => ({ ...answer, bare: true }),
   },
   'fault-error-200': {
     description: 'status 200, but the body is an error',
     exitCode: 6,
-    content: () => ({ error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } }),
+    answer: (answer) => ({ ...answer, failure: new Problem(503, 'The model is overloaded.') }),
     reply: (reply, { format }) => (format === 'messages' ? { ...reply, ...overloadedBody } : reply),
   },
   'fault-no-image': {
     description: 'words instead of the picture, finishReason NO_IMAGE',
     commands: ['image gen', 'image edit'],
     exitCode: 10,
-    content: (reply) =>
-      mapCandidates(reply, ({ index, safetyRatings }) =>
-        present({
-          content: { role: 'model', parts: [{ text: wordsInstead }] },
-          finishReason: 'NO_IMAGE',
-          index,
-          safetyRatings,
-        }),
-      ),
+    answer: (answer) =>
+      answer.drawn
+        ? mapDrafts(answer, (draft) => ({ ...draft, parts: [{ text: wordsInstead }], ended: 'no-image' }))
+        : answer,
   },
   'fault-fewer-images': {
     description: 'one picture less than asked for',
     commands: ['image gen'],
     exitCode: 11,
-    content: (reply) => ({
-      ...reply,
-      candidates: listAt(reply, 'candidates').slice(0, Math.max(1, listAt(reply, 'candidates').length - 1)),
-    }),
+    answer: (answer) => ({ ...answer, drafts: answer.drafts.slice(0, Math.max(1, answer.drafts.length - 1)) }),
   },
   'fault-bad-base64': {
     description: 'the picture holds characters that are not Base64',
     commands: ['image gen', 'image edit'],
     exitCode: 9,
-    content: (reply) => mapInline(reply, ({ mimeType, data }) => [inline(mimeType, spoil(String(data)))]),
+    answer: (answer) => mapPictures(answer, ({ data, ...picture }) => [{ picture: { ...picture, data: spoil(data) } }]),
   },
   'fault-wrong-mime': {
     description: 'a good picture under another type (a warning; the bytes win)',
     commands: ['image gen', 'image edit'],
     exitCode: 0,
-    content: (reply) =>
-      mapInline(reply, ({ mimeType, data }) => [inline(mimeType === 'image/jpeg' ? 'image/png' : 'image/jpeg', data)]),
+    answer: (answer) =>
+      mapPictures(answer, ({ mimeType, ...picture }) => [
+        { picture: { ...picture, mimeType: mimeType === 'image/jpeg' ? 'image/png' : 'image/jpeg' } },
+      ]),
   },
   'fault-markdown-image': {
     description: 'the picture as a Markdown data URL in the text',
     commands: ['image gen', 'image edit'],
     exitCode: 0,
-    content: (reply) =>
-      mapInline(reply, ({ mimeType, data }) => [
-        { text: `Here it is:\n\n![image](data:${String(mimeType)};base64,${String(data)})\n` },
+    answer: (answer) =>
+      mapPictures(answer, ({ mimeType, data }) => [
+        { text: `Here it is:\n\n![image](data:${mimeType};base64,${data})\n` },
       ]),
   },
   'fault-draft-image': {
     description: 'a thought picture, a draft, before the real one',
     commands: ['image gen', 'image edit'],
     exitCode: 0,
-    content: (reply) =>
-      mapInline(reply, ({ mimeType, data }) => [{ ...inline(mimeType, data), thought: true }, inline(mimeType, data)]),
+    answer: (answer) => mapPictures(answer, (picture) => [{ picture: { ...picture, draft: true } }, { picture }]),
   },
   'fault-snake-case': {
     description: 'a good answer in snake_case, base64url and with nulls, as some gateways write it',
     commands: ['text', 'image gen', 'image edit'],
     exitCode: 0,
-    content: (reply) =>
-      snakeCase(mapInline(reply, ({ mimeType, data }) => [inline(mimeType, urlAlphabet(String(data)))])),
+    answer: (answer) =>
+      mapPictures(answer, ({ data, ...picture }) => [{ picture: { ...picture, data: urlAlphabet(data) } }]),
+    body: (reply, format) => (format === 'content' ? snakeCase(reply) : reply),
   },
 };
 
@@ -122,10 +100,6 @@ const overloadedBody = {
   headers: { 'content-type': 'application/json' },
   body: '{"type":"error","error":{"details":null,"type":"overloaded_error","message":"Overloaded"}}',
 };
-
-function inline(mimeType: JsonValue | undefined, data: JsonValue | undefined): JsonObject {
-  return { inlineData: present({ mimeType, data }) };
-}
 
 function spoil(data: string): string {
   const middle = Math.floor(data.length / 2);
@@ -139,12 +113,17 @@ function urlAlphabet(data: string): string {
     .replace(/={1,2}$/, '');
 }
 
-/** All names in snake_case, in arguments of tools too, and the empty siblings of a picture as nulls. */
+/** All names of the content format in snake_case, in arguments of tools too, and the empty siblings of a picture as nulls. */
 function snakeCase(reply: JsonObject): JsonObject {
-  const withNulls = mapParts(reply, (part) =>
-    isObject(part) && part['inlineData'] ? [{ text: null, ...part }] : [part],
-  );
-  return Object.fromEntries(Object.entries(withNulls).map(renamed));
+  const candidates = listAt(reply, 'candidates')
+    .filter(isObject)
+    .map((candidate) => {
+      const content = objectAt(candidate, 'content') ?? {};
+      const parts = listAt(content, 'parts').filter(isObject);
+      const withNulls = parts.map((part) => (part['inlineData'] ? { text: null, ...part } : part));
+      return { ...candidate, content: { ...content, parts: withNulls } };
+    });
+  return Object.fromEntries(Object.entries({ ...reply, candidates }).map(renamed));
 }
 
 function renamed([name, value]: [string, JsonValue]): [string, JsonValue] {
@@ -156,30 +135,13 @@ function renamedInside(value: JsonValue): JsonValue {
   return isObject(value) ? Object.fromEntries(Object.entries(value).map(renamed)) : value;
 }
 
-/** A content-format reply with each candidate changed. */
-function mapCandidates(reply: JsonObject, change: (candidate: JsonObject) => JsonObject): JsonObject {
-  return { ...reply, candidates: listAt(reply, 'candidates').filter(isObject).map(change) };
+/** An answer with each of its drafts changed. */
+function mapDrafts(answer: Answer, change: (draft: Draft) => Draft): Answer {
+  return { ...answer, drafts: answer.drafts.map(change) };
 }
 
-/** A content-format reply with each part changed into others. */
-function mapParts(reply: JsonObject, change: (part: JsonValue) => JsonValue[]): JsonObject {
-  return mapCandidates(reply, (candidate) => ({
-    ...candidate,
-    content: { role: 'model', parts: listAt(objectAt(candidate, 'content'), 'parts').flatMap(change) },
-  }));
-}
-
-/** A content-format reply with each picture changed into other parts. */
-function mapInline(reply: JsonObject, change: (blob: JsonObject) => JsonObject[]): JsonObject {
-  return mapParts(reply, (part) => {
-    const blob = objectAt(part, 'inlineData');
-    return blob ? change(blob) : [part];
-  });
-}
-
-/** An object of the fields that have a value. */
-function present(fields: Record<string, JsonValue | undefined>): JsonObject {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+/** An answer with each picture changed into other parts. */
+function mapPictures(answer: Answer, change: (picture: MadePicture) => AnswerPart[]): Answer {
+  const partsOf = (part: AnswerPart): AnswerPart[] => ('picture' in part ? change(part.picture) : [part]);
+  return mapDrafts(answer, (draft) => ({ ...draft, parts: draft.parts.flatMap(partsOf) }));
 }

@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../json.ts';
-import { event, type StreamEvent } from '../messages/events.ts';
-import { contentError, messagesError, Problem } from '../problem.ts';
+import type { StreamEvent } from '../format.ts';
+import { Problem } from '../problem.ts';
 import type { Reply } from '../types.ts';
 import type { FaultTable } from './fault.ts';
 
@@ -16,35 +15,26 @@ export const streamFaults: FaultTable = {
     before: ({ stream }) => {
       if (!stream) throw new Problem(529, 'Overloaded');
     },
-    events: function* (events) {
-      yield* begin(events);
-      yield event(messagesError(new Problem(529, 'Overloaded')));
-    },
-    pieces: function* (pieces) {
-      yield* firstPieces(pieces);
-      yield contentError(new Problem(503, 'The model is overloaded. Please try again later.'));
+    events: function* (events, { failure }) {
+      yield* firstOf(events);
+      yield failure;
     },
   },
   'fault-no-end': {
     description: 'the stream ends without a finish reason or stop reason',
     commands: ['chat'],
     exitCode: 11,
-    events: begin,
-    pieces: firstPieces,
+    events: firstOf,
   },
   'fault-bad-event': {
     description: 'an event in the middle of the stream is not JSON',
     commands: ['chat'],
     exitCode: 9,
-    events: function* (events) {
-      yield* begin(events);
-      const literal = 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{oops\n\n';
-      yield { ...event({ type: 'content_block_delta' }), literal };
-      yield event({ type: 'message_stop' });
-    },
-    pieces: function* (pieces) {
-      yield* firstPieces(pieces);
-      yield '{"candidates":[{"content":{oops';
+    events: function* (events, { broken }) {
+      const all = [...events];
+      yield* firstOf(all);
+      yield broken;
+      yield* all.filter(({ step }) => step === 'done');
     },
   },
   'fault-no-message-stop': {
@@ -52,18 +42,17 @@ export const streamFaults: FaultTable = {
     commands: ['chat'],
     exitCode: 0,
     events: function* (events) {
-      for (const each of events) if (each.name !== 'message_stop') yield each;
+      for (const event of events) if (event.step !== 'done') yield event;
     },
   },
   'fault-unknown-events': {
     description: 'events, blocks and deltas that nobody knows, between the good ones',
     commands: ['chat'],
     exitCode: 0,
-    events: function* (events) {
-      for (const each of events) {
-        yield each;
-        if (each.name === 'message_start') yield event({ type: 'offline_note', note: 'skip me' });
-        if (each.name === 'content_block_start') yield unknownDelta(each);
+    events: function* (events, { unknownAfter }) {
+      for (const event of events) {
+        yield event;
+        yield* unknownAfter?.(event) ?? [];
       }
     },
   },
@@ -78,30 +67,13 @@ export const streamFaults: FaultTable = {
   },
 };
 
-function unknownDelta({ data }: StreamEvent): StreamEvent {
-  return event({
-    type: 'content_block_delta',
-    index: data['index'] ?? 0,
-    delta: { type: 'offline_delta', note: 'skip me' },
-  });
-}
-
-/** The pieces up to the first few; the last of all, which has the finish reason, is not among them. */
-function* firstPieces(pieces: Iterable<JsonObject>): Generator<JsonObject> {
-  let count = 0;
-  for (const piece of pieces) {
-    if (piece['usageMetadata'] !== undefined || count++ === goodDeltas) return;
-    yield piece;
-  }
-}
-
 /** The events up to the first few deltas. */
-function* begin(events: Iterable<StreamEvent>): Generator<StreamEvent> {
+function* firstOf(events: Iterable<StreamEvent>): Generator<StreamEvent> {
   let deltas = 0;
-  for (const each of events) {
-    if (each.name === 'content_block_stop' || each.name === 'message_delta') return;
-    yield each;
-    if (each.name === 'content_block_delta' && ++deltas === goodDeltas) return;
+  for (const event of events) {
+    if (event.step === 'end') return;
+    yield event;
+    if (event.step === 'delta' && ++deltas === goodDeltas) return;
   }
 }
 

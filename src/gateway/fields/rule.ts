@@ -1,10 +1,10 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import type { Path, Reading } from '../types.ts';
-import { badValue, Violation, type Breach } from './violation.ts';
+import type { Path, ValidationMode } from '../types.ts';
+import { Violation, type Breach } from './violation.ts';
 
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
-export type Rule = (value: JsonValue, path: Path, reading: Reading) => JsonValue;
+export type Rule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonValue;
 
 /** The fields an object may have, and their rules. A name that ends with `!` is required. */
 export type Fields = Readonly<Record<string, Rule>>;
@@ -43,43 +43,44 @@ export function integer(bounds: Bounds = {}): Rule {
 }
 
 function within(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
-  return (value, path, reading) => {
-    const checked = Number(rule(value, path, reading));
-    if (checked < min) throw badValue(path, `Input should be greater than or equal to ${min}`);
-    if (checked > max) throw badValue(path, `Input should be less than or equal to ${max}`);
+  return (value, path, mode) => {
+    const checked = Number(rule(value, path, mode));
+    if (checked < min) throw new Violation(path, { kind: 'range', side: 'below', limit: min, value: checked });
+    if (checked > max) throw new Violation(path, { kind: 'range', side: 'above', limit: max, value: checked });
     return checked;
   };
 }
 
-/** One of some strings. A lenient reading leaves out the field that has another. */
+/** One of some strings. A lenient check leaves out the field that has another. */
 export function oneOf(...allowed: readonly string[]): Rule {
-  const wanted = `Input should be ${allowed.map((each) => `'${each}'`).join(' or ')}`;
-  return (value, path, reading) => {
-    if (allowed.includes(String(text(value, path, reading)))) return value;
-    throw new Violation(path, { kind: 'value', text: wanted, isUnknown: true });
+  return (value, path, mode) => {
+    const found = String(text(value, path, mode));
+    if (allowed.includes(found)) return value;
+    throw new Violation(path, { kind: 'choice', allowed, value: found });
   };
 }
 
 /** A list of values that all follow one rule. */
 export function list(rule: Rule, { min = 0, max = Infinity }: Bounds = {}): Rule {
-  return (value, path, reading) => {
-    const items = anyList(value, path, reading) as JsonValue[];
-    if (items.length < min) throw badValue(path, `${String(path.at(-1))} must not be empty`);
-    if (items.length > max) throw badValue(path, `at most ${max} values are allowed, not ${items.length}`);
+  return (value, path, mode) => {
+    const items = anyList(value, path, mode) as JsonValue[];
+    const { length } = items;
+    if (length < min) throw new Violation(path, { kind: 'length', side: 'below', limit: min, length });
+    if (length > max) throw new Violation(path, { kind: 'length', side: 'above', limit: max, length });
     return items.flatMap((item, index) => {
       const at = [...path, index];
-      return typeof item === 'string' ? unlessUnknown(rule, item, at, reading) : [rule(item, at, reading)];
+      return typeof item === 'string' ? unlessUnknown(rule, item, at, mode) : [rule(item, at, mode)];
     });
   };
 }
 
 /** The rule that a value itself chooses. */
 export function choose(pick: (value: JsonValue) => Rule): Rule {
-  return (value, path, reading) => pick(value)(value, path, reading);
+  return (value, path, mode) => pick(value)(value, path, mode);
 }
 
 /**
- * An object of known fields; others are refused or left out, as the reading says. A null counts as absent. Only the level
+ * An object of known fields; others are refused or left out, as the mode says. A null counts as absent. Only the level
  * `spec` does not know the fields of `beyond`, nor snake_case names of camelCase fields: its message says how the field is
  * spelled.
  */
@@ -87,18 +88,18 @@ export function object(spec: Fields, beyond: Fields = {}): Rule {
   const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
   const required = Object.keys(spec).filter((name) => name.endsWith('!'));
   const all = { ...strict, ...beyond };
-  return (value, path, reading) => {
-    freeObject(value, path, reading);
-    const fields = reading.level === 'spec' ? strict : all;
+  return (value, path, mode) => {
+    freeObject(value, path, mode);
+    const fields = mode.level === 'spec' ? strict : all;
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
-      const field = fieldName(fields, name, reading.level !== 'spec');
-      if (field === undefined) leaveOut(path, { kind: 'unknown', name, hint: spelling(fields, name) }, reading);
+      const field = fieldName(fields, name, mode.level !== 'spec');
+      if (field === undefined) leaveOut(path, { kind: 'unknown', name, hint: spelling(fields, name) }, mode);
       if (field === undefined || inner === null) continue;
       const rule = fields[field] ?? anything;
       const at = [...path, field];
       const isRequired = required.includes(`${field}!`);
-      const [kept] = isRequired ? [rule(inner, at, reading)] : unlessUnknown(rule, inner, at, reading);
+      const [kept] = isRequired ? [rule(inner, at, mode)] : unlessUnknown(rule, inner, at, mode);
       if (kept !== undefined) result[field] = kept;
     }
     const missing = required.map(plainName).find((name) => !Object.hasOwn(result, name));
@@ -111,19 +112,19 @@ function plainName(name: string): string {
   return name.replace('!', '');
 }
 
-function leaveOut(path: Path, breach: Extract<Breach, { kind: 'unknown' }>, reading: Reading): void {
-  if (reading.level !== 'lenient') throw new Violation(path, breach);
-  reading.leftOut([...path, breach.name]);
+function leaveOut(path: Path, breach: Extract<Breach, { kind: 'unknown' }>, mode: ValidationMode): void {
+  if (mode.level !== 'lenient') throw new Violation(path, breach);
+  mode.leftOut([...path, breach.name]);
 }
 
-/** The checked value; none where it, or a field that it requires, has a value that a lenient reading leaves out. */
-function unlessUnknown(rule: Rule, value: JsonValue, path: Path, reading: Reading): JsonValue[] {
+/** The checked value; none where it, or a field that it requires, has a value that a lenient check leaves out. */
+function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: ValidationMode): JsonValue[] {
   try {
-    return [rule(value, path, reading)];
+    return [rule(value, path, mode)];
   } catch (error) {
-    const isUnknown = error instanceof Violation && error.breach.kind === 'value' && error.breach.isUnknown;
-    if (!isUnknown || reading.level !== 'lenient') throw error;
-    reading.leftOut(error.path);
+    const isUnknown = error instanceof Violation && error.breach.kind === 'choice';
+    if (!isUnknown || mode.level !== 'lenient') throw error;
+    mode.leftOut(error.path);
     return [];
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { Problem } from '../problem.ts';
-import type { OptionNames, Reply, Format, KeyForm, ServedHeaderNames } from '../types.ts';
+import type { Format } from '../format.ts';
+import type { OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
 
 /** Who may call beside this machine. */
@@ -91,7 +92,7 @@ export interface KeyRules {
   optionNames: OptionNames;
 }
 
-interface Shown {
+interface PresentedKey {
   form: KeyForm;
   key: string;
 }
@@ -111,13 +112,14 @@ export function checkKey(
   { format, headers, query }: { format: Format; headers: IncomingHttpHeaders; query: URLSearchParams },
   rules: KeyRules,
 ): KeyForm | undefined {
-  const shown = shownKeys(headers, query, rules).filter(({ form }) => !rules.specOnly || inSpec(form, format));
+  const shown = shownKeys(headers, query, rules).filter(
+    ({ form }) => !rules.specOnly || format.keyForms.includes(form),
+  );
   const { key } = rules;
   if (key === undefined) return shown[0]?.form;
   const right = shown.find((candidate) => sameSecret(candidate.key, key));
   if (right) return right.form;
-  if (shown.length > 0)
-    throw new Problem(401, format === 'messages' ? 'invalid x-api-key' : 'the API key is not valid');
+  if (shown.length > 0) throw new Problem(401, format.wrongKey);
   throw new Problem(401, `no API key: send ${formsFor(format, rules)}${passedOver(headers, query, rules)}`);
 }
 
@@ -157,8 +159,12 @@ function asOwnName(name: string, of: 'key' | 'version', { specOnly, headerNames 
   return `; ${specOnly} refuses ${name} unless it is named: ${headerNames} ${value}`;
 }
 
-function shownKeys(headers: IncomingHttpHeaders, query: URLSearchParams, { headerNames, specOnly }: KeyRules): Shown[] {
-  const shown: Shown[] = [];
+function shownKeys(
+  headers: IncomingHttpHeaders,
+  query: URLSearchParams,
+  { headerNames, specOnly }: KeyRules,
+): PresentedKey[] {
+  const shown: PresentedKey[] = [];
   const add = (form: KeyForm, key: string | null | undefined): void => {
     if (key !== undefined && key !== null && key !== '') shown.push({ form, key });
   };
@@ -171,13 +177,13 @@ function shownKeys(headers: IncomingHttpHeaders, query: URLSearchParams, { heade
   return shown;
 }
 
-function inSpec(form: KeyForm, format: Format): boolean {
-  return format === 'messages' ? form === 'x-api-key' : form === 'vendor-key' || form === 'bearer';
-}
-
-function formsFor(format: Format, { headerNames }: KeyRules): string {
-  if (format === 'messages') return 'x-api-key';
-  return `${headerNames.apiKey ?? vendorKeyHeader} or Authorization: Bearer`;
+/** The headers of the key that the specification names for a format. */
+function formsFor({ keyForms }: Format, { headerNames }: KeyRules): string {
+  const names: Partial<Record<KeyForm, string>> = {
+    'vendor-key': headerNames.apiKey ?? vendorKeyHeader,
+    bearer: 'Authorization: Bearer',
+  };
+  return keyForms.map((form) => names[form] ?? form).join(' or ');
 }
 
 /** The value of a header, the first where it came often. */

@@ -1,95 +1,67 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Format } from '../format.ts';
+import { formats, routes } from '../formats.ts';
+import type { BodyHandler } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import type { ServiceRules } from '../service.ts';
-import type { Format, Operation } from '../types.ts';
 
-/** Where a request leads. */
-export type Route =
-  | { kind: 'health' }
-  | { kind: 'call'; format: Format; operation: Operation; model: string | undefined };
-
-/** What is served. */
-export interface Routes {
-  /** Only the operations of the specification. */
-  specOnly: boolean;
-  /** Paths that nobody knows here lead on to who answers. */
-  everyPath: boolean;
-  /** The service that is played: it has no other paths. */
-  rules?: ServiceRules | undefined;
-}
-
-interface Shape {
+/** A path of the gateway. */
+export interface Route {
   path: RegExp;
   /** The path for people, once where several are alike. */
   shown?: string;
   methods: readonly string[];
-  operation: Operation;
+  /** Answers the body; absent where the path lists models. */
+  handle?: BodyHandler;
+  /** Whether the reply is a stream, whatever the body says. */
+  streams?: true;
   specified?: true;
 }
 
-/** The operations of the specification, and what real clients ask beside them. A group in a path is its model. */
-const shapes: readonly Shape[] = [
-  {
-    path: /^\/v1beta\/models\/([^/]+):generateContent$/,
-    shown: '/v1beta/models/{model}:generateContent',
-    methods: ['POST'],
-    operation: 'generate',
-    specified: true,
-  },
-  { path: /^\/v1\/models\/([^/]+):generateContent$/, methods: ['POST'], operation: 'generate' },
-  {
-    path: /^\/v1(?:beta)?\/models\/([^/]+):streamGenerateContent$/,
-    shown: '/v1beta/models/{model}:streamGenerateContent',
-    methods: ['POST'],
-    operation: 'stream-generate',
-  },
-  {
-    path: /^\/v1(?:beta)?\/models\/([^/]+):countTokens$/,
-    shown: '/v1beta/models/{model}:countTokens',
-    methods: ['POST'],
-    operation: 'count-content',
-  },
-  { path: /^\/v1\/messages$/, shown: '/v1/messages', methods: ['POST'], operation: 'messages', specified: true },
-  {
-    path: /^\/v1\/messages\/count_tokens$/,
-    shown: '/v1/messages/count_tokens',
-    methods: ['POST'],
-    operation: 'count-message',
-  },
-  { path: /^\/v1beta\/models(?:\/([^/:]+))?$/, shown: '/v1beta/models', methods: ['GET'], operation: 'models' },
-  { path: /^\/v1\/models(?:\/([^/:]+))?$/, shown: '/v1/models', methods: ['GET'], operation: 'models' },
-];
+/** Where a request leads; without a route: to a path that only an upstream gateway may know. */
+export type Destination = { route: Route | undefined; model: string | undefined } | 'health';
 
-/** The format whose error shape a path gets, also when it leads nowhere: that of the service that is played, if any. */
-export function formatOf(path: string, rules: Routes['rules']): Format {
-  if (rules !== undefined) return rules.format;
-  return /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path) ? 'messages' : 'content';
+/** What is served. */
+export interface RouteRules {
+  /** Only the operations of the specification. */
+  specOnly: boolean;
+  /** Unknown paths lead to the handler too. */
+  everyPath: boolean;
+  /** The service whose behaviour is imitated: it has no other paths. */
+  rules?: ServiceRules | undefined;
 }
 
-/** Vercel's client takes ANTHROPIC_BASE_URL for what stands before `/messages`, the vendor's own for what stands before `/v1`. */
+/** The format whose error shape a path gets, also where it is not found: that of the service, if one is imitated. */
+export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: RouteRules): Format {
+  const found = formats.find((format) => (rules ? format.name === rules.format : format.claims(path, headers)));
+  if (!found) throw new Error(`no format claims ${path}`);
+  return found;
+}
+
+/** Some clients take the base URL for the part before `/messages`, others for the part before `/v1`. */
 export function withVersion(target: string): string {
   return target.replace(/^\/messages(?=[/?]|$)/, '/v1/messages');
 }
 
-/** Finds what a request asks for. Throws Problem 404 or 405. */
-export function findRoute(method: string, path: string, routes: Routes): Route {
-  const { specOnly, everyPath, rules } = routes;
+/** Finds the route of a request. Throws Problem 404 or 405. */
+export function findRoute(method: string, path: string, routing: RouteRules): Destination {
+  const { specOnly, everyPath, rules } = routing;
   if (path === '/healthz') {
     allow(method, ['GET', 'HEAD'], path);
-    return { kind: 'health' };
+    return 'health';
   }
-  const format = formatOf(path, rules);
-  const shape = shapes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
-  const fits = shape?.methods.includes(method) === true;
-  if (rules && (!shape || !rules.paths.test(path) || (rules.methodsArePaths && !fits))) {
-    throw !shape && rules.vendorPaths.test(path) ? notFound(path, routes) : rules.notFound(path);
+  const route = routes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
+  const fits = route?.methods.includes(method) === true;
+  if (rules && (!route || !rules.paths.test(path) || (rules.methodsArePaths && !fits))) {
+    throw !route && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path);
   }
-  if (everyPath && !specOnly && !fits) return { kind: 'call', format, operation: 'other', model: undefined };
-  if (!shape) throw notFound(path, routes);
-  allow(method, shape.methods, path);
-  const [, segment] = shape.path.exec(path) ?? [];
+  if (everyPath && !specOnly && !fits) return { route: undefined, model: undefined };
+  if (!route) throw notFound(path, routing);
+  allow(method, route.methods, path);
+  const [, segment] = route.path.exec(path) ?? [];
   const model = segment === undefined ? undefined : decodeSegment(segment);
-  if (segment !== undefined && model === undefined) throw notFound(path, routes);
-  return { kind: 'call', format, operation: shape.operation, model };
+  if (segment !== undefined && model === undefined) throw notFound(path, routing);
+  return { route, model };
 }
 
 function allow(method: string, methods: readonly string[], path: string): void {
@@ -100,8 +72,8 @@ function allow(method: string, methods: readonly string[], path: string): void {
   });
 }
 
-function notFound(path: string, { specOnly, rules }: Routes): Problem {
-  const served = shapes.flatMap(({ shown, methods, specified }) => {
+function notFound(path: string, { specOnly, rules }: RouteRules): Problem {
+  const served = routes.flatMap(({ shown, methods, specified }) => {
     const isServed = shown !== undefined && (specified || !specOnly) && (rules?.paths.test(shown) ?? true);
     return isServed ? `${methods.join(' or ')} ${shown}` : [];
   });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Reply, Call } from '../types.ts';
+import type { GatewayRequest, Reply } from '../types.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const resetDelayMs = 50;
@@ -127,14 +127,14 @@ export interface Piece {
 export function streamReply(
   contentType: string,
   pieces: Iterable<Piece>,
-  { pace, call }: { pace: number; call: Call },
+  { pace, left }: { pace: number; left: GatewayRequest['left'] },
 ): Reply {
   const head = { status: 200, headers: { 'content-type': contentType } };
   if (pace <= 0) return { ...head, body: textsOf(pieces) };
   const all = [...pieces];
   // Nobody can count what is still to come, so its length is told.
   const length = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return { ...head, body: delayed(all, pace, call.left.signal), length };
+  return { ...head, body: delayed(all, pace, left.signal), length };
 }
 
 function* textsOf(pieces: Iterable<Piece>): Generator<string> {

@@ -15,7 +15,7 @@ import {
   type Rule,
 } from '../fields/rule.ts';
 import { badValue } from '../fields/violation.ts';
-import type { Path, Reading } from '../types.ts';
+import type { Path, ValidationMode } from '../types.ts';
 
 const cacheControl = freeObject;
 const outputFormat = object({ 'type!': oneOf('json_schema'), 'schema!': freeObject });
@@ -63,8 +63,8 @@ const imageSources = new Map([
 ]);
 const imageSource = choose((value) => imageSources.get(textAt(value, 'type') ?? '') ?? base64Source);
 
-const filledText: Rule = (value, path, reading) => {
-  if (text(value, path, reading) !== '') return value;
+const filledText: Rule = (value, path, mode) => {
+  if (text(value, path, mode) !== '') return value;
   throw badValue(path, 'text content blocks must be non-empty');
 };
 
@@ -113,24 +113,24 @@ const blocks = new Map([
 const serverToolBlock =
   /^(?:search_result|server_tool_use|container_upload|mcp_tool_use|mcp_tool_listing|tool_addition|tool_removal|compaction|fallback|[a-z_]+_tool_result)$/;
 
-function block(value: JsonValue, path: Path, reading: Reading): JsonValue {
-  const type = textAt(freeObject(value, path, reading), 'type') ?? '';
+function block(value: JsonValue, path: Path, mode: ValidationMode): JsonValue {
+  const type = textAt(freeObject(value, path, mode), 'type') ?? '';
   const rule = blocks.get(type);
-  if (rule) return rule(value, path, reading);
+  if (rule) return rule(value, path, mode);
   if (serverToolBlock.test(type)) return value;
   const known = [...blocks.keys()].map((name) => `'${name}'`).join(', ');
-  if (reading.level !== 'lenient' || type === '') throw badValue([...path, 'type'], `Input should be ${known}`);
-  reading.leftOut([...path, type]);
+  if (mode.level !== 'lenient' || type === '') throw badValue([...path, 'type'], `Input should be ${known}`);
+  mode.leftOut([...path, type]);
   return value;
 }
 
 function textOrBlocks(): Rule {
-  return (value, path, reading) => (typeof value === 'string' ? value : list(block)(value, path, reading));
+  return (value, path, mode) => (typeof value === 'string' ? value : list(block)(value, path, mode));
 }
 
 /** The system prompt is text alone. */
-const system: Rule = (value, path, reading) => {
-  const checked = textOrBlocks()(value, path, reading);
+const system: Rule = (value, path, mode) => {
+  const checked = textOrBlocks()(value, path, mode);
   const other = Array.isArray(checked) ? checked.findIndex((item) => textAt(item, 'type') !== 'text') : -1;
   if (other !== -1) throw badValue([...path, other, 'type'], "Input should be 'text'");
   return checked;
@@ -141,19 +141,19 @@ const messageList = list(object({ 'role!': oneOf('user', 'assistant'), 'content!
   max: 100_000,
 });
 
-/** Some clients put the system prompt into a message; it is left out where the reading ignores what it does not know. */
-const messages: Rule = (value, path, reading) => {
-  if (!Array.isArray(value) || reading.level !== 'lenient') return messageList(value, path, reading);
+/** Some clients put the system prompt into a message; it is left out where the mode ignores what it does not know. */
+const messages: Rule = (value, path, mode) => {
+  if (!Array.isArray(value) || mode.level !== 'lenient') return messageList(value, path, mode);
   const kept = value.filter((message, index) => {
     const isSystem = textAt(message, 'role') === 'system';
-    if (isSystem) reading.leftOut([...path, index, 'system']);
+    if (isSystem) mode.leftOut([...path, index, 'system']);
     return !isSystem;
   });
-  return messageList(kept, path, reading);
+  return messageList(kept, path, mode);
 };
 
-const objectSchema: Rule = (value, path, reading) => {
-  if (textAt(freeObject(value, path, reading), 'type') === 'object') return value;
+const objectSchema: Rule = (value, path, mode) => {
+  if (textAt(freeObject(value, path, mode), 'type') === 'object') return value;
   throw badValue([...path, 'type'], "Input should be 'object'");
 };
 

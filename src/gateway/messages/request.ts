@@ -11,32 +11,26 @@ import {
   valueAt,
 } from '../fields/read.ts';
 import { badValue } from '../fields/violation.ts';
+import type { ModelRequest } from '../format.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
-import type { Path, Reading } from '../types.ts';
-import { messagesBody } from './fields.ts';
+import { Problem } from '../problem.ts';
+import type { Path } from '../types.ts';
 
-/** A checked request of the messages format. */
-export interface MessagesRequest {
-  task: TextTask;
-  stream: boolean;
-  /** Whether thoughts are shown, or only their signature. */
-  showThinking: boolean;
-}
-
-/** Reads a request body. Throws Violation, which names the field. */
-export function readMessagesRequest(body: JsonObject, reading: Reading): MessagesRequest {
-  const checked = messagesBody(body, [], reading);
+/** Reads a checked body for a model. Throws Problem, or Violation, which names the field. */
+export function readMessagesRequest(checked: JsonObject, model: string, version: string | undefined): ModelRequest {
   const messages = listAt(checked, 'messages');
   const media = messages.map((message, index) =>
     readMedia(valueAt(message, 'content'), ['messages', index, 'content']),
   );
   checkMessages(messages);
   checkSettings(checked);
-  const thinking = objectAt(checked, 'thinking');
+  checkVersionRules(checked, version);
   return {
-    task: readTask(checked, messages, media),
+    task: { ...readTask(checked, messages, media), model },
+    candidates: 1,
     stream: flagAt(checked, 'stream'),
-    showThinking: textAt(thinking, 'display') !== 'omitted',
+    showThinking: textAt(objectAt(checked, 'thinking'), 'display') !== 'omitted',
+    picture: { isAsked: false, promptPath: ['messages'], imagePath: ['messages'] },
   };
 }
 
@@ -104,13 +98,33 @@ function checkSettings(body: JsonValue): void {
   }
 }
 
-function readTask(body: JsonValue, messages: readonly JsonValue[], media: readonly Media[][]): TextTask {
+/** The first version that refuses what its models no longer take. */
+const firstStrictVersion = '2026-10-21';
+
+/** Fields that must keep their default, which is undefined where any value is refused. */
+const samplingDefaults = { temperature: 1, top_p: 1, top_k: undefined };
+
+const prefill = 'This model does not support assistant message prefill. The conversation must end with a user message.';
+
+/** Refuses what a body may say under older versions only. The versions are dates. Throws Problem 400. */
+function checkVersionRules(body: JsonObject, version = ''): void {
+  if (version < firstStrictVersion) return;
+  for (const [name, usual] of Object.entries(samplingDefaults)) {
+    if ((body[name] ?? usual) !== usual) throw new Problem(400, `\`${name}\` is deprecated for this model.`);
+  }
+  const choice = textAt(objectAt(body, 'tool_choice'), 'type');
+  if (choice === 'any' || choice === 'tool') {
+    throw new Problem(400, `tool_choice.type: '${choice}' forces tool use, which this model does not support`);
+  }
+  if (textAt(listAt(body, 'messages').at(-1), 'role') === 'assistant') throw new Problem(400, prefill);
+}
+
+function readTask(body: JsonValue, messages: readonly JsonValue[], media: readonly Media[][]): Omit<TextTask, 'model'> {
   const last = messages.findLastIndex((message) => textAt(message, 'role') === 'user');
   const texts = messages.map((message) => textOf(valueAt(message, 'content')));
   const user = (index: number): boolean => textAt(messages[index], 'role') === 'user';
   const format = objectAt(objectAt(body, 'output_config'), 'format') ?? objectAt(body, 'output_format');
   return {
-    model: textAt(body, 'model') ?? '',
     prompt: texts[last] ?? '',
     system: textOf(valueAt(body, 'system')) || undefined,
     earlier: texts.filter((text, index) => index < last && user(index) && text !== ''),

@@ -1,10 +1,11 @@
 import type { JsonValue } from '../../json.ts';
+import type { Problem } from '../problem.ts';
 
 /** An image or document of a request, decoded. */
 export interface Media {
   mimeType: string;
   bytes: Buffer;
-  /** Where it stands in the body, for messages. */
+  /** Where it is in the body, for messages. */
   path: readonly (string | number)[];
 }
 
@@ -46,12 +47,49 @@ export interface TextTask {
   seed: number | undefined;
 }
 
-/** What a text model said. */
+/** A picture that a model made. */
+export interface MadePicture {
+  mimeType: string;
+  /** Base64. */
+  data: string;
+  /** A draft, which a better picture follows. */
+  draft?: boolean;
+}
+
+/** One piece of what a model said. */
+export type AnswerPart = { text: string } | { picture: MadePicture };
+
+/** One answer of a model. */
 export interface Draft {
-  thinking: string;
-  text: string;
+  /** Undefined where no thoughts were asked for. */
+  thinking: string | undefined;
+  parts: readonly AnswerPart[];
   call: { name: string; input: JsonValue } | undefined;
-  ended: 'end' | 'max-tokens' | 'stop-sequence' | 'call';
+  /** `refused` and `no-image` are faults. */
+  ended: 'end' | 'max-tokens' | 'stop-sequence' | 'call' | 'refused' | 'no-image';
   stopSequence: string | undefined;
   usage: { thinking: number; answer: number };
+}
+
+/** Everything that a model answers to one request; each format writes it down in its own way. */
+export interface Answer {
+  /** The model that answered. */
+  model: string;
+  /** Made from the request alone. */
+  id: string;
+  drafts: readonly Draft[];
+  /** Whether pictures were made. */
+  drawn: boolean;
+  tokens: { input: number; thinking: number; answer: number };
+  /** Whether the prompt is refused: there is no answer. */
+  blocked?: boolean;
+  /** Whether all that is optional is left out: usage, model, id. */
+  bare?: boolean;
+  /** An error in place of the answer. */
+  failure?: Problem;
+}
+
+/** The text of a draft. */
+export function draftText({ parts }: Draft): string {
+  return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('');
 }

@@ -9,15 +9,17 @@ const thoughts = 'The offline model does not think; it only shows where thoughts
 /** The answer of an offline text model; `variant` tells candidates of one request apart. */
 export function draftAnswer(task: TextTask, variant = 0): Draft {
   const seed = [task.model, task.system, ...task.earlier, task.prompt, task.seed, variant].join('\n');
-  const thinking = task.thinking ? limit(thoughts, task.maxTokens) : '';
-  const spent = countTokens(thinking);
+  const thinking = task.thinking ? limit(thoughts, task.maxTokens) : undefined;
+  const spent = countTokens(thinking ?? '');
   const left = task.maxTokens === undefined ? Infinity : task.maxTokens - spent;
   const tool = left > 0 ? chooseTool(task) : undefined;
-  const answer = tool ? draftCall(tool, left, seed) : draftText(task, left, seed);
-  return { ...answer, thinking, usage: { thinking: spent, answer: answer.tokens } };
+  const { text, tokens, ...answer } = tool ? callTool(tool, left, seed) : writeText(task, left, seed);
+  const parts = text === '' ? [] : [{ text }];
+  return { ...answer, thinking, parts, usage: { thinking: spent, answer: tokens } };
 }
 
-interface Answer extends Pick<Draft, 'text' | 'call' | 'ended' | 'stopSequence'> {
+interface Written extends Pick<Draft, 'call' | 'ended' | 'stopSequence'> {
+  text: string;
   tokens: number;
 }
 
@@ -30,7 +32,7 @@ export function countInput({ prompt, system = '', earlier, media, toolResults, t
 }
 
 /** A program may run the call, so it says no more than it must. */
-function draftCall(tool: ToolOffer, left: number, seed: string): Answer {
+function callTool(tool: ToolOffer, left: number, seed: string): Written {
   const input = instanceOf(tool.schema ?? {}, { seed, optional: false });
   const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));
   const rest = { text: '', stopSequence: undefined };
@@ -38,7 +40,7 @@ function draftCall(tool: ToolOffer, left: number, seed: string): Answer {
   return { ...rest, call: { name: tool.name, input }, ended: 'call', tokens };
 }
 
-function draftText(task: TextTask, left: number, seed: string): Answer {
+function writeText(task: TextTask, left: number, seed: string): Written {
   const whole = writeAnswer(task, seed);
   const stop = firstStop(whole, task.stop);
   const stopped = stop === undefined ? whole : whole.slice(0, stop.at);

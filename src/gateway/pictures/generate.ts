@@ -1,9 +1,8 @@
-import type { MadePicture } from '../content/answer.ts';
-import type { ContentRequest } from '../content/request.ts';
 import { imageFacts } from '../../images/sniff.ts';
 import { createBudget } from '../http/budget.ts';
 import { badValue } from '../fields/violation.ts';
-import type { Media } from '../models/task.ts';
+import type { ModelRequest } from '../format.ts';
+import type { Draft, Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
 import { mostPixels, type Picture, type Size, cropTo } from '../../images/pixels/picture.ts';
 import { encodePng } from '../../images/pixels/png.ts';
@@ -15,24 +14,44 @@ const notes = { Software: 'gateway-cli offline model', Comment: 'Drawn on this m
 /** Output tokens of a picture, as the public image models count them. */
 const pictureTokens = 1290;
 
+interface MadePicture {
+  mimeType: string;
+  bytes: Uint8Array;
+  caption: string;
+}
+
 /**
- * The pictures of a request: edits of its first image, or drawings where it has none; one for each candidate. A later
- * variant of a request without a seed goes on where the one before ended.
+ * The answers of an image model: edits of the first image of a request, or drawings where it has none; one for each candidate.
+ * A later variant of a request without a seed goes on where the one before ended. Throws Violation.
  */
-export async function makePictures(request: ContentRequest, variant = 0): Promise<MadePicture[]> {
-  const { task } = request;
-  if (task.prompt.trim() === '')
-    throw badValue(['contents', 0, 'parts', 0, 'text'], 'a prompt or an instruction is required');
+export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Draft[]> {
+  const { task, picture } = request;
+  if (task.prompt.trim() === '') throw badValue(picture.promptPath, 'a prompt or an instruction is required');
   const images = task.media.filter(({ mimeType }) => mimeType.startsWith('image/'));
   if (task.model === 'local-edit' && images.length === 0) {
-    throw badValue(['contents', 0, 'parts', 1, 'inlineData'], 'an image to edit is required');
+    throw badValue(picture.imagePath, 'an image to edit is required');
   }
   const free = await pixels.take(await pixelsOf(images), new AbortController().signal);
   try {
-    return await makeFrom(images, request, variant);
+    const made = await makePictures(images, request, variant);
+    return made.map((each) => draftOf(each, picture.silent === true));
   } finally {
     free();
   }
+}
+
+/** Says what the picture is, then holds it. */
+function draftOf({ mimeType, bytes, caption }: MadePicture, silent: boolean): Draft {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  const picture = { picture: { mimeType, data } };
+  return {
+    thinking: undefined,
+    parts: silent ? [picture] : [{ text: caption }, picture],
+    call: undefined,
+    ended: 'end',
+    stopSequence: undefined,
+    usage: { thinking: 0, answer: pictureTokens },
+  };
 }
 
 /** A small file can have many pixels: those of all requests together are no more than one picture may have. */
@@ -43,7 +62,7 @@ async function pixelsOf(images: readonly Media[]): Promise<number> {
   return facts.reduce((sum, { width = 0, height = 0 }) => sum + width * height, 0);
 }
 
-async function makeFrom(images: readonly Media[], request: ContentRequest, variant: number): Promise<MadePicture[]> {
+async function makePictures(images: readonly Media[], request: ModelRequest, variant: number): Promise<MadePicture[]> {
   const { task, candidates } = request;
   const inputs = await Promise.all(images.map((image: Media) => decodeImage(image)));
   const made: MadePicture[] = [];
@@ -56,27 +75,28 @@ async function makeFrom(images: readonly Media[], request: ContentRequest, varia
   return made;
 }
 
-async function drawPicture({ task, aspectRatio, imageSize }: ContentRequest, seed: string): Promise<MadePicture> {
+async function drawPicture({ task, picture }: ModelRequest, seed: string): Promise<MadePicture> {
+  const { aspectRatio, imageSize } = picture;
   const size = sizeFor(aspectRatio, imageSize);
   const bytes = await encodePng(drawCard(size, labelOf(task.prompt, [sizeText(size), aspectRatio]), seed), notes);
   const caption = `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
-  return { mimeType: 'image/png', bytes, tokens: pictureTokens, caption };
+  return { mimeType: 'image/png', bytes, caption };
 }
 
 /** The first input under a label; cropped where a ratio is asked that it does not have. */
 async function editPicture(
-  request: ContentRequest,
+  request: ModelRequest,
   [first, ...others]: [Decoded, ...Decoded[]],
   seed: string,
 ): Promise<MadePicture> {
-  const { task, aspectRatio } = request;
+  const { task } = request;
   const { mimeType, picture, size } = first;
   if (!picture) return redrawPicture(request, first, seed);
-  const edited = cropped(picture, aspectRatio);
+  const edited = cropped(picture, request.picture.aspectRatio);
   const more = others.length === 0 ? undefined : `and ${others.length} more`;
   layLabel(edited, labelOf(task.prompt, [`edit of ${sizeText(size)}`, more]), seed);
   const caption = `An offline edit of the ${sizeText(size)} picture${more ? ` ${more}` : ''}, no model was asked.`;
-  return { ...(await encode(edited, mimeType)), tokens: pictureTokens, caption };
+  return { ...(await encode(edited, mimeType)), caption };
 }
 
 /** A copy of the middle part with that ratio; a picture that fits already (4 %, as the client measures) stays whole. */
@@ -88,14 +108,14 @@ function cropped(picture: Picture, aspectRatio: string | undefined): Picture {
 
 /** What cannot be decoded is answered by a card of the same size, or of that size in the asked ratio. */
 async function redrawPicture(
-  { task, aspectRatio }: ContentRequest,
+  { task, picture: { aspectRatio } }: ModelRequest,
   { mimeType, size }: Decoded,
   seed: string,
 ): Promise<MadePicture> {
   const card = fitSize(size, aspectRatio);
   const picture = drawCard(card, labelOf(task.prompt, [sizeText(card), aspectRatio]), seed);
   const caption = `An offline test card of the size of the picture: ${mimeType} cannot be edited offline, and no model was asked.`;
-  return { ...(await encode(picture, 'image/png')), tokens: pictureTokens, caption };
+  return { ...(await encode(picture, 'image/png')), caption };
 }
 
 function labelOf(prompt: string, facts: readonly (string | undefined)[]): Label {

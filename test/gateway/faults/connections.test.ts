@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOfflineAnswerer } from '../../../src/gateway/offline-answerer.ts';
-import type { Answerer } from '../../../src/gateway/types.ts';
+import { createOfflineHandler } from '../../../src/gateway/offline-handler.ts';
+import type { Handler } from '../../../src/gateway/types.ts';
 import { message, turn, startGateway, type GatewayUnderTest } from '../gateway-under-test.ts';
 import { askFaults } from './ask.ts';
 
@@ -55,12 +55,12 @@ describe('connections', () => {
 
   it.each(['fault-hang', 'fault-stall'])('%s waits until the caller leaves', async (model) => {
     const events = new EventEmitter();
-    const offline = createOfflineAnswerer({ specOnly: false });
-    const answer: Answerer = (call) => {
+    const offline = createOfflineHandler({ specOnly: false });
+    const handler: Handler = (request) => {
       events.emit('asked');
-      return offline(call);
+      return offline(request);
     };
-    const waiting = await startGateway({ answer, log: (entry) => events.emit('logged', entry) });
+    const waiting = await startGateway({ handler, log: (entry) => events.emit('logged', entry) });
     const body = JSON.stringify(turn('hi'));
     const head = `Host: 127.0.0.1:${waiting.port}\r\nx-vendor-a-api-key: local-test-key\r\nContent-Type: application/json`;
     const socket = connect(waiting.port, '127.0.0.1');

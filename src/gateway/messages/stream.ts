@@ -1,15 +1,34 @@
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
+import type { StreamEvent, OperationStream } from '../format.ts';
 import { splitWords } from '../models/tokens.ts';
+import { Problem } from '../problem.ts';
+import { messagesError } from './errors.ts';
 
-/** One server-sent event: its name is the `type` of its data. */
-export interface StreamEvent {
-  name: string;
-  data: JsonObject;
-  /** Sent instead of the event, for faults. */
-  literal?: string;
-}
+/** Events with their names. JSON has no line breaks, so no text can end a field early. */
+export const messagesStream: OperationStream = {
+  contentType: () => 'text/event-stream; charset=utf-8',
+  events: messageEvents,
+  encode({ data }) {
+    if (typeof data === 'string') return data;
+    const json = data['type'] === 'ping' ? '{"type": "ping"}' : JSON.stringify(data);
+    return `event: ${textAt(data, 'type') ?? 'message'}\ndata: ${json}\n\n`;
+  },
+  failure: { data: messagesError(new Problem(529, 'Overloaded')), step: 'end' },
+  broken: {
+    data: 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{oops\n\n',
+    step: 'delta',
+  },
+  unknownAfter({ data }) {
+    if (typeof data === 'string') return [];
+    const note = { note: 'skip me' };
+    if (data['type'] === 'message_start') return [event({ type: 'offline_note', ...note })];
+    if (data['type'] !== 'content_block_start') return [];
+    const delta = { type: 'offline_delta', ...note };
+    return [event({ type: 'content_block_delta', index: data['index'] ?? 0, delta })];
+  },
+};
 
 const unfinished: JsonObject = { stop_reason: null, stop_sequence: null, stop_details: null };
 
@@ -20,7 +39,7 @@ const inputPiece = 12;
  * A whole message as the events of its stream, in the order of the format: message_start, a ping after the first block
  * has begun, the deltas of each block, message_delta with the cumulative usage, message_stop.
  */
-export function* messageEvents(message: JsonObject): Generator<StreamEvent> {
+function* messageEvents(message: JsonObject): Generator<StreamEvent> {
   const blocks = listAt(message, 'content').filter(isObject);
   const usage = objectAt(message, 'usage') ?? {};
   const { stop_reason, stop_sequence, stop_details } = message;
@@ -39,16 +58,15 @@ export function* messageEvents(message: JsonObject): Generator<StreamEvent> {
   yield event({ type: 'message_stop' });
 }
 
-/** An event as its bytes on the wire. JSON has no line breaks, so no text can end a field early. */
-export function encodeEvent({ name, data, literal }: StreamEvent): string {
-  if (literal !== undefined) return literal;
-  const json = name === 'ping' ? '{"type": "ping"}' : JSON.stringify(data);
-  return `event: ${name}\ndata: ${json}\n\n`;
-}
+const steps: Readonly<Record<string, StreamEvent['step']>> = {
+  content_block_delta: 'delta',
+  content_block_stop: 'end',
+  message_delta: 'end',
+  message_stop: 'done',
+};
 
-/** An event whose name is its data's type. */
-export function event(data: JsonObject): StreamEvent {
-  return { name: textAt(data, 'type') ?? 'message', data };
+function event(data: JsonObject): StreamEvent {
+  return { data, step: steps[textAt(data, 'type') ?? ''] ?? 'start' };
 }
 
 function openBlock(block: JsonObject): JsonObject {

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { answerContent, countContent } from './content/exchange.ts';
 import { Violation } from './fields/violation.ts';
 import { parseBody } from './http/body.ts';
-import { answerMessages, countMessage } from './messages/exchange.ts';
 import { createThreads } from './messages/threads.ts';
-import { answerModels } from './models/local.ts';
+import { answerModels } from './models/list.ts';
 import type { ServiceRules } from './service.ts';
-import type { Answerer, Call, Level, Operation, Path, RequestContext } from './types.ts';
+import type { GatewayRequest, Handler, Level, Path, RequestContext } from './types.ts';
 
 /** How the offline models answer. */
 export interface OfflineOptions {
@@ -20,7 +18,7 @@ export interface OfflineOptions {
   varied?: boolean | undefined;
   /** How long `fault-slow` waits, ms (default 10 s). */
   faultDelay?: number | undefined;
-  /** The service that is played. */
+  /** The service whose behaviour is imitated. */
   rules?: ServiceRules | undefined;
 }
 
@@ -29,30 +27,22 @@ const defaultFaultDelay = 10_000;
 /** Attempts are counted for so many different requests; the oldest are forgotten. */
 const countedRequests = 10_000;
 
-const exchanges = {
-  generate: answerContent,
-  'stream-generate': answerContent,
-  'count-content': countContent,
-  messages: answerMessages,
-  'count-message': countMessage,
-};
-
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
-export function createOfflineAnswerer(options: OfflineOptions): Answerer {
+export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules } = options;
   const level = levelOf(options);
   const countAttempt = createCounter();
   const threads = createThreads();
-  return async (call: Call) => {
-    const { format, left, operation } = call;
-    if (!isExchange(operation)) return answerModels(call, rules);
-    const bytes = await call.readBody();
+  return async (request: GatewayRequest) => {
+    const { format, left, route } = request;
+    if (!route?.handle) return answerModels(request, rules);
+    const bytes = await request.readBody();
     const body = parseBody(bytes);
-    const id = idOf(call, bytes);
+    const id = idOf(request, bytes);
     const ignored: Path[] = [];
     const notes: string[] = [];
     const context: RequestContext = {
-      reading: { level, leftOut: (path) => void ignored.push(path) },
+      mode: { level, leftOut: (path) => void ignored.push(path) },
       fallback: level === 'lenient' || rules !== undefined,
       rules,
       threads,
@@ -60,13 +50,13 @@ export function createOfflineAnswerer(options: OfflineOptions): Answerer {
       pace,
       id,
       variant: varied ? countAttempt(`picture ${id}`) : 0,
-      attempt: (stream) => ({ count: countAttempt(id), format, stream, delay: faultDelay, left }),
+      attempt: (stream) => ({ count: countAttempt(id), format: format.name, stream, delay: faultDelay, left }),
     };
     try {
-      const reply = await exchanges[operation](call, body, context);
+      const reply = await route.handle(request, body, context);
       return { ...reply, note: [...notes, ...listIgnored(ignored)].join('; ') || undefined };
     } catch (error) {
-      throw error instanceof Violation ? error.toProblem(format) : error;
+      throw error instanceof Violation ? format.violation(error.path, error.breach) : error;
     }
   };
 }
@@ -74,10 +64,6 @@ export function createOfflineAnswerer(options: OfflineOptions): Answerer {
 function levelOf({ specOnly, refuseUnknown, rules }: OfflineOptions): Level {
   if (specOnly) return 'spec';
   return refuseUnknown || rules ? 'strict' : 'lenient';
-}
-
-function isExchange(operation: Operation): operation is keyof typeof exchanges {
-  return Object.hasOwn(exchanges, operation);
 }
 
 /** Counts how often an id came before. */
@@ -92,7 +78,7 @@ function createCounter(): (id: string) => number {
   };
 }
 
-function idOf({ target }: Call, bytes: Buffer): string {
+function idOf({ target }: GatewayRequest, bytes: Buffer): string {
   const path = target.split('?')[0] ?? '';
   return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
 }

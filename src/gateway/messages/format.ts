@@ -1,0 +1,77 @@
+import { isObject, type JsonObject } from '../../json.ts';
+import { textAt } from '../fields/read.ts';
+import type { OperationCount, Operation, Format } from '../format.ts';
+import { findLocalModel, namesOfModels, numberIn, type LocalModel } from '../models/local.ts';
+import { Problem } from '../problem.ts';
+import { messagesReply } from './answer.ts';
+import { messagesError, messagesViolation } from './errors.ts';
+import { messagesBody } from './fields.ts';
+import { readMessagesRequest } from './request.ts';
+import { messagesStream } from './stream.ts';
+
+const writes = ({ draws }: LocalModel): boolean => !draws;
+
+/** The messages format. */
+export const messagesFormat: Format = {
+  name: 'messages',
+  claims: (path) => /^\/v1\/(?:messages(?:\/|$)|models(?:\/[^:]*)?$)/.test(path),
+  hasVersion: true,
+  idHeader: 'request-id',
+  keyForms: ['x-api-key'],
+  wrongKey: 'invalid x-api-key',
+  error: messagesError,
+  violation: messagesViolation,
+  unknownModel(model) {
+    const hint = findLocalModel(model)
+      ? 'it is served in the content format only'
+      : `this gateway has ${namesOfModels(writes)}`;
+    return new Problem(404, `model: ${model} (${hint})`);
+  },
+  offers: writes,
+  listModels,
+  describeModel,
+};
+
+/** A page of 20 unless `limit` says so, behind the model that `after_id` names, or before that of `before_id`. */
+function listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject {
+  const limit = numberIn(query, 'limit', 20);
+  const placeOf = (name: string): number => models.findIndex(({ id }) => id === query.get(name));
+  const before = placeOf('before_id');
+  const start = before < 0 ? placeOf('after_id') + 1 : Math.max(0, before - limit);
+  const end = before < 0 ? start + limit : before;
+  const page = models.slice(start, end);
+  const [first, last] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
+  // In the direction that was asked for: a client that pages backwards would else never end.
+  const more = before < 0 ? end < models.length : start > 0;
+  return { data: page.map(describeModel), has_more: more, first_id: first, last_id: last };
+}
+
+/** The offline models do not age: a fixed date keeps replies equal. */
+const created = '2025-01-01T00:00:00Z';
+
+function describeModel({ id, title }: LocalModel): JsonObject {
+  return { type: 'model', id, display_name: title, created_at: created };
+}
+
+/** `POST /v1/messages`. */
+export const messagesOperation: Operation = {
+  serves: writes,
+  modelOf: (_request, body) => textAt(body, 'model'),
+  complete: (body, { mode, threads }) => (mode.level === 'spec' ? body : threads.complete(body)),
+  check(body, mode) {
+    const checked = messagesBody(body, [], mode);
+    return isObject(checked) ? checked : {};
+  },
+  fallback: () => 'local-chat',
+  read: (checked, model, { version }) => readMessagesRequest(checked, model, version),
+  reply: messagesReply,
+  keep: (body, reply, { threads }) => threads.keep(body, reply),
+  contentType: 'application/json',
+  stream: messagesStream,
+};
+
+/** `/v1/messages/count_tokens`: a request without its limit. */
+export const messagesCount: OperationCount = {
+  bodyOf: (body) => ({ ...body, max_tokens: Number.MAX_SAFE_INTEGER }),
+  reply: (tokens) => ({ input_tokens: tokens }),
+};

@@ -12,7 +12,8 @@ import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
-import { checkAddress } from '../doctor/settings.ts';
+import { hintOf } from '../../advice.ts';
+import { readAddress } from '../doctor/checks.ts';
 
 /** The config file and the profile that a `config` command is about. */
 export interface Opened {
@@ -161,6 +162,10 @@ export function configDocument({ loaded, profile }: Opened, more: object): objec
 export async function warnOfAddress(config: Config, profile: string, { ui }: Context): Promise<void> {
   const { baseUrl, allowHttp = false } = config.profiles[profile] ?? {};
   if (baseUrl === undefined) return;
-  const { check } = checkAddress({ value: baseUrl, from: 'baseUrl' }, allowHttp);
-  if (check.state === 'failed') await ui.warn(`no request will go there: ${check.text}; ${check.fix}`);
+  try {
+    readAddress({ value: baseUrl, from: 'baseUrl' }, allowHttp);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    await ui.warn(`no request will go there: ${error.message}; ${hintOf(error)}`);
+  }
 }

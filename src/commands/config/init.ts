@@ -158,10 +158,10 @@ function questionsOf(service: Service, { io }: Context): Question[] {
 
 /** Sends what `doctor --live` sends, and tells what came of it. */
 async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
-  const { survey } = await import('../doctor/settings.ts');
+  const { survey } = await import('../doctor/checks.ts');
   const { examineLive } = await import('../doctor/live.ts');
-  const surveyed = await survey({}, loaded, context);
-  const live = { surveyed, uses: useNames, key: undefined, flags: {}, context };
+  const start = { flags: {}, context, config: loaded };
+  const live = { surveyed: await survey(start, context), uses: useNames, flags: {}, context };
   for (const { name, text, fix } of await examineLive(live)) {
     await context.ui.note(`${name}: ${text}${fix === undefined ? '' : `\n  ${fix.replaceAll('\n', '\n  ')}`}`);
   }

@@ -1,41 +1,41 @@
 import type { Command } from 'commander';
-import type { Check } from './types.ts';
-import { GatewayError, outcomes } from '../../errors.ts';
-import type { Secret } from '../../settings/secret.ts';
-import { type SettingsSurvey, type Use, useNames } from '../../settings/types.ts';
-import { rowName } from '../../settings/survey.ts';
-import { escapeLine } from '../../terminal/escape.ts';
-import { createStyle, type Style } from '../../terminal/style.ts';
-import { hintOf } from '../../advice.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import type { Live } from './live.ts';
-import {
-  checkAddress,
-  checkConfigFile,
-  checkModels,
-  checkRuntime,
-  failedCheck,
-  servedBy,
-  survey,
-  type Surveyed,
-} from './settings.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { connectionFlags } from '../../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
-import { readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
-import { transportOptions } from '../../cli/run/transports.ts';
 import { type ConnectionFlags, refuseKeyInArgv } from '../../cli/run/settings.ts';
+import { transportOptions } from '../../cli/run/transports.ts';
+import { GatewayError, outcomes } from '../../errors.ts';
+import { type SettingRow, rowName } from '../../settings/survey.ts';
+import { type Use, useNames } from '../../settings/types.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import { runtime } from '../../terminal/runtime.ts';
+import { createStyle, type Style } from '../../terminal/style.ts';
+import {
+  addressRow,
+  type Check,
+  type Examined,
+  keyRow,
+  modelsRow,
+  nodeRow,
+  runRows,
+  settingsOf,
+  settingsRows,
+  type Start,
+  survey,
+  type Surveyed,
+} from './checks.ts';
 
 const unused = new Set(['retries', 'retryMaxTime', 'retrySafeOnly', 'record', 'replay']);
 
-/** Of the connection's flags those that decide whether a request would come through. */
+/** The connection flags that decide whether a request reaches the gateway. */
 const reachFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
 interface Flags extends ConnectionFlags {
   live?: true;
 }
 
-/** `doctor`: looks at everything between this shell and the gateway, and says how to mend what is not right. */
+/** `doctor`: examines everything between this shell and the gateway, and says what to type for each fault. */
 export function doctorCommand(command: Command): Action {
   command.usage('[flags]');
   setExamples(command, [
@@ -54,22 +54,18 @@ export function doctorCommand(command: Command): Action {
 async function runDoctor(flags: Flags, context: Context): Promise<void> {
   refuseKeyInArgv(flags);
   const { io, root, report } = context;
-  const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
+  const { redact } = context.ui;
   const checks: Check[] = [];
-  const settings: Surveyed['rows'] = [];
+  const settings: SettingRow[] = [];
   const progress = context.ui.progress('checking');
   context.atEnd(async () => progress.stop());
-  for await (const check of examine(flags, context, settings)) {
+  for await (const check of examine({ flags, context }, settings)) {
     const { text, fix } = check;
-    const shown = {
-      ...check,
-      text: context.ui.redact(text),
-      ...(fix !== undefined && { fix: context.ui.redact(fix) }),
-    };
-    checks.push(shown);
+    checks.push({ ...check, text: redact(text), ...(fix !== undefined && { fix: redact(fix) }) });
   }
   progress.stop();
-  if (!root.json) for (const check of inOrder(checks)) await io.stdout.write(await lineOf(check, style));
+  const style = createStyle({ env: io.env, isTTY: io.stdout.isTTY, color: root.color });
+  if (!root.json) for (const check of worstFirst(checks)) await io.stdout.write(await formatCheck(check, style));
   const failed = checks.filter(({ state }) => state === 'failed');
   const first = failed[0];
   const exitCode = first ? outcomes[first.class ?? 'internal'].code : 0;
@@ -83,126 +79,68 @@ async function runDoctor(flags: Flags, context: Context): Promise<void> {
   });
 }
 
-/** What is wrong comes first. */
-function inOrder(checks: readonly Check[]): Check[] {
+function worstFirst(checks: readonly Check[]): Check[] {
   const states = ['failed', 'warning', 'skipped', 'ok'] as const;
   return states.flatMap((state) => checks.filter((check) => check.state === state));
 }
 
-/** In the order in which a request would meet them; what cannot be known after a failure is left out. */
-async function* examine(flags: Flags, context: Context, settings: Surveyed['rows']): AsyncGenerator<Check> {
-  yield checkRuntime();
-  const { check, config } = await checkConfigFile(context);
-  yield check;
-  if (config === undefined) return;
-  let surveyed: Surveyed;
-  try {
-    surveyed = await survey(flags, config, context);
-  } catch (error) {
-    return yield failedCheck('settings', error);
-  }
+/** In the order in which a request needs the rows; nothing is examined that depends on a failure. */
+async function* examine(start: Start & { flags: Flags }, settings: SettingRow[]): AsyncGenerator<Check> {
+  const { flags, context } = start;
+  yield* runRows([nodeRow], runtime);
+  if (!(yield* runRows(settingsRows, start)) || start.surveyed === undefined) return;
+  const { surveyed } = start;
   settings.push(...surveyed.rows);
   const { json, verbose } = context.root;
   for (const row of json || verbose ? surveyed.rows : [])
     yield { name: 'setting', state: 'ok', text: `${rowName(row)} = ${row.value} (${row.from})` };
-  const all = servedBy(surveyed);
-  if (all.length === 1 || surveyed.of.text.offline.value)
+  const gateways = usesByProfile(surveyed);
+  if (gateways.length === 1 || surveyed.of.text.offline.value)
     return yield* examineGateway({ surveyed, uses: useNames, flags, context });
-  for (const { profile, uses } of all) {
-    // As if it had been named: what mends it has to name it too.
+  for (const { profile, uses } of gateways) {
+    // As if the profile had been named: the commands that fix it must name it too.
     const own = profile === undefined ? context : { ...context, root: { ...context.root, profile } };
-    const examined = { surveyed: await survey(flags, config, own), uses, flags, context: own };
+    const examined = { surveyed: await survey(start, own), uses, flags, context: own };
     const name = profile ?? `none for ${uses.join(', ')}`;
-    for await (const found of examineGateway(examined)) yield { ...found, profile: name };
+    for await (const check of examineGateway(examined)) yield { ...check, profile: name };
   }
 }
 
-interface Examined {
-  surveyed: Surveyed;
-  /** What the gateway is asked for. */
-  uses: readonly Use[];
-  flags: Flags;
-  context: Context;
+/** The profiles in use, each with its uses; undefined is the profile of uses that have none. */
+function usesByProfile({ of }: Surveyed): { profile: string | undefined; uses: Use[] }[] {
+  const profileOf = (use: Use): string | undefined => of[use].profile?.value;
+  const profiles = [...new Set(useNames.map(profileOf))];
+  return profiles.map((profile) => ({ profile, uses: useNames.filter((use) => profileOf(use) === profile) }));
 }
 
-async function* examineGateway(examined: Examined): AsyncGenerator<Check> {
-  const { surveyed, uses, flags, context } = examined;
-  const settings = surveyed.of[uses[0] ?? 'text'];
+async function* examineGateway(examined: Examined & { flags: Flags }): AsyncGenerator<Check> {
+  const { flags, context } = examined;
+  const settings = settingsOf(examined);
   const { offline } = settings;
-  const models = checkModels(surveyed, uses, context);
   if (offline.value) {
-    yield models;
+    yield* runRows([modelsRow], examined);
     yield { name: 'gateway', state: 'ok', text: `offline (${offline.from}): the local gateway answers` };
-    if (flags.live) yield* await askLive({ ...examined, key: undefined });
+    if (flags.live) yield* await (await import('./live.ts')).examineLive(examined);
     return;
   }
-  const { url, check } = addressOf(settings);
-  yield check;
-  const found = await readKeyCheck(settings, context);
-  yield found.check;
-  yield models;
-  if (url === undefined || !(yield* examineConnection(url, settings, { flags, context }))) return;
-  if (found.key === undefined) return;
-  if (flags.live) return yield* await askLive({ ...examined, key: found.key });
-  const { checkKeyByLists } = await import('./key-check.ts');
-  yield await checkKeyByLists({ ...examined, key: found.key });
-}
-
-/** Loads the live examination only where it is wanted. */
-async function askLive(live: Live): Promise<Check[]> {
-  const { examineLive } = await import('./live.ts');
-  return examineLive(live);
-}
-
-async function readKeyCheck(
-  { key: source, headers }: SettingsSurvey,
-  context: Context,
-): Promise<{ key: Secret | undefined; check: Check }> {
-  try {
-    const key = await readConfiguredKey(source, context);
-    context.ui.hide(credentialsOf({ headers }, key).map(({ secret }) => secret));
-    return { key, check: { name: 'key', state: 'ok', text: `there is one (${'from' in source ? source.from : ''})` } };
-  } catch (error) {
-    return { key: undefined, check: failedCheck('key', error) };
-  }
-}
-
-function addressOf({ baseUrl, allowHttp }: SettingsSurvey): { url: URL | undefined; check: Check } {
-  if (baseUrl) return checkAddress(baseUrl, allowHttp.value);
-  const fix =
-    'to try it without a gateway: gateway-cli doctor --offline\nset GATEWAY_BASE_URL, or type: gateway-cli config init';
-  return { url: undefined, check: { name: 'base URL', state: 'failed', class: 'usage', text: 'none is set', fix } };
-}
-
-/** The network up to the gateway. Whether a request could go out. */
-async function* examineConnection(
-  baseUrl: URL,
-  settings: SettingsSurvey,
-  { flags, context }: { flags: Flags; context: Context },
-): AsyncGenerator<Check, boolean> {
+  for (const row of [addressRow, keyRow, modelsRow]) yield* runRows([row], examined);
+  if (examined.url === undefined) return;
   const { examineNetwork } = await import('./network.ts');
-  const { signal, io } = context;
   const transport = await transportOptions(settings, flags, context);
-  let reached = true;
-  const options = { baseUrl, transport, signal, now: io.now, elapsed: io.elapsed, fixOf: hintOf };
-  for await (const check of examineNetwork(options)) {
-    if (check.state === 'failed') reached = false;
-    yield check;
-  }
-  return reached;
+  const { signal, io } = context;
+  const options = { baseUrl: examined.url, transport, signal, now: io.now, elapsed: io.elapsed };
+  if (!(yield* examineNetwork(options)) || examined.key === undefined) return;
+  const { examineLive, keyTakenRow } = await import('./live.ts');
+  if (flags.live) yield* await examineLive(examined);
+  else yield* runRows([keyTakenRow], examined);
 }
 
 const marks = { ok: 'ok      ', warning: 'warning ', failed: 'FAILED  ', skipped: 'skipped ' } as const;
 
-/** `ok      dns        …`, and the way to mend it on a line of its own. */
-async function lineOf({ name, profile, state, text, fix }: Check, style: Style): Promise<string> {
+/** `ok      dns        …`, and what to type on lines of its own. */
+async function formatCheck({ name, profile, state, text, fix }: Check, style: Style): Promise<string> {
   const dress = { ok: style.success, warning: style.warning, failed: style.failure, skipped: style.faint }[state];
-  const whose = profile === undefined ? '' : `${profile}: `;
-  const line = `${await dress(marks[state])}${name.padEnd(18)}${escapeLine(`${whose}${text}`)}\n`;
-  return fix === undefined
-    ? line
-    : `${line}${fix
-        .split('\n')
-        .map((part) => `${' '.repeat(26)}${escapeLine(part)}\n`)
-        .join('')}`;
+  const said = profile === undefined ? text : `${profile}: ${text}`;
+  const fixes = fix === undefined ? [] : fix.split('\n').map((line) => `${' '.repeat(26)}${escapeLine(line)}\n`);
+  return [`${await dress(marks[state])}${name.padEnd(18)}${escapeLine(said)}\n`, ...fixes].join('');
 }

@@ -1,28 +1,52 @@
 import { contentPost } from '../../client/content.ts';
-import { messagesPost } from '../../client/messages.ts';
-import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
-import type { Check } from './types.ts';
-import { GatewayError } from '../../errors.ts';
+import { messagesPost } from '../../client/messages.ts';
+import { readModelList } from '../../client/model-list.ts';
+import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
+import { openConnection } from '../../cli/run/connection.ts';
+import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/secret.ts';
-import type { SettingsSurvey, AuthUse, KeySource, Use } from '../../settings/types.ts';
 import { byDefault } from '../../settings/sources.ts';
-import type { Context } from '../../cli/context.ts';
-import { failedCheck, profileFlag, type Surveyed } from './settings.ts';
-import { openConnection } from '../../cli/run/connection.ts';
-import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import type { AuthUse, KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
+import { type Check, type Examined, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';
 
-/** What a live examination needs. */
-export interface Live {
-  surveyed: Surveyed;
-  /** The uses whose format is tried. */
-  uses: readonly Use[];
-  /** Absent: it is read as the settings say. */
-  key: Secret | undefined;
-  flags: ConnectionFlags;
-  context: Context;
+const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
+
+/** Asks for the lists of models, which are free: a list means that the key is accepted. A gateway need not have any. */
+export const keyTakenRow: Row<Examined> = { name: 'key taken', check: findList };
+
+async function findList({ surveyed, uses, key, flags, context }: Examined): Promise<Finding> {
+  const failures: GatewayError[] = [];
+  for (const [format, use] of [
+    ['content', 'text'],
+    ['messages', 'chat'],
+  ] as const) {
+    const survey = surveyed.of[use];
+    if (!uses.includes(use) || !services[survey.service.value].uses.includes(use)) continue;
+    const connection = await openConnection(withKey(survey, key), flags, context);
+    try {
+      const { models } = await readModelList((get) => connection.send(get, once), format);
+      return `the list of ${models.length} models came with it`;
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
+      failures.push(error);
+    } finally {
+      await connection.close();
+    }
+  }
+  // A list that does not exist says nothing about the key, and the gateway may lack the format of the other list.
+  const [first] = failures;
+  if (first !== undefined && failures.every((error) => error.class === 'auth')) throw first;
+  const text = 'the gateway has no list of models, by which the key could be tried; --live sends requests';
+  return { state: 'skipped', text };
+}
+
+/** The key was read already: no command runs twice. */
+function withKey(survey: SettingsSurvey, secret: Secret | undefined): SettingsSurvey {
+  if (secret === undefined || survey.key.kind === 'missing') return survey;
+  return { ...survey, key: { ...survey.key, kind: 'value', secret } satisfies KeySource };
 }
 
 /** How a request is authenticated: the form of the key, and the names of the headers that differ between services. */
@@ -32,93 +56,124 @@ interface AuthScheme {
   version: string;
 }
 
-/** What came of a request. */
-interface Asked {
+/** A format, and how it is probed. */
+interface Format {
+  name: 'content' | 'messages';
+  /** Its users, as `auth` of a profile names them. */
+  usersOf: (uses: readonly Use[]) => AuthUse[];
+  probe: (model: string) => Operation;
+  /** Every scheme that a gateway may accept, made from the one that is set. */
+  schemes: (own: AuthScheme) => AuthScheme[];
+}
+
+const content: Format = {
+  name: 'content',
+  usersOf: (uses) => {
+    const own = (['text', 'image'] as const).filter((use) => uses.includes(use));
+    return own.length === 0 && uses.includes('edit') ? ['image'] : own;
+  },
+  probe(model) {
+    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+    return { post: contentPost(model, 'text', { contents, generationConfig: { maxOutputTokens: 1 } }), model };
+  },
+  schemes(own) {
+    const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
+    return [...names.map((apiKey): AuthScheme => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
+  },
+};
+
+const messages: Format = {
+  name: 'messages',
+  usersOf: (uses) => (uses.includes('chat') ? ['messages'] : []),
+  probe: (model) => ({
+    post: messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] }),
+    model,
+  }),
+  schemes(own) {
+    const versions = [own.version, services.gateway.headerNames.version, vendorHeaderNames.version];
+    return versions.flatMap((version): AuthScheme[] => [
+      { ...own, form: 'api-key', version },
+      { ...own, form: 'bearer', version },
+    ]);
+  },
+};
+
+/** A request with one scheme, and what came of it. */
+interface Tried {
+  scheme: AuthScheme;
+  /** Its users, as `auth` of a profile names them. */
+  users: AuthUse[];
   check: Check;
   /** The gateway does not have the path: perhaps it does not have the format. */
   isAbsent: boolean;
 }
 
-/** A request of one format with one scheme, and what came of it. */
-interface Tried extends Asked {
-  scheme: AuthScheme;
-  /** What would use this scheme, as a profile's `auth` names it. */
-  users: AuthUse[];
-}
-
-/** How a format is asked: with the settings of a use, and a scheme. */
-type Ask = (scheme: AuthScheme) => Promise<Asked>;
-
-/** What came of all requests of one format. */
-interface Examined {
+/** The outcome of all requests of one format. */
+interface Outcome {
   checks: Check[];
-  /** Whether one scheme was taken. */
+  /** Whether one scheme was accepted. */
   answers: boolean;
   isAbsent: boolean;
 }
 
 /**
- * Sends the smallest request of each format, with the schemes that the settings say. Where one is refused, the other forms and
- * header names are tried until one is taken. A request that is taken may be billed. A gateway need not have both formats.
+ * Sends the smallest request of each format, with the schemes of the settings. If one is refused, the other forms and header
+ * names are tried until one is accepted. An accepted request may be billed. A gateway need not have both formats.
  */
-export async function examineLive(live: Live): Promise<Check[]> {
-  const formats = [await examineContent(live), await examineMessages(live)];
-  const isServed = formats.some(({ answers }) => answers);
-  return formats.flatMap(({ checks, isAbsent }) => (isServed && isAbsent ? checks.map(asWarning) : checks));
+export async function examineLive(live: Examined): Promise<Check[]> {
+  const outcomes = [await examineFormat(content, live), await examineFormat(messages, live)];
+  const isServed = outcomes.some(({ answers }) => answers);
+  return outcomes.flatMap(({ checks, isAbsent }) =>
+    checks.map((check): Check => {
+      if (!isServed || !isAbsent) return check;
+      const text = `${check.text}; perhaps the gateway does not have this format`;
+      return { name: check.name, state: 'warning', text, fix: check.fix };
+    }),
+  );
 }
 
-/** The other format answers: the gateway works, and perhaps has that one alone. */
-function asWarning({ name, text, fix }: Check): Check {
-  return { name, state: 'warning', text: `${text}; perhaps the gateway does not have this format`, fix };
-}
-
-/** Those whose forms of authentication can differ; edits are as images. */
-function contentUses({ uses }: Live): ('text' | 'image')[] {
-  const own = (['text', 'image'] as const).filter((use) => uses.includes(use));
-  return own.length === 0 && uses.includes('edit') ? ['image'] : own;
-}
-
-async function examineContent(live: Live): Promise<Examined> {
+async function examineFormat(format: Format, live: Examined): Promise<Outcome> {
   const { of } = live.surveyed;
-  const users = contentUses(live);
-  if (users.length === 0) return unasked();
-  const use = users.find((one) => of[one].model !== undefined) ?? users[0] ?? 'image';
-  const model = of[use].model?.value;
-  if (!services[of[use].service.value].uses.includes(use)) return unasked();
-  if (model === undefined) return unasked(skipped('content', `models.${use}`, live));
-  const post = contentPost(model, 'text', contentBody);
-  const ask: Ask = (scheme) => askIn({ post, model }, live, { scheme, use, name: `content, ${scheme.form}` });
+  const users = format.usersOf(live.uses);
+  const uses = users.map(useOf);
+  const use = uses.find((one) => of[one].model !== undefined) ?? uses[0];
+  const unasked = { checks: [], answers: false, isAbsent: false };
+  if (use === undefined || !services[of[use].service.value].uses.includes(use)) return unasked;
+  const survey = of[use];
+  const model = survey.model?.value;
+  if (model === undefined) {
+    const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
+    return { ...unasked, checks: [{ name: format.name, state: 'skipped', text: 'no model to ask', fix }] };
+  }
+  const ask: Ask = async (scheme, ...own) => {
+    const name = format.name === 'content' ? `content, ${scheme.form}` : format.name;
+    return { scheme, users: own, ...(await askWith(scheme, format.probe(model), { live, use, name })) };
+  };
   const tried: Tried[] = [];
   for (const user of users) {
-    const scheme = schemeOf(of[user], user === 'text' ? 'api-key' : 'bearer');
+    const scheme = schemeOf(of[useOf(user)], user === 'image' ? 'bearer' : 'api-key');
     const same = tried.find((one) => isSame(one.scheme, scheme));
     if (same) same.users.push(user);
-    else tried.push({ scheme, users: [user], ...(await ask(scheme)) });
+    else tried.push(await ask(scheme, user));
   }
-  return judge(tried, await findScheme(tried, ask, contentSchemes(of[use])), live);
+  // A service with a host of its own accepts only the scheme that is set.
+  const others = survey.service.value === 'gateway' ? format.schemes(schemeOf(survey, 'api-key')) : [];
+  const works = await findScheme(tried, ask, others);
+  return {
+    checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),
+    answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
+    // If the other format accepts the key, a gateway that refuses it here does not have this format.
+    isAbsent: works === undefined && tried.every(({ isAbsent, check }) => isAbsent || check.class === 'auth'),
+  };
 }
 
-async function examineMessages(live: Live): Promise<Examined> {
-  const chat = live.surveyed.of.chat;
-  const model = chat.model?.value;
-  if (!live.uses.includes('chat') || !services[chat.service.value].uses.includes('chat')) return unasked();
-  if (model === undefined) return unasked(skipped('messages', 'models.chat', live));
-  const post = messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
-  const ask: Ask = (scheme) => askIn({ post, model }, live, { scheme, use: 'chat', name: 'messages' });
-  const scheme = schemeOf(chat, 'api-key');
-  const tried: Tried[] = [{ scheme, users: ['messages'], ...(await ask(scheme)) }];
-  return judge(tried, await findScheme(tried, ask, messagesSchemes(chat)), live);
+type Ask = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
+
+function useOf(user: AuthUse): Use {
+  return user === 'messages' ? 'chat' : user;
 }
 
-/** A format that was not asked for anything. */
-function unasked(...checks: Check[]): Examined {
-  return { checks, answers: false, isAbsent: false };
-}
-
-const contentBody = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 1 } };
-const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
-
-/** The scheme that the settings say; `own` is the form where they leave it to the specification. */
+/** The scheme of the settings; `own` is the form if they leave it to the format. */
 function schemeOf({ auth, headerNames }: SettingsSurvey, own: AuthScheme['form']): AuthScheme {
   const placeholders = services.gateway.headerNames;
   return {
@@ -128,39 +183,21 @@ function schemeOf({ auth, headerNames }: SettingsSurvey, own: AuthScheme['form']
   };
 }
 
-/** Every scheme that a gateway may take in the content format; a service of its own host takes the one that is set. */
-function contentSchemes(survey: SettingsSurvey): AuthScheme[] {
-  if (survey.service.value !== 'gateway') return [];
-  const own = schemeOf(survey, 'api-key');
-  const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
-  return [...names.map((apiKey): AuthScheme => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
-}
-
-function messagesSchemes(survey: SettingsSurvey): AuthScheme[] {
-  if (survey.service.value !== 'gateway') return [];
-  const own = schemeOf(survey, 'api-key');
-  const versions = [own.version, services.gateway.headerNames.version, vendorHeaderNames.version];
-  return versions.flatMap((version): AuthScheme[] => [
-    { ...own, form: 'api-key', version },
-    { ...own, form: 'bearer', version },
-  ]);
-}
-
-/** Whether two schemes send the same headers. The name of the key's header says nothing where the key goes as Bearer. */
+/** Whether two schemes send the same headers. With Bearer the name of the key's header does not matter. */
 function isSame(one: AuthScheme, other: AuthScheme): boolean {
   const sameName = one.form === 'bearer' || one.apiKey === other.apiKey;
   return one.form === other.form && sameName && one.version === other.version;
 }
 
-/** A scheme that is taken: one that was tried already, else the first of the others. Undefined where none has to be found, or none is. */
+/** A scheme that is accepted: a tried one, else the first of the others. Undefined if none was refused, or none is accepted. */
 async function findScheme(
   tried: readonly Tried[],
   ask: Ask,
   schemes: readonly AuthScheme[],
 ): Promise<AuthScheme | undefined> {
-  if (!tried.some(({ check }) => isRefusal(check))) return undefined;
-  const taken = tried.find(({ check }) => check.state === 'ok');
-  if (taken) return taken.scheme;
+  if (!tried.some(isRefusal)) return undefined;
+  const accepted = tried.find(({ check }) => check.state === 'ok');
+  if (accepted) return accepted.scheme;
   const asked = tried.map(({ scheme }) => scheme);
   for (const scheme of schemes) {
     if (asked.some((one) => isSame(one, scheme))) continue;
@@ -170,71 +207,48 @@ async function findScheme(
   return undefined;
 }
 
-/** Whether another scheme could be taken. A missing version header is a bad request. */
-function isRefusal({ state, class: errorClass }: Check): boolean {
-  return state === 'failed' && (errorClass === 'auth' || errorClass === 'rejected');
+/** Whether another scheme could be accepted. A missing version header is a bad request. */
+function isRefusal({ check }: Tried): boolean {
+  return check.state === 'failed' && (check.class === 'auth' || check.class === 'rejected');
 }
 
-function judge(tried: readonly Tried[], works: AuthScheme | undefined, live: Live): Examined {
-  return {
-    checks: tried.map((one) => (works !== undefined && isRefusal(one.check) ? withFix(one, works, live) : one.check)),
-    answers: works !== undefined || tried.some(({ check }) => check.state === 'ok'),
-    // Where the other format takes the key, a gateway that refuses it here has no such format.
-    isAbsent: works === undefined && tried.every((one) => one.isAbsent || one.check.class === 'auth'),
-  };
+/** A refusal, with the commands that set a scheme that is accepted. */
+function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: Examined): Check {
+  const { auth, headerNames } = surveyed.of[useOf(users[0] ?? 'text')];
+  const changes = [
+    { setting: auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
+    { setting: headerNames.apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },
+    { setting: headerNames.version, from: scheme.version, to: works.version, keys: ['headerNames.version'] },
+  ].filter(({ from, to }) => from !== to);
+  const lines = changes.flatMap(({ keys, to }) =>
+    keys.map((key) => `gateway-cli config set ${key} ${to}${profileFlag(context)}`),
+  );
+  // Flags and variables win over the profile.
+  const stronger = new Set(
+    changes.flatMap(({ setting }) => (setting && 'name' in setting.origin ? [setting.origin.name] : [])),
+  );
+  if (stronger.size > 0) lines.unshift(`leave out ${[...stronger].join(' and ')}, and type:`);
+  return { ...check, text: `refused, but ${users.join(' and ')} would use it: ${check.text}`, fix: lines.join('\n') };
 }
 
-/** A refusal, with the lines that lead to a scheme that is taken. */
-function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: Live): Check {
-  const text = `refused, but ${users.join(' and ')} would use it: ${check.text}`;
-  const lines = fixOf({ from: scheme, to: works, users }, context);
-  const [first = 'text'] = users;
-  const stronger = strongerThanProfile(surveyed.of[first === 'messages' ? 'chat' : first], scheme, works);
-  if (stronger.length > 0) lines.unshift(`leave out ${stronger.join(' and ')}, and type:`);
-  return { ...check, text, fix: lines.join('\n') };
-}
-
-/** The lines that turn one scheme into another. */
-function fixOf(
-  { from, to, users }: { from: AuthScheme; to: AuthScheme; users: Tried['users'] },
-  context: Context,
-): string[] {
-  const profile = profileFlag(context);
-  const lines = from.form === to.form ? [] : users.map((user) => `auth.${user} ${to.form}`);
-  if (to.form === 'api-key' && from.apiKey !== to.apiKey) lines.push(`headerNames.apiKey ${to.apiKey}`);
-  if (from.version !== to.version) lines.push(`headerNames.version ${to.version}`);
-  return lines.map((line) => `gateway-cli config set ${line}${profile}`);
-}
-
-/** Flags and variables that would undo the lines. */
-function strongerThanProfile({ auth, headerNames }: SettingsSurvey, from: AuthScheme, to: AuthScheme): string[] {
-  const changed = [
-    from.form === to.form ? undefined : auth,
-    from.apiKey === to.apiKey ? undefined : headerNames.apiKey,
-    from.version === to.version ? undefined : headerNames.version,
-  ].filter((setting) => setting !== undefined);
-  return [...new Set(changed.flatMap(({ origin }) => ('name' in origin ? [origin.name] : [])))];
-}
-
-/** Opens a connection that shows the key with one scheme, and asks. Throws what ends the program: a signal, a closed output. */
-async function askIn(
-  operation: Operation,
-  { surveyed, key, flags, context }: Live,
-  { scheme, use, name }: { scheme: AuthScheme; use: Use; name: string },
-): Promise<Asked> {
-  const survey = surveyed.of[use];
+/** Sends a request with a scheme. Throws what ends the program: a signal, a closed output. */
+async function askWith(
+  scheme: AuthScheme,
+  probe: Operation,
+  { live, use, name }: { live: Examined; use: Use; name: string },
+): Promise<Pick<Tried, 'check' | 'isAbsent'>> {
+  const survey = withKey(live.surveyed.of[use], live.key);
   const settings = {
     ...survey,
-    key: key === undefined ? survey.key : withSecret(survey.key, key),
     model: survey.model ?? byDefault(''),
     auth: byDefault(scheme.form),
     headerNames: { apiKey: byDefault(scheme.apiKey), version: byDefault(scheme.version) },
   };
-  const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  const connection = await openConnection(settings, flags, context, { deadline });
+  const deadline = deadlineOnce(settings.timeoutMs.value, live.context.signal);
+  const connection = await openConnection(settings, live.flags, live.context, { deadline });
   try {
     const options = { ...once, deadline: deadline(), store: createMemoryStore() };
-    const { error } = await outcomeOf(perform(operation, connection, options));
+    const { error } = await outcomeOf(perform(probe, connection, options));
     return error ? refused(name, error) : { check: { name, state: 'ok', text: 'accepted' }, isAbsent: false };
   } catch (error) {
     if (error instanceof GatewayError && endings.has(error.class)) throw error;
@@ -244,22 +258,11 @@ async function askIn(
   }
 }
 
+const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
 const absentStatuses = new Set([404, 405, 501]);
 
-function refused(name: string, error: unknown): Asked {
+function refused(name: string, error: unknown): Pick<Tried, 'check' | 'isAbsent'> {
   const { status, reason } = error instanceof GatewayError ? error.details : {};
   const isAbsent = reason === 'no-such-path' || (absentStatuses.has(status ?? 0) && reason !== 'model');
   return { check: failedCheck(name, error), isAbsent };
-}
-
-/** A key that was read already, so that no command runs twice. */
-export function withSecret(source: KeySource, secret: Secret): KeySource {
-  return source.kind === 'missing' ? source : { ...source, kind: 'value', secret };
-}
-
-const endings = new Set(['interrupted', 'terminated', 'hangup', 'closed']);
-
-function skipped(name: string, key: string, { context }: Live): Check {
-  const fix = `gateway-cli config set ${key} <model>${profileFlag(context)}`;
-  return { name, state: 'skipped', text: 'no model to ask', fix };
 }

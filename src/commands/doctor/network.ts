@@ -1,17 +1,17 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls';
+import { hintFor } from '../../advice.ts';
+import { isoTime } from '../../clock.ts';
 import { codeOf, GatewayError } from '../../errors.ts';
 import { ConnectionEnd, describeCause, networkError } from '../../transport/network-error.ts';
-import { type Proxy, proxyFor } from '../../transport/proxy.ts';
-import { hasMoreAuthorities, openTrust, type Trust } from '../../transport/trust.ts';
-import { openTunnel } from '../../transport/proxy.ts';
-import type { TransportOptions } from '../../transport/types.ts';
+import { openTunnel, type Proxy, proxyFor } from '../../transport/proxy.ts';
 import { isLoopback } from '../../transport/request.ts';
-import { checkCertificate } from './certificate.ts';
-import { askHead } from './head.ts';
-import type { Check } from './types.ts';
+import { hasMoreAuthorities, openTrust, type Trust } from '../../transport/trust.ts';
+import type { TransportOptions } from '../../transport/types.ts';
+import { type Check, type Finding, type Row, runRows } from './checks.ts';
 
 /** What the connection to a gateway is examined with. */
 export interface NetworkOptions {
@@ -22,146 +22,122 @@ export interface NetworkOptions {
   now: () => number;
   /** Monotonic clock in ms. */
   elapsed: () => number;
-  /** What to type after a failure. */
-  fixOf: (error: GatewayError) => string | undefined;
   /** Longest wait of one step in ms. */
   timeoutMs?: number;
 }
 
-const defaultTimeoutMs = 10_000;
+/** A connection as far as it was made. */
+interface Attempt extends Required<NetworkOptions> {
+  /** The host to connect to: the proxy, or the gateway itself. */
+  next: URL;
+  proxy?: Proxy | undefined;
+  trust?: Trust | undefined;
+  socket?: Socket | TLSSocket;
+  reply?: IncomingMessage;
+}
 
-/** Connects as a request does, step by step, without a key: proxy, trust, DNS, TCP, TLS, HTTP. The first failure ends it. */
-export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check> {
-  const { baseUrl, transport, fixOf } = options;
-  const proxy = attemptProxy(options);
-  yield proxy.check;
-  if (proxy.check.state === 'failed') return;
-  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  const next = proxy.found?.url ?? baseUrl;
-  const isSecure = baseUrl.protocol === 'https:';
-  const trust = await openTrust(transport).catch((error: unknown) =>
-    failure('trust', error, { host: baseUrl.host, fixOf }),
-  );
-  if (trust !== undefined && 'state' in trust) return yield trust;
-  if (isSecure || next.protocol === 'https:') yield { name: 'trust', state: 'ok', text: trustWords(transport) };
-  const attempt: Attempt = { options, timeoutMs, proxy: proxy.found, trust, next, socket: undefined };
-  const steps: [string, () => Promise<Check>][] = [
-    ['dns', () => resolveName(attempt)],
-    ['tcp', () => connectTo(attempt)],
-    ...(isSecure ? [['tls', () => shakeHands(attempt)] as [string, () => Promise<Check>]] : []),
-  ];
+/**
+ * Connects as a request does, step by step, without a key. The first failure ends it; returns whether there was none.
+ * Rejects with the reason of the signal.
+ */
+export async function* examineNetwork(options: NetworkOptions): AsyncGenerator<Check, boolean> {
+  const attempt: Attempt = { timeoutMs: 10_000, ...options, next: options.baseUrl };
   try {
-    for (const [name, step] of steps) {
-      const check = await step().catch((error: unknown) => {
-        options.signal.throwIfAborted();
-        return failure(name, isAbort(error) ? new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`) : error, {
-          host: attempt.next.host,
-          fixOf,
-        });
-      });
-      yield check;
-      if (check.state === 'failed') return;
-    }
-    if (attempt.socket) yield* askHead(attempt.socket, { ...options, timeoutMs });
+    return yield* runRows(rows.map(withNetworkErrors), attempt, attempt.signal);
   } finally {
     attempt.socket?.destroy();
   }
 }
 
-/** How far the examination got. */
-interface Attempt {
-  options: NetworkOptions;
-  timeoutMs: number;
-  proxy: Proxy | undefined;
-  trust: Trust | undefined;
-  /** Who is connected to: the proxy, or the gateway itself. */
-  next: URL;
-  socket: Socket | TLSSocket | undefined;
+interface Step extends Row<Attempt> {
+  check: (attempt: Attempt) => Promise<Finding>;
 }
 
-function attemptProxy({ baseUrl, transport, fixOf }: NetworkOptions): { found: Proxy | undefined; check: Check } {
-  try {
-    const found = proxyFor(baseUrl, transport);
-    const text =
-      found === undefined
-        ? withoutProxy(baseUrl, transport)
-        : `${found.url.protocol}//${found.url.host} (${found.from})`;
-    return { found, check: { name: 'proxy', state: 'ok', text } };
-  } catch (error) {
-    return { found: undefined, check: failure('proxy', error, { host: baseUrl.host, fixOf }) };
-  }
+const rows: readonly Step[] = [
+  { name: 'proxy', check: findProxy },
+  { name: 'trust', check: readTrust },
+  { name: 'dns', check: resolveName },
+  { name: 'tcp', check: connectSocket },
+  { name: 'tls', check: shakeHands },
+  {
+    name: 'http',
+    check: askHead,
+    mend: () => 'check that the base URL is that of the gateway; the real test is: gateway-cli doctor --live',
+  },
+  { name: 'clock', check: compareClocks, mend: () => 'set the clock: timedatectl set-ntp true' },
+];
+
+/** The same step; it throws what a request would report. */
+function withNetworkErrors({ check, ...row }: Step): Step {
+  return { ...row, check: (attempt) => check(attempt).catch((error: unknown) => throwNetworkError(error, attempt)) };
 }
 
-/** Why a proxy that a setting names is not asked. */
-function withoutProxy(baseUrl: URL, { proxy }: TransportOptions): string {
-  if (proxy === undefined) return 'none';
+function throwNetworkError(cause: unknown, { timeoutMs, next }: Attempt): never {
+  const why = isAbort(cause) ? new ConnectionEnd(`no answer within ${timeoutMs / 1000} s`) : cause;
+  const { class: name, details } = networkError(why, 'connecting', next.host);
+  const text = why instanceof GatewayError ? why.message : describeCause(why, next.host);
+  throw new GatewayError(name, text, codeOf(cause) === 'ENOTFOUND' ? { hint: nameHint } : details);
+}
+
+const nameHint = 'check the name: gateway-cli config get baseUrl; a VPN or a proxy (HTTPS_PROXY) may be needed';
+
+async function findProxy(attempt: Attempt): Promise<Finding> {
+  const { baseUrl, transport } = attempt;
+  attempt.proxy = proxyFor(baseUrl, transport);
+  const { proxy } = attempt;
+  attempt.next = proxy?.url ?? baseUrl;
+  if (proxy) return `${proxy.url.protocol}//${proxy.url.host} (${proxy.from})`;
+  if (transport.proxy === undefined) return 'none';
   const why = isLoopback(baseUrl) ? 'the gateway is on this machine' : 'NO_PROXY names the gateway';
-  return `none: ${why}, so the proxy of ${proxy.from} is not used`;
+  return `none: ${why}, so the proxy of ${transport.proxy.from} is not used`;
 }
 
-/** Whose certificates are trusted. */
-function trustWords({ env, systemCa, ca }: TransportOptions): string {
-  const extra = env['NODE_EXTRA_CA_CERTS'];
-  return [
+async function readTrust(attempt: Attempt): Promise<Finding> {
+  const { baseUrl, next, transport } = attempt;
+  attempt.trust = await openTrust(transport);
+  if (baseUrl.protocol !== 'https:' && next.protocol !== 'https:') return undefined;
+  const extra = transport.env['NODE_EXTRA_CA_CERTS'];
+  const sources = [
     "Node's own authorities",
-    systemCa && "the system's certificate store",
+    transport.systemCa && "the system's certificate store",
     extra && `NODE_EXTRA_CA_CERTS ${extra}`,
-    ca !== undefined && '--cacert',
-  ]
-    .filter(Boolean)
-    .join(', ');
+    transport.ca !== undefined && '--cacert',
+  ];
+  return sources.filter(Boolean).join(', ');
 }
 
-async function resolveName({ next, options }: Attempt): Promise<Check> {
-  const host = bare(next.hostname);
-  if (isIP(host) !== 0) return { name: 'dns', state: 'ok', text: `${host} is an address` };
-  const started = options.elapsed();
+async function resolveName({ next, elapsed }: Attempt): Promise<Finding> {
+  const host = withoutBrackets(next.hostname);
+  if (isIP(host) !== 0) return `${host} is an address`;
+  const started = elapsed();
   const found = await lookup(host, { all: true });
-  const addresses = found.map(({ address }) => address).join(', ');
-  return { name: 'dns', state: 'ok', text: `${host} is ${addresses} (${ms(options.elapsed() - started)})` };
+  return `${host} is ${found.map(({ address }) => address).join(', ')} (${Math.round(elapsed() - started)} ms)`;
 }
 
-async function connectTo(attempt: Attempt): Promise<Check> {
-  const { next, proxy, trust, options, timeoutMs } = attempt;
-  const started = options.elapsed();
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
-  const port = portOf(next);
+async function connectSocket(attempt: Attempt): Promise<Finding> {
+  const { baseUrl, next, proxy, trust, signal, timeoutMs, elapsed } = attempt;
+  const started = elapsed();
+  const address = { host: withoutBrackets(next.hostname), port: portOf(next) };
   if (proxy === undefined) {
-    const socket = connect({
-      host: bare(next.hostname),
-      port,
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: 2000,
-    });
-    socket.on('error', () => undefined);
-    attempt.socket = socket;
-    await once(socket, 'connect', { signal });
+    attempt.socket = connect({ ...address, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 2000 });
+    await untilEvent(attempt.socket, 'connect', attempt);
   } else {
-    const { hostname, protocol, host } = options.baseUrl;
-    const target = { hostname: bare(hostname), host, protocol, port: String(portOf(options.baseUrl)) };
-    attempt.socket = await openTunnel({
-      proxy,
-      target,
-      authorities: trust?.authorities,
-      timeoutMs,
-      signal: options.signal,
-    });
+    const { hostname, protocol, host } = baseUrl;
+    const target = { hostname: withoutBrackets(hostname), host, protocol, port: String(portOf(baseUrl)) };
+    attempt.socket = await openTunnel({ proxy, target, authorities: trust?.authorities, timeoutMs, signal });
+    attempt.socket.on('error', () => undefined);
   }
-  attempt.socket.on('error', () => undefined);
-  const through = proxy === undefined ? '' : `, and through it to ${options.baseUrl.host}`;
-  return {
-    name: 'tcp',
-    state: 'ok',
-    text: `connected to ${bare(next.hostname)}:${port}${through} (${ms(options.elapsed() - started)})`,
-  };
+  const through = proxy === undefined ? '' : `, and through it to ${baseUrl.host}`;
+  return `connected to ${address.host}:${address.port}${through} (${Math.round(elapsed() - started)} ms)`;
 }
 
-/** Shakes hands with whoever it is: a certificate that is not trusted shall be shown too. Nothing is sent then. */
-async function shakeHands(attempt: Attempt): Promise<Check> {
-  const { options, trust, socket, timeoutMs } = attempt;
-  const host = bare(options.baseUrl.hostname);
-  if (options.transport.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' && !isLoopback(options.baseUrl)) return unchecked;
-  attempt.next = options.baseUrl;
+/** The certificate is not verified before it is read: one that is not trusted is shown, too. Nothing is sent to it. */
+async function shakeHands(attempt: Attempt): Promise<Finding> {
+  const { baseUrl, transport, trust, socket } = attempt;
+  if (baseUrl.protocol !== 'https:') return undefined;
+  if (transport.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' && !isLoopback(baseUrl)) return unchecked;
+  attempt.next = baseUrl;
+  const host = withoutBrackets(baseUrl.hostname);
   const secure = connectTls({
     ...(socket && { socket }),
     ...(trust && { secureContext: trust.secureContext }),
@@ -170,47 +146,117 @@ async function shakeHands(attempt: Attempt): Promise<Check> {
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: false,
   });
-  secure.on('error', () => undefined);
   attempt.socket = secure;
-  await once(secure, 'secureConnect', { signal: AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]) });
-  const value = hasMoreAuthorities(options.transport) ? 'system' : undefined;
-  const untrusted = new GatewayError('not-sent', 'not trusted', { reason: 'untrusted', value });
-  return checkCertificate(secure, { host, now: options.now(), untrustedFix: options.fixOf(untrusted) });
+  await untilEvent(secure, 'secureConnect', attempt);
+  return certificateFinding(secure, attempt);
 }
 
-const unchecked: Check = {
-  name: 'tls',
+const unchecked: Finding = {
   state: 'failed',
   class: 'usage',
   text: 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
   fix: 'unset NODE_TLS_REJECT_UNAUTHORIZED; to trust a certificate: --cacert <file>',
 };
 
+const dayMs = 86_400_000;
+const soonDays = 14;
+
+function certificateFinding(socket: TLSSocket, { baseUrl, transport, now }: Attempt): Finding {
+  const host = withoutBrackets(baseUrl.hostname);
+  const chain = chainOf(socket.getPeerCertificate(true));
+  const [own] = chain;
+  if (own === undefined)
+    return { state: 'failed', class: 'not-sent', text: `${host} showed no certificate`, fix: wrongHost };
+  const ends = Date.parse(own.valid_to);
+  const days = Math.floor((ends - now()) / dayMs);
+  const issuers = [{ subject: own.issuer }, ...chain.slice(1)].map(commonName);
+  const until = `${days < 0 ? 'ended' : 'valid until'} ${isoTime(ends)?.slice(0, 10) ?? own.valid_to}`;
+  const text = `${socket.getProtocol() ?? 'TLS'}, certificate of ${commonName(own)} by ${[...new Set(issuers)].join(' ← ')}, ${until}`;
+  // Node gives the code as a string, whatever its types say.
+  const problem = socket.authorized ? undefined : String(socket.authorizationError);
+  if (problem !== undefined) {
+    const fix = mendCertificate(problem, transport);
+    return { state: 'failed', class: 'not-sent', text: `${text}: not trusted (${problem})`, fix };
+  }
+  if (days >= soonDays) return text;
+  return { state: 'warning', text: `${text}: in ${days} days`, fix: `tell the people who run ${host}` };
+}
+
+const wrongHost = 'check the host and port: gateway-cli config get baseUrl';
+
+function mendCertificate(code: string, transport: TransportOptions): string {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another host; ${wrongHost}`;
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'check the clock of this machine: date -u; if it is right, the gateway needs a new certificate';
+  return hintFor('untrusted', { value: hasMoreAuthorities(transport) ? 'system' : undefined });
+}
+
+/** From the server's own certificate upwards; the last one issued itself. */
+function chainOf(first: DetailedPeerCertificate): DetailedPeerCertificate[] {
+  const chain: DetailedPeerCertificate[] = [];
+  let at: DetailedPeerCertificate | undefined = first;
+  for (; at?.subject && !chain.includes(at); at = at.issuerCertificate) chain.push(at);
+  return chain;
+}
+
+function commonName({ subject }: { subject: DetailedPeerCertificate['subject'] }): string {
+  const { CN, O } = subject as Record<string, string | string[] | undefined>;
+  return String(CN ?? O ?? 'no name');
+}
+
+/** One HEAD without a key: whether the host speaks HTTP, and what time it has. */
+async function askHead(attempt: Attempt): Promise<Finding> {
+  const { baseUrl, socket, signal, timeoutMs } = attempt;
+  if (socket === undefined) return undefined;
+  const asking = request({
+    method: 'HEAD',
+    path: baseUrl.pathname,
+    headers: { host: baseUrl.host, connection: 'close' },
+    createConnection: () => socket,
+  });
+  try {
+    const reply = untilEvent(asking, 'response', attempt);
+    asking.end();
+    [attempt.reply] = (await reply) as [IncomingMessage];
+    attempt.reply.resume();
+    return `HTTP ${attempt.reply.statusCode} to HEAD ${baseUrl.pathname} without a key; any status will do`;
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = isAbort(error) ? `none within ${timeoutMs / 1000} s` : describeCause(error, baseUrl.host);
+    return { state: 'warning', text: `no reply to HEAD ${baseUrl.pathname}: ${why}` };
+  }
+}
+
+/** Certificates and signed requests tolerate a difference of this size, rarely more. */
+const toleratedSkewMs = 300_000;
+
+async function compareClocks({ reply, now }: Attempt): Promise<Finding> {
+  if (reply === undefined) return undefined;
+  const skew = now() - Date.parse(reply.headers.date ?? '');
+  if (Number.isNaN(skew)) return { state: 'skipped', text: 'the reply has no Date' };
+  const seconds = Math.round(Math.abs(skew) / 1000);
+  if (Math.abs(skew) <= toleratedSkewMs) return `within ${seconds} s of the gateway's`;
+  return { state: 'warning', text: `this machine is ${seconds} s ${skew > 0 ? 'ahead of' : 'behind'} the gateway` };
+}
+
+/** Waits for an event of a socket or a request, whose later errors are ignored. */
+async function untilEvent(
+  emitter: Socket | ReturnType<typeof request>,
+  event: string,
+  { signal, timeoutMs }: Attempt,
+): Promise<unknown[]> {
+  emitter.on('error', () => undefined);
+  return await once(emitter, event, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+}
+
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';
 }
-
-function failure(
-  name: string,
-  cause: unknown,
-  { host, fixOf }: { host: string; fixOf: NetworkOptions['fixOf'] },
-): Check {
-  const error = networkError(cause, 'connecting', host);
-  const fix = codeOf(cause) === 'ENOTFOUND' ? nameFix : fixOf(error);
-  const text = cause instanceof GatewayError ? cause.message : describeCause(cause, host);
-  return { name, state: 'failed', class: error.class, text, fix };
-}
-
-const nameFix = 'check the name: gateway-cli config get baseUrl; a VPN or a proxy (HTTPS_PROXY) may be needed';
 
 function portOf(url: URL): number {
   return Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
 }
 
-function bare(host: string): string {
+function withoutBrackets(host: string): string {
   return host.startsWith('[') ? host.slice(1, -1) : host;
-}
-
-function ms(duration: number): string {
-  return `${Math.round(duration)} ms`;
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import { run } from '../../helpers/run.ts';
 import { startScriptedServer } from '../../helpers/scripted-server.ts';
 import { canaryKey, test } from '../../helpers/with-server.ts';
-import type { Check } from '../../../src/commands/doctor/types.ts';
+import type { Check } from '../../../src/commands/doctor/checks.ts';
 
 /** What the HEAD of the examination is answered with. */
 const head = { status: 404, headers: { date: new Date().toUTCString(), connection: 'close' } };

@@ -2,14 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { hintOf } from '../../../src/advice.ts';
 import { examineNetwork, type NetworkOptions } from '../../../src/commands/doctor/network.ts';
-import type { Check } from '../../../src/commands/doctor/types.ts';
+import type { Check } from '../../../src/commands/doctor/checks.ts';
 import { type ScriptedServer, startScriptedServer } from '../../helpers/scripted-server.ts';
 import { authority, elsewherePair, serverPair } from '../../transport/certificates.ts';
 
 const dayMs = 86_400_000;
-const fixOf = hintOf;
 
 async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Promise<Check[]> {
   const checks: Check[] = [];
@@ -19,7 +17,6 @@ async function examine(baseUrl: string, more: Partial<NetworkOptions> = {}): Pro
     signal: new AbortController().signal,
     now: () => Date.now(),
     elapsed: () => performance.now(),
-    fixOf,
     timeoutMs: 5000,
   };
   for await (const check of examineNetwork({ ...options, ...more })) checks.push(check);
@@ -57,7 +54,6 @@ test('names the proxy and the variable that it comes from', async () => {
     signal: new AbortController().signal,
     elapsed: () => 0,
     now: () => 0,
-    fixOf,
   };
   const transport = { env: { all_proxy: 'http://u:hidden@127.0.0.1:1' } };
   const first = await examineNetwork({ ...options, transport }).next();

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { checkRuntime } from '../../../src/commands/doctor/settings.ts';
+import { nodeRow, runRows } from '../../../src/commands/doctor/checks.ts';
 
 test.each([
   ['20.18.0', 'failed'],
   ['18.20.4', 'failed'],
   ['20.18.1', 'ok'],
   ['24.0.0', 'ok'],
-])('Node %s is %s', (node, state) => {
-  expect(checkRuntime(node)).toMatchObject({ state });
+])('Node %s is %s', async (node, state) => {
+  const { value } = await runRows([nodeRow], { node }).next();
+  expect(value).toMatchObject({ name: 'node', state });
 });

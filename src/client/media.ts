@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
 import { readInputImage } from '../images/input.ts';
-import { sniffType } from '../images/sniff.ts';
+import { sniffType } from '../images/image-type.ts';
 import { createUpload, type Upload } from '../upload.ts';
 import type { MediaInput } from './client-types.ts';
 

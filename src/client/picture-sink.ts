@@ -4,7 +4,7 @@ import { usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { isFolder } from '../files/temp-file.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
-import { checkOutput } from '../images/output-check.ts';
+import { checkOutput } from '../images/publish.ts';
 import { publish } from '../images/publish.ts';
 import { createFileStore, createMemoryStore } from '../images/store.ts';
 import type { BlobStore } from '../images/types.ts';

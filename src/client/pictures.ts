@@ -1,8 +1,8 @@
 import { contentText } from '../formats/content/reply.ts';
 import type { Candidate } from '../formats/content/types.ts';
 import { extractDataUrls } from '../images/markdown.ts';
-import { extensionFor, mediaType } from '../images/extension.ts';
-import { imageFacts, sniffType } from '../images/sniff.ts';
+import { extensionFor, mediaType } from '../images/image-type.ts';
+import { imageFacts, sniffType } from '../images/image-type.ts';
 import type { Picture } from './client-types.ts';
 import type { ResultImage } from './result.ts';
 import type { PictureStore } from './picture-store.ts';

@@ -4,33 +4,33 @@ import { tmpdir } from 'node:os';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { lookAt } from '../shell-word.ts';
-import { imageFacts } from './sniff.ts';
+import { imageFacts } from './image-type.ts';
 import { createTempFile, removeFile, writeFully } from '../files/temp-file.ts';
 
-/** An input picture, looked at but not read whole. */
+/** An input image, of which only the first bytes were read. */
 export interface InputImage {
   /** From the bytes. */
   mimeType: string;
   bytes: number;
-  /** Lower-case hex; only where it was asked for. */
+  /** Lower-case hex; only if requested. */
   sha256: string | undefined;
-  /** Where the bytes can be read, as often as needed. */
+  /** The file with the bytes, which can be read repeatedly. */
   path: string;
   width: number | undefined;
   height: number | undefined;
-  /** Removes the temporary file behind a pipe; does nothing for a file of the user's. */
+  /** Removes the temporary file of a pipe; does nothing for a file of the user. */
   cleanup(): Promise<void>;
 }
 
 /** How an input is read. */
 export interface InputOptions {
-  /** What the user typed, for messages (`-i -`); the path by default. */
+  /** The name in messages (`-i -`); by default the path. */
   label?: string | undefined;
-  /** Computes the SHA-256 too, which reads all of it. */
+  /** Computes the SHA-256 too, which reads the whole file. */
   hash?: boolean | undefined;
-  /** What its host called it, for messages. */
+  /** The type that its host declared, for messages. */
   declaredType?: string | undefined;
-  /** Folder for what comes through a pipe. */
+  /** Folder for the content of a pipe. */
   spoolFolder?: string | undefined;
 }
 
@@ -38,21 +38,24 @@ const headBytes = 256 * 1024;
 const mebibyte = 1024 * 1024;
 
 /**
- * Looks at an input picture: type and size by its bytes. A pipe, such as bash's `<(…)`, goes to a
- * temporary file first. Throws GatewayError usage: unreadable, empty, or no picture.
+ * Reads the type and size of an input image by its bytes. A pipe, such as bash's `<(…)`, is written to a temporary file first.
+ * Throws GatewayError usage: unreadable, empty, or not an image.
  */
 export async function readInputImage(path: string, options: InputOptions = {}): Promise<InputImage> {
   const label = options.label ?? JSON.stringify(path);
   const handle = await openInput(path, label);
   const stats = await handle.stat();
-  // The same handle goes on: a FIFO that is closed and opened again has lost its writer.
+  // With the same handle: a FIFO that is closed and opened again has lost its writer.
   if (!stats.isFile() && !stats.isDirectory()) return readPipe(handle, { ...options, label });
   try {
     const head = await readHead(handle);
     const { mimeType, width, height } = await imageFacts(head);
     if (head.length === 0) throw usageError(`${label} is empty`, 'name an image file');
     if (mimeType === undefined)
-      throw usageError(`${label} is ${nameOf(options)}`, 'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known');
+      throw usageError(
+        `${label} is ${describeOther(options)}`,
+        'PNG, JPEG, WebP, GIF, AVIF, HEIC, BMP and TIFF are known',
+      );
     const sha256 = options.hash ? await hashFile(handle) : undefined;
     return { mimeType, bytes: stats.size, sha256, path, width, height, cleanup: () => Promise.resolve() };
   } catch (error) {
@@ -62,8 +65,8 @@ export async function readInputImage(path: string, options: InputOptions = {}): 
   }
 }
 
-/** What is no picture, in the words of its host where that says so. */
-function nameOf({ declaredType }: InputOptions): string {
+/** Describes a file that is not an image, with the type that its host declared. */
+function describeOther({ declaredType }: InputOptions): string {
   if (declaredType === undefined || declaredType.startsWith('image/')) return 'not an image of a known type';
   return declaredType === 'text/html' ? 'a web page (text/html), not an image' : `${declaredType}, not an image`;
 }
@@ -78,24 +81,14 @@ async function readPipe(handle: FileHandle, options: InputOptions & { label: str
   }
 }
 
-/** A stream that was written to a file, so that its size is known. */
-export interface Spooled {
-  path: string;
-  bytes: number;
-  /** Removes the file; safe to call twice. */
-  cleanup(): Promise<void>;
-}
-
-/** How a stream is spooled. */
-export interface SpoolOptions {
-  /** How much is taken at most; all of it by default. */
-  capMebibytes?: number | undefined;
-  folder?: string | undefined;
-  label?: string | undefined;
-}
-
-/** Writes a stream to a temporary file that only its owner may read. Throws GatewayError usage: unreadable, too large, disk full. */
-export async function spool(stream: AsyncIterable<Uint8Array>, options: SpoolOptions = {}): Promise<Spooled> {
+/**
+ * Writes a stream to a temporary file, so that its size is known. Its `cleanup` can be called twice. Throws GatewayError usage:
+ * unreadable, larger than `capMebibytes`, disk full.
+ */
+export async function spool(
+  stream: AsyncIterable<Uint8Array>,
+  options: { capMebibytes?: number | undefined; folder?: string | undefined; label?: string | undefined } = {},
+): Promise<{ path: string; bytes: number; cleanup(): Promise<void> }> {
   const { capMebibytes: cap = Number.POSITIVE_INFINITY, folder = tmpdir(), label = 'stdin' } = options;
   const file = await createTempFile(folder).catch((error: unknown) => {
     throw usageError(
@@ -148,7 +141,7 @@ async function hashFile(handle: FileHandle): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What the system said, as a mistake in the input; an abort or a failure of ours stays what it is. */
+/** An error of the system as a usage error; an abort and a GatewayError stay as they are. */
 function asUnreadable(label: string, error: unknown, path?: string): unknown {
   if (error instanceof GatewayError) return error;
   const code = codeOf(error);

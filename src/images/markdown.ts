@@ -1,25 +1,18 @@
 import { type HeadMatch, matchDataUrl, matchMarkdownImage } from '../scan/data-url.ts';
 
-/** A piece of text in which pictures may stand as data URLs (deviations 1, 2 and 4). */
+/** A piece of text that can contain images as data URLs (deviations 1, 2 and 4). */
 export type MarkdownPiece =
   | { type: 'text'; text: string }
   | { type: 'image-start'; mimeType: string; alt: string }
   | { type: 'base64'; text: string }
   | { type: 'image-end' };
 
-/** Takes pictures out of text that arrives in pieces of any length. */
-export interface MarkdownImageSplitter {
-  feed(text: string): MarkdownPiece[];
-  /** What was held back, when the text is over. A Markdown picture without its `)` was cut and gets no image-end; with `cut`, nor does a bare data URL. */
-  finish(options?: { cut?: boolean }): MarkdownPiece[];
-}
-
-/** Starts at the beginning of a text. Only what may still become a data URL is held back; no Base64 is ever `text`. */
+/** Starts at the beginning of a text. */
 export function createMarkdownImageSplitter(): MarkdownImageSplitter {
-  return new Splitter();
+  return new MarkdownImageSplitter();
 }
 
-/** The pictures of a whole text, and the text without them. `data` is Base64 or a placeholder for it. */
+/** The images of a whole text, and the text without them. `data` is Base64 or a placeholder for it. */
 export function extractDataUrls(text: string): { text: string; images: { mimeType: string; data: string }[] } {
   const splitter = createMarkdownImageSplitter();
   const rest: string[] = [];
@@ -38,23 +31,33 @@ const longestTitle = 300;
 
 type State = 'text' | 'base64' | 'closing';
 
-class Splitter implements MarkdownImageSplitter {
+export type { MarkdownImageSplitter };
+
+/**
+ * Separates images from a text that arrives in pieces of any length. It holds back only text that can still become a data URL;
+ * Base64 is never `text`.
+ */
+class MarkdownImageSplitter {
   #state: State = 'text';
   #held = '';
-  /** Inside `![…](…)`, which a `)` ends; a bare URL ends with its Base64. */
+  /** Inside `![…](…)`, which ends with `)`; a bare URL ends with its Base64. */
   #inParens = false;
   #padded = false;
   #pieces: MarkdownPiece[] = [];
 
   feed(text: string): MarkdownPiece[] {
     this.#pieces = [];
-    this.#go(this.#held + text, false);
+    this.#split(this.#held + text, false);
     return this.#pieces;
   }
 
+  /**
+   * The text that was held back at the end. A Markdown image without its `)` was cut and has no image-end; with `cut`, nor has
+   * a bare data URL.
+   */
   finish({ cut = false }: { cut?: boolean } = {}): MarkdownPiece[] {
     this.#pieces = [];
-    this.#go(this.#held, true);
+    this.#split(this.#held, true);
     const ended = this.#state === 'closing' || (this.#state === 'base64' && !this.#inParens && !cut);
     if (ended) this.#pieces.push({ type: 'image-end' });
     this.#pushText(this.#held);
@@ -63,7 +66,7 @@ class Splitter implements MarkdownImageSplitter {
     return this.#pieces;
   }
 
-  #go(text: string, last: boolean): void {
+  #split(text: string, last: boolean): void {
     let at = 0;
     while (at < text.length) {
       const next = this.#step(text, at, last);
@@ -73,7 +76,7 @@ class Splitter implements MarkdownImageSplitter {
     this.#held = text.slice(at);
   }
 
-  /** Goes on by one token; undefined when more text has to come first. */
+  /** Advances by one token; undefined if more text is needed. */
   #step(text: string, at: number, last: boolean): number | undefined {
     if (this.#state === 'base64') return this.#base64(text, at);
     return this.#state === 'closing' ? this.#closing(text, at) : this.#text(text, at, last);
@@ -102,7 +105,7 @@ class Splitter implements MarkdownImageSplitter {
 
   #base64(text: string, from: number): number {
     let at = from;
-    while (at < text.length && this.#belongs(text.charCodeAt(at))) at++;
+    while (at < text.length && this.#isBase64(text.charCodeAt(at))) at++;
     if (at > from) this.#pieces.push({ type: 'base64', text: text.slice(from, at) });
     if (at < text.length) {
       if (this.#inParens && isLineBreak(text.charCodeAt(at))) return at + 1;
@@ -112,19 +115,19 @@ class Splitter implements MarkdownImageSplitter {
     return at;
   }
 
-  #belongs(code: number): boolean {
+  #isBase64(code: number): boolean {
     if (code === 0x3d) this.#padded = true;
     else if (this.#padded || base64Codes[code] !== 1) return false;
     return true;
   }
 
-  /** Behind the Base64 of a Markdown picture: maybe a title, then `)`. Without one, what follows is text again. */
+  /** After the Base64 of a Markdown image: an optional title, then `)`. Without `)` the rest is text again. */
   #closing(text: string, at: number): number | undefined {
     const rest = text.slice(at, at + longestTitle);
     const first = rest.trimStart()[0];
-    const mayClose = first === undefined || '>"\'()'.includes(first);
-    const close = mayClose ? rest.indexOf(')') : -1;
-    if (mayClose && close < 0 && rest.length < longestTitle) return undefined;
+    const canClose = first === undefined || '>"\'()'.includes(first);
+    const close = canClose ? rest.indexOf(')') : -1;
+    if (canClose && close < 0 && rest.length < longestTitle) return undefined;
     this.#pieces.push({ type: 'image-end' });
     this.#state = 'text';
     return at + close + 1;

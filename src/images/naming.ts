@@ -1,37 +1,37 @@
 import { basename, dirname, join, sep } from 'node:path';
 import { usageError } from '../errors.ts';
-import { sameExtension } from './extension.ts';
+import { sameExtension } from './image-type.ts';
 
-/** Where pictures go, as far as that is known before the reply (`-o`). */
+/** The names of images, as far as they are known before the reply. */
 export interface OutputPlan {
-  /** `numbered`: image-1, image-2 …; `name`: what the user named; `template`: the same for each picture. */
+  /** `numbered`: image-1, image-2 …; `name`: the name that the user gave; `template`: a name with placeholders. */
   kind: 'numbered' | 'name' | 'template';
-  /** The folder as the user would write it; empty for the current one. */
+  /** The folder as the user wrote it; empty for the current one. */
   folder: string;
-  /** The folder was named with a trailing slash: it is made where its parent exists. */
+  /** The folder has a trailing slash: it is made if its parent exists. */
   mayCreateFolder: boolean;
-  /** The name without extension, or the template of it; `image` where numbered. */
+  /** The name or template without extension; `image` if numbered. */
   stem: string;
-  /** The extension that the user gave, without dot. */
+  /** The extension of the user's name, without dot. */
   extension: string | undefined;
-  /** What the user wrote. */
+  /** The user's text. */
   output: string | undefined;
-  /** How many pictures were asked for: so many names are the user's own. */
+  /** Number of requested images, and so of names that the user gave. */
   count: number;
 }
 
 /** A name to try. */
 interface CandidateName {
-  /** Relative to the current folder, as it is printed; absolute where the user's was. */
+  /** Relative to the current folder, as it is printed; absolute if the user's name was. */
   path: string;
-  /** The user named it: with `--force` it may replace, without it nothing else is tried. */
+  /** The user gave it: it can replace a file with `--force`, and no other name is tried. */
   given: boolean;
 }
 
-/** The names to try for one picture, from 0 on; undefined behind the last one. */
+/** The names to try for one image, from 0 on; undefined after the last one. */
 export type CandidateNames = (at: number) => CandidateName | undefined;
 
-/** What is known when the output is planned. */
+/** What the names depend on. */
 export interface PlanFacts {
   /** Whether `output` is an existing folder. */
   isDirectory: boolean;
@@ -42,19 +42,19 @@ export interface PlanFacts {
   date: string;
 }
 
-/** Reads what the user named. Throws GatewayError usage: a template with an unknown placeholder, or one that is not known in time. */
+/** Plans the names. Throws GatewayError usage: a template with an unknown placeholder, or in a folder one that is unknown before the reply. */
 export function planOutput(output: string | undefined, facts: PlanFacts): OutputPlan {
   const { count, isDirectory } = facts;
   const base = { mayCreateFolder: false, extension: undefined, output, count };
   if (output === undefined) return { ...base, kind: 'numbered', folder: '', stem: 'image' };
   if (isDirectory || endsWithSlash(output)) {
-    const folder = isDirectory ? output : knownFolder(output, facts);
+    const folder = isDirectory ? output : expandFolder(output, facts);
     return { ...base, kind: 'numbered', folder, stem: 'image', mayCreateFolder: endsWithSlash(output) };
   }
   const name = basename(output);
   const parent = dirname(output);
-  // `./x` keeps its dot, as the user wrote it; a bare name has no folder.
-  const folder = knownFolder(parent === '.' && !output.startsWith('.') ? '' : parent, facts);
+  // `./x` keeps its dot; a bare name has no folder.
+  const folder = expandFolder(parent === '.' && !output.startsWith('.') ? '' : parent, facts);
   const { stem, extension } = name.endsWith(anyExtension)
     ? { stem: name.slice(0, -anyExtension.length), extension: undefined }
     : splitExtension(name);
@@ -64,27 +64,27 @@ export function planOutput(output: string | undefined, facts: PlanFacts): Output
 
 const anyExtension = '.{ext}';
 
-/** The names to try for one picture, in this order, until one is free. */
+/** The names to try for one image, in this order, until one is free. */
 export function candidateNames(
   plan: OutputPlan,
   { index, extension, id = '' }: { index: number; extension: string; id?: string },
 ): CandidateNames {
-  const own = plan.extension !== undefined && sameExtension(plan.extension, extension) ? plan.extension : extension;
+  const actual = plan.extension !== undefined && sameExtension(plan.extension, extension) ? plan.extension : extension;
   if (plan.kind === 'numbered')
-    return (at) => ({ path: place(plan, `${plan.stem}-${index + 1 + at}.${own}`), given: false });
-  if (plan.kind === 'template') return templateNames(plan, { index, extension: own, id });
-  const given = index < plan.count && (plan.extension === undefined || own === plan.extension);
+    return (at) => ({ path: inFolder(plan, `${plan.stem}-${index + 1 + at}.${actual}`), given: false });
+  if (plan.kind === 'template') return templateNames(plan, { index, extension: actual, id });
+  const given = index < plan.count && (plan.extension === undefined || actual === plan.extension);
   const second = Math.max(index + 2, plan.count + 1);
   return (at) => {
-    if (at === 0) return { path: place(plan, withNumber(plan.stem, index + 1, own)), given };
-    return given ? undefined : { path: place(plan, withNumber(plan.stem, second + at - 1, own)), given: false };
+    if (at === 0) return { path: inFolder(plan, withNumber(plan.stem, index + 1, actual)), given };
+    return given ? undefined : { path: inFolder(plan, withNumber(plan.stem, second + at - 1, actual)), given: false };
   };
 }
 
-/** Names that the user named for the pictures asked for, where the extension is known. */
+/** The names that the user gave for the requested images, if the extension is known. */
 export function givenNames(plan: OutputPlan, extension: string | undefined = plan.extension): string[] {
   if (plan.kind !== 'name' || extension === undefined) return [];
-  return Array.from({ length: plan.count }, (_, index) => place(plan, withNumber(plan.stem, index + 1, extension)));
+  return Array.from({ length: plan.count }, (_, index) => inFolder(plan, withNumber(plan.stem, index + 1, extension)));
 }
 
 function templateNames(
@@ -95,7 +95,7 @@ function templateNames(
   return (at) => {
     const n = index + 1 + at;
     const stem = expandTemplate(plan.stem, { n: String(n), id: fileWord(id), ext: extension });
-    return { path: place(plan, numbered ? `${stem}.${extension}` : withNumber(stem, n, extension)), given: false };
+    return { path: inFolder(plan, numbered ? `${stem}.${extension}` : withNumber(stem, n, extension)), given: false };
   };
 }
 
@@ -103,7 +103,7 @@ function withNumber(stem: string, n: number, extension: string): string {
   return n === 1 ? `${stem}.${extension}` : `${stem}-${n}.${extension}`;
 }
 
-function place({ folder }: OutputPlan, name: string): string {
+function inFolder({ folder }: OutputPlan, name: string): string {
   if (folder === '' || folder.endsWith('/') || folder.endsWith(sep)) return folder + name;
   return folder === '.' ? `.${sep}${name}` : join(folder, name);
 }
@@ -112,7 +112,7 @@ function endsWithSlash(path: string): boolean {
   return path.endsWith('/') || path.endsWith(sep);
 }
 
-function knownFolder(folder: string, facts: PlanFacts): string {
+function expandFolder(folder: string, facts: PlanFacts): string {
   if (!isTemplate(folder)) return folder;
   for (const placeholder of placeholdersIn(folder)) {
     if (placeholder in knownValues(facts)) continue;
@@ -128,7 +128,7 @@ function knownValues({ prompt, model, date }: PlanFacts): Record<string, string>
   return { slug: slugOf(prompt), model: fileWord(model), date: fileWord(date) };
 }
 
-/** `cat.png` → cat, png. Version numbers (`v1.2`) and longer endings belong to the name. */
+/** `cat.png` → cat, png. Version numbers (`v1.2`) and longer endings are part of the name. */
 function splitExtension(name: string): { stem: string; extension: string | undefined } {
   const match = /^(.+)\.([a-z][a-z0-9]{0,3})$/is.exec(name);
   if (!match?.[1] || !match[2]) return { stem: name.endsWith('.') ? name.slice(0, -1) : name, extension: undefined };
@@ -138,35 +138,32 @@ function splitExtension(name: string): { stem: string; extension: string | undef
 const placeholders = ['n', 'slug', 'model', 'date', 'id', 'ext'];
 const pattern = /\{([^{}/\\]{0,40})\}/g;
 
-/** Whether a name holds placeholders such as `{n}`. */
+/** Whether a name has placeholders such as `{n}`. */
 function isTemplate(name: string): boolean {
   return name.search(pattern) >= 0;
 }
 
-/** The placeholders of a template. Throws GatewayError usage for one that there is not. */
+/** The placeholders of a template. Throws GatewayError usage for an unknown one. */
 function placeholdersIn(template: string): Set<string> {
   const found = new Set(Array.from(template.matchAll(pattern), (match) => match[1] as string));
-  for (const name of found) {
-    if (!placeholders.includes(name)) {
-      throw usageError(
-        `unknown placeholder {${name}}`,
-        `use one of ${placeholders.map((known) => `{${known}}`).join(' ')}`,
-      );
-    }
-  }
-  return found;
+  const unknown = [...found].find((name) => !placeholders.includes(name));
+  if (unknown === undefined) return found;
+  throw usageError(
+    `unknown placeholder {${unknown}}`,
+    `use one of ${placeholders.map((name) => `{${name}}`).join(' ')}`,
+  );
 }
 
-/** Fills in the values that are given; other placeholders stay. Values are used as they are: make them safe first. */
+/** Replaces the placeholders that have a value; the values must be safe in file names. */
 function expandTemplate(template: string, values: Readonly<Record<string, string>>): string {
   placeholdersIn(template);
   return template.replace(pattern, (whole, name: string) => values[name] ?? whole);
 }
 
-/** Names that Windows gives to devices, with whatever extension. */
+/** Names of devices on Windows, with any extension. */
 const reserved = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/i;
-const mostBytes = 60;
-/** Longer prompts are cut before they are looked at. */
+const maxBytes = 60;
+/** The rest of a longer prompt is ignored. */
 const longestPrompt = 400;
 
 /** A prompt as part of a file name: letters and digits of any script, joined by `-`, at most 60 bytes. */
@@ -176,16 +173,16 @@ export function slugOf(prompt: string): string {
     .normalize('NFC')
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-');
-  return nameable(cutToBytes(trimDashes(words), mostBytes)) || 'image';
+  return avoidReserved(cutToBytes(trimDashes(words), maxBytes)) || 'image';
 }
 
-/** A model's or a reply's id as part of a file name: ASCII letters, digits, `.`, `_` and `-` only. */
+/** The id of a model or reply as part of a file name: only ASCII letters, digits, `.`, `_` and `-`. */
 export function fileWord(text: string): string {
   const word = text.slice(0, longestPrompt).replace(/[^A-Za-z0-9._-]+/g, '-');
-  return nameable(trimDashes(cutToBytes(word, mostBytes))) || 'unknown';
+  return avoidReserved(trimDashes(cutToBytes(word, maxBytes))) || 'unknown';
 }
 
-/** Cuts a text to so many bytes of UTF-8 without cutting a character. */
+/** Cuts a text to a number of bytes of UTF-8, at a character. */
 function cutToBytes(text: string, bytes: number): string {
   let size = 0;
   let cut = '';
@@ -197,11 +194,11 @@ function cutToBytes(text: string, bytes: number): string {
   return trimDashes(cut);
 }
 
-/** No leading dot (hidden), no trailing dot and no device name (Windows). */
-function nameable(word: string): string {
+function avoidReserved(word: string): string {
   return reserved.test(word.split('.', 1)[0] ?? '') ? `_${word}` : word;
 }
 
+/** Removes dots too: a file with a leading dot is hidden, and Windows ignores a trailing one. */
 function trimDashes(text: string): string {
   let start = 0;
   let end = text.length;

@@ -7,15 +7,15 @@ export interface Pixels {
   data: Uint8Array;
 }
 
-/** The protocol's bound for one escape sequence. */
+/** The protocol's limit for one escape sequence. */
 const kittyChunk = 4096;
 
-/** A PNG for Kitty's graphics protocol, so many columns wide; answers of the terminal are suppressed (they would be input). */
+/** A PNG for Kitty's graphics protocol; replies of the terminal are suppressed (they would be input). */
 export function kittyPng(png: Uint8Array, columns: number): string {
   return kittySequences(`a=T,f=100,q=2,c=${columns}`, Buffer.from(png).toString('base64'));
 }
 
-/** Pixels for the same, for pictures that are no PNG. */
+/** An image that is not PNG for Kitty's graphics protocol, as pixels. */
 export function kittyPixels({ width, height, data }: Pixels, columns: number): string {
   const packed = deflateSync(data).toString('base64');
   return kittySequences(`a=T,f=32,s=${width},v=${height},o=z,q=2,c=${columns}`, packed);
@@ -31,20 +31,20 @@ function kittySequences(control: string, base64: string): string {
   return `${sequences.join('')}\n`;
 }
 
-/** A picture of any type for iTerm2's inline images, so many columns wide. */
+/** An image of any type as an inline image of iTerm2. */
 export function iterm2Image(bytes: Uint8Array, columns: number): string {
   const control = `inline=1;size=${bytes.byteLength};width=${columns};preserveAspectRatio=1`;
   return `\x1b]1337;File=${control}:${Buffer.from(bytes).toString('base64')}\x07\n`;
 }
 
-/** How a terminal can show a picture. */
+/** How a terminal can show an image. */
 export type PreviewForm = 'kitty' | 'iterm2' | 'blocks' | 'none';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What the terminal can, as far as the environment tells. tmux and screen get blocks: they pass pictures on only where
- * they are told to, and forget them when they draw anew. No colour (NO_COLOR, a dumb terminal): no picture.
+ * Detects the terminal by the environment. tmux and screen get blocks: they pass images on only if configured so, and lose
+ * them when they redraw. Without colour (NO_COLOR, a dumb terminal) there is no image.
  */
 export function previewForm(env: Environment): PreviewForm {
   const term = env['TERM'] ?? '';
@@ -58,7 +58,7 @@ export function previewForm(env: Environment): PreviewForm {
   return term === 'dumb' || isSet(env['NO_COLOR']) ? 'none' : 'blocks';
 }
 
-/** Whether the terminal says that it has 24-bit colour; else it gets the palette of 256. */
+/** Whether the terminal declares 24-bit colour. */
 export function hasTrueColor(env: Environment): boolean {
   return (
     /^(truecolor|24bit)$/i.test(env['COLORTERM'] ?? '') ||
@@ -71,19 +71,19 @@ function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '';
 }
 
-/** How a picture becomes characters. */
+/** The size of an image in characters. */
 export interface BlockOptions {
-  /** Most columns and rows of the terminal that it may take. */
+  /** Limits in the terminal. */
   columns: number;
   rows: number;
   /** 24-bit colour; else the palette of 256. */
   trueColor: boolean;
 }
 
-/** A colour, or nothing where the picture is transparent. */
+/** A colour; undefined where the image is transparent. */
 type Color = readonly [number, number, number] | undefined;
 
-/** The picture in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. */
+/** An image in half-blocks: two pixels a character, the upper in the foreground, the lower in the background. */
 export function halfBlocks(picture: Pixels, { columns, rows, trueColor }: BlockOptions): string {
   const scale = Math.min(1, columns / picture.width, (rows * 2) / picture.height);
   const small = shrink(
@@ -117,7 +117,7 @@ function code(layer: 38 | 48, color: readonly [number, number, number], trueColo
 
 const levels = [0, 95, 135, 175, 215, 255];
 
-/** The nearest of the 6×6×6 cube, or of the 24 grays between black and white. */
+/** The nearest colour of the 6×6×6 cube, or of the 24 grays between black and white. */
 function paletteIndex(color: readonly [number, number, number]): number {
   const [r, g, b] = color.map(nearestLevel) as [number, number, number];
   const mean = (color[0] + color[1] + color[2]) / 3;
@@ -142,7 +142,7 @@ function colorAt({ width, height, data }: Pixels, x: number, y: number): Color {
   return [data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0];
 }
 
-/** Each new pixel is the mean of those it covers; a transparent one has no say in the colour. */
+/** Each new pixel is the mean of those it covers; transparent ones do not count for the colour. */
 function shrink(picture: Pixels, width: number, height: number): Pixels {
   if (width === picture.width && height === picture.height) return picture;
   const data = new Uint8Array(width * height * 4);

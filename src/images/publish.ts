@@ -1,56 +1,205 @@
-import { chmod, lstat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
-import { codeOf, GatewayError } from '../errors.ts';
-import { freeNumber, newFileMode, placeFile, type Placing } from '../files/temp-file.ts';
-import type { CandidateNames } from './naming.ts';
-import { type Nonce, notWritten, randomNonce, removeFile, writeFully, writeTempFile } from '../files/temp-file.ts';
-import type { StoredBlob } from '../images/types.ts';
+import type { Stats } from 'node:fs';
+import { chmod, lstat, mkdir, stat } from 'node:fs/promises';
+import { dirname, extname, resolve } from 'node:path';
+import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
+import { writeReason } from '../files/file-reason.ts';
+import {
+  freeNumber,
+  newFileMode,
+  type Nonce,
+  notWritten,
+  placeFile,
+  type Placing,
+  removeFile,
+  writeFully,
+  writeTempFile,
+} from '../files/temp-file.ts';
 import type { JsonObject } from '../json.ts';
+import { shellWord } from '../shell-word.ts';
+import { isImageExtension, knownExtensions, sameExtension } from './image-type.ts';
+import { type CandidateNames, candidateNames, givenNames, type OutputPlan } from './naming.ts';
+import type { StoredBlob } from './types.ts';
 
-/** How a picture is published. */
-export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {
-  /** The current folder, against which names are read. */
+/** How an output is checked. */
+export interface OutputCheck {
   cwd: string;
-  /** Names that the user gave may replace a file. */
+  force: boolean;
+  /** Sidecars will be written too. */
+  sidecar?: boolean | undefined;
+  /** Images that are sent: an existing one of the same name and another type is not an earlier output. */
+  inputs?: readonly string[] | undefined;
+  /** Nothing will be written: no folder is made. */
+  dryRun?: boolean | undefined;
+}
+
+/**
+ * Checks before the request is paid whether a plan's names can be written; makes a folder that was named with a slash. Throws
+ * GatewayError usage: a missing or read-only folder; a name that is too long, taken, or not that of a regular file.
+ */
+export async function checkOutput(plan: OutputPlan, options: OutputCheck): Promise<void> {
+  const folder = resolve(options.cwd, plan.folder);
+  await checkFolder(plan, folder, options);
+  await checkLength(plan, options.cwd);
+  if (plan.kind !== 'name') return;
+  if (plan.output !== undefined) {
+    const stats = await statOf(resolve(options.cwd, plan.output));
+    if (stats && !stats.isFile() && !stats.isDirectory()) throw specialFile(plan.output);
+  }
+  // Without an extension, an image of any type has the name.
+  const extensions = plan.extension === undefined ? knownExtensions() : [plan.extension];
+  for (const extension of extensions) {
+    for (const name of givenNames(plan, extension)) await checkName(name, options);
+  }
+  if (!options.force) await checkOtherTypes(plan, options);
+}
+
+/** `-o cat.png` becomes cat.jpg for a JPEG: an existing cat.jpg is an error before the request, not after it is paid. */
+async function checkOtherTypes(plan: OutputPlan, { cwd, inputs = [] }: OutputCheck): Promise<void> {
+  const { extension } = plan;
+  if (extension === undefined || !isImageExtension(extension)) return;
+  const sent = new Set(inputs.map((path) => resolve(cwd, path)));
+  const others = knownExtensions().filter((other) => !sameExtension(other, extension));
+  for (const name of others.flatMap((other) => givenNames(plan, other))) {
+    if (sent.has(resolve(cwd, name)) || !(await statOf(resolve(cwd, name)))) continue;
+    throw settingError(`${JSON.stringify(name)} already exists, and its type decides the name of an image`, {
+      reason: 'output-other-type',
+      value: `${plan.stem}-2.${extension}`,
+    });
+  }
+}
+
+/** Whether a name is a place for images: a folder, a template, or a file with the extension of an image. */
+export async function isPicturePlace(output: string, cwd: string): Promise<boolean> {
+  if (output === '' || output.includes('\0') || /[/\\]$|\{[^{}/\\]{0,40}\}/.test(output)) return true;
+  if (isImageExtension(extname(output).slice(1))) return true;
+  return (await statOf(resolve(cwd, output)))?.isDirectory() === true;
+}
+
+/** Checks the name of a file that is not an image. Throws GatewayError usage. */
+export async function checkFile(path: string, options: OutputCheck): Promise<void> {
+  const folder = dirname(path);
+  await checkFolder({ folder, mayCreateFolder: false }, resolve(options.cwd, folder), options);
+  if (path.endsWith('/') || (await statOf(resolve(options.cwd, path)))?.isDirectory())
+    throw usageError(`${JSON.stringify(path)} is a folder`, 'name a file in it');
+  await checkName(path, options);
+}
+
+type Folder = Pick<OutputPlan, 'folder' | 'mayCreateFolder'>;
+
+async function checkFolder(plan: Folder, folder: string, { dryRun }: OutputCheck): Promise<void> {
+  const stats = await statOf(folder);
+  if (!stats) await makeOutputFolder(plan, folder, dryRun === true);
+  else if (!stats.isDirectory())
+    throw settingError(`${JSON.stringify(plan.folder)} is not a folder`, { reason: 'output' });
+  if (!stats && dryRun) return;
+  try {
+    await newFileMode(folder, quickNonce);
+  } catch (error) {
+    throw settingError(`cannot write into ${JSON.stringify(plan.folder || '.')}: ${writeReason(error)}`, {
+      reason: 'output-folder',
+      cause: error,
+    });
+  }
+}
+
+/** For a file that is removed at once: node:crypto would take every text 2 ms. A later run can remove it like any part file. */
+function quickNonce(): string {
+  return Array.from({ length: 24 }, () => Math.floor(Math.random() * 16).toString(16)).join('');
+}
+
+async function makeOutputFolder({ folder, mayCreateFolder }: Folder, path: string, dryRun: boolean): Promise<void> {
+  const parent = await statOf(dirname(path));
+  if (!mayCreateFolder || !parent?.isDirectory()) {
+    throw usageError(`there is no folder ${JSON.stringify(folder)}`, `make it first: mkdir -p ${shellWord(folder)}`);
+  }
+  if (dryRun) return;
+  try {
+    await mkdir(path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST')
+      throw usageError(`cannot make the folder ${JSON.stringify(folder)}: ${writeReason(error)}`, undefined, error);
+  }
+}
+
+/** Checks the longest name that is likely, so that it does not fail after the request. */
+async function checkLength(plan: OutputPlan, cwd: string): Promise<void> {
+  const index = plan.kind === 'name' ? plan.count - 1 : 98;
+  const longest = candidateNames(plan, { index, extension: plan.extension ?? 'webp', id: 'x'.repeat(40) })(0);
+  if (longest) await statOf(resolve(cwd, longest.path));
+}
+
+async function checkName(name: string, { cwd, force, sidecar }: OutputCheck): Promise<void> {
+  for (const path of sidecar ? [name, sidecarPath(name)] : [name]) {
+    const stats = await lstat(resolve(cwd, path)).catch(ignoreMissing);
+    if (!stats) continue;
+    if (stats.isDirectory())
+      throw settingError(`${JSON.stringify(path)} is a folder`, { reason: 'output-is-folder', value: path });
+    if (!stats.isFile() && !stats.isSymbolicLink()) throw specialFile(path);
+    if (!force) throw settingError(`${JSON.stringify(path)} already exists`, { reason: 'output-exists' });
+  }
+}
+
+function specialFile(path: string): Error {
+  return settingError(`${JSON.stringify(path)} is a device, a pipe or a socket`, { reason: 'output-device' });
+}
+
+/** The stats of a path, links followed; undefined if it does not exist. Throws GatewayError usage. */
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    return ignoreMissing(error);
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (codeOf(error) === 'ENOENT') return undefined;
+  throw settingError(writeReason(error), { reason: 'output', cause: error });
+}
+
+/** How an image is published. */
+export interface PublishOptions extends Pick<Placing, 'nonce' | 'linkFile'> {
+  /** The folder for relative names. */
+  cwd: string;
+  /** Names that the user gave can replace a file. */
   force: boolean;
 }
 
-/** So often somebody else may take the name that was free. */
-const mostTries = 1000;
+/** How often another process can take a free name first. */
+const maxTries = 1000;
 
 /**
- * Gives a stored blob the first of the names that is free, and returns it. A name appears only with all its bytes, and
- * takes the place of a file only where the user gave that name and `force`. Throws GatewayError not-written: then the
- * blob's own file is still there.
+ * Gives a stored blob the first free name, and returns it. The file appears with all its bytes, and replaces another only if
+ * the user gave the name and `force`. Throws GatewayError not-written: then the blob's own file still exists.
  */
 export async function publish(blob: StoredBlob, names: CandidateNames, options: PublishOptions): Promise<string> {
-  const isTaken = (at: number): Promise<boolean> => isThere(names(at)?.path, options.cwd);
+  const isTaken = (at: number): Promise<boolean> => exists(names(at)?.path, options.cwd);
   let last = '';
   let temp: string | undefined;
   try {
-    for (let at = 0, tries = 0; tries < mostTries; tries++) {
+    for (let at = 0, tries = 0; tries < maxTries; tries++) {
       const name = names(at);
       if (name === undefined) break;
       last = name.path;
       const final = resolve(options.cwd, last);
-      temp ??= await readyFile(blob, dirname(final), options.nonce ?? randomNonce);
+      temp ??= await finishedFile(blob, dirname(final), options.nonce);
       const replace = name.given && options.force;
       if (await tryName(temp, final, { ...options, bytes: blob.bytes, replace })) return last;
       at = await freeNumber(at + 1, isTaken);
     }
   } catch (error) {
-    await removeOwn(temp, blob);
+    await removeCopy(temp, blob);
     throw notWritten(last, error);
   }
-  await removeOwn(temp, blob);
+  await removeCopy(temp, blob);
   throw new GatewayError('not-written', `cannot write ${JSON.stringify(last)}: it already exists`, {
     sent: 'yes',
     retryable: false,
   });
 }
 
-/** What cannot be looked at is told by whoever writes there. */
-async function isThere(path: string | undefined, cwd: string): Promise<boolean> {
+/** False if that cannot be determined: then writing gives the error. */
+async function exists(path: string | undefined, cwd: string): Promise<boolean> {
   if (path === undefined) return false;
   return lstat(resolve(cwd, path)).then(
     () => true,
@@ -58,7 +207,7 @@ async function isThere(path: string | undefined, cwd: string): Promise<boolean> 
   );
 }
 
-/** False when the name is taken. */
+/** False if the name is taken. */
 async function tryName(temp: string, final: string, placing: Placing): Promise<boolean> {
   try {
     await placeFile(temp, final, placing);
@@ -69,32 +218,28 @@ async function tryName(temp: string, final: string, placing: Placing): Promise<b
   }
 }
 
-/** The blob as a file with the mode of a finished one: its own, or one beside the final name for bytes in memory. */
-async function readyFile({ content }: StoredBlob, folder: string, nonce: Nonce): Promise<string> {
-  if ('data' in content) return writeBeside(folder, content.data, nonce);
+/** The blob as a file with its final mode: its own, or a new one beside the final name for bytes in memory. */
+async function finishedFile({ content }: StoredBlob, folder: string, nonce?: Nonce): Promise<string> {
+  if ('data' in content) return writeBytes(folder, content.data, nonce);
   await chmod(content.file, await newFileMode(folder, nonce));
   return content.file;
 }
 
-/** A temporary copy of bytes is of no use after a failure; the blob's own file is. */
-async function removeOwn(temp: string | undefined, { content }: StoredBlob): Promise<void> {
+/** Removes a temporary copy of bytes in memory; the blob's own file is kept for recovery. */
+async function removeCopy(temp: string | undefined, { content }: StoredBlob): Promise<void> {
   if (temp !== undefined && 'data' in content) await removeFile(temp);
 }
 
-/** Writes bytes to a finished temporary file in a folder. Throws what the system says, and leaves nothing then. */
-function writeBeside(folder: string, bytes: Uint8Array, nonce: Nonce = randomNonce): Promise<string> {
+function writeBytes(folder: string, bytes: Uint8Array, nonce?: Nonce): Promise<string> {
   return writeTempFile(folder, (handle) => writeFully(handle, bytes, 0), { nonce, mode: 0o666 });
 }
 
-/** The name of a picture's sidecar. */
+/** The name of an image's sidecar. */
 export function sidecarPath(imagePath: string): string {
   return `${imagePath}.json`;
 }
 
-/**
- * Writes `<image>.json` and returns its path. What has that name is replaced with `force` only.
- * Throws GatewayError not-written.
- */
+/** Writes `<image>.json` and returns its path. Replaces an existing file only with `force`. Throws GatewayError not-written. */
 export async function writeSidecar(
   imagePath: string,
   facts: JsonObject,
@@ -105,7 +250,7 @@ export async function writeSidecar(
   const bytes = Buffer.from(`${JSON.stringify(facts, null, 2)}\n`);
   let temp: string | undefined;
   try {
-    temp = await writeBeside(dirname(final), bytes);
+    temp = await writeBytes(dirname(final), bytes);
     await placeFile(temp, final, { bytes: bytes.length, replace: force });
   } catch (error) {
     if (temp !== undefined) await removeFile(temp);

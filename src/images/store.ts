@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { GatewayError } from '../errors.ts';
 import { BlockWriter, type TempFolders } from '../files/block-writer.ts';
 import { type Nonce, randomNonce } from '../files/temp-file.ts';
-import type { StoredBlob } from '../images/types.ts';
 import { Base64Decoder } from '../scan/base64.ts';
 import type { Base64Sink, DivertedString } from '../scan/json-scan.ts';
-import type { BlobStore } from './types.ts';
+import type { BlobStore, StoredBlob } from './types.ts';
 
-/** Bytes of each blob that stay at hand for its type and size. */
+/** First bytes of each blob that stay in memory, for its type and size. */
 const headBytes = 32 * 1024;
-/** By the first byte: a JPEG may tell its size late; PNG, GIF and RIFF (WebP) tell it at once. */
+/** By the first byte: the size of a JPEG can be late in the file; of PNG, GIF and RIFF (WebP) it is at the start. */
 const knownHeadBytes = new Map([
   [0xff, 256 * 1024],
   [0x89, 1024],
@@ -18,9 +17,8 @@ const knownHeadBytes = new Map([
 ]);
 
 /**
- * Stores the pictures of one reply as temporary files in the folder where they will be published. When that folder takes
- * no more, `fallback` takes over, so that a paid picture is not lost. Sinks and `resolve` throw GatewayError bad-reply,
- * not-written.
+ * Stores the images of one reply as temporary files in the folder where they will be published. If that folder is full,
+ * `fallback` is used, so that a paid image is not lost. Sinks and `resolve` throw GatewayError bad-reply, not-written.
  */
 export function createFileStore({
   nonce = randomNonce,
@@ -42,12 +40,12 @@ export function createFileStore({
   });
 }
 
-/** Keeps the pictures of one reply in memory. */
+/** Stores the images of one reply in memory. */
 export function createMemoryStore(nonce = randomNonce): BlobStore {
   return createStore(nonce, { open: createMemoryTarget, discard: () => Promise.resolve() });
 }
 
-/** Looks at the pictures of one reply and keeps none of them. */
+/** Checks the images of one reply and stores none of them. */
 export function createEmptyStore(nonce = randomNonce): BlobStore {
   const content = { data: new Uint8Array() };
   const target = { write: () => undefined, end: async () => ({ content, ready: Promise.resolve() }) };
@@ -60,7 +58,7 @@ function fileTarget(writer: BlockWriter): Target {
     async end() {
       await writer.end();
       const synced = writer.sync();
-      // The next picture may come in meanwhile; `ready` is waited for before anybody sees the file.
+      // The next image can arrive meanwhile; `resolve` waits for `ready`.
       synced.catch(() => {});
       return { content: { file: writer.path as string }, ready: synced };
     },
@@ -78,26 +76,24 @@ interface Entry {
 }
 
 function createStore(nonce: Nonce, targets: Targets): BlobStore {
-  let known: string | undefined;
-  // Made of Base64 characters, so that a placeholder inside a data URL is found like any other; made for the first picture
-  // only, since node:crypto costs a text 2 ms.
-  const prefixOf = (): string => (known ??= `gatewayCliBlob_${nonce()}_`);
+  let prefix: string | undefined;
+  // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created for the first image only:
+  // node:crypto takes a text 2 ms.
+  const placeholderPrefix = (): string => (prefix ??= `gatewayCliBlob_${nonce()}_`);
   const entries = new Map<string, Entry | undefined>();
 
   async function open(): Promise<DivertedString> {
-    const placeholder = `${prefixOf()}${entries.size}`;
+    const placeholder = `${placeholderPrefix()}${entries.size}`;
     entries.set(placeholder, undefined);
     return { placeholder, sink: createSink(targets.open(), (entry) => entries.set(placeholder, entry)) };
   }
 
-  const isPlaceholder = (data: string): boolean => data.startsWith(prefixOf()) && entries.has(data);
   return {
     open,
     async resolve(data) {
-      if (data.startsWith(prefixOf()) && !isPlaceholder(data)) throw notWhole();
-      const name = isPlaceholder(data) ? data : await storeShort(data, await open());
+      const name = data.startsWith(placeholderPrefix()) ? data : await storeShort(data, await open());
       const entry = entries.get(name);
-      if (!entry) throw notWhole();
+      if (!entry) throw badImage('an image of the reply did not come whole');
       await entry.ready;
       return entry.blob;
     },
@@ -105,14 +101,14 @@ function createStore(nonce: Nonce, targets: Targets): BlobStore {
   };
 }
 
-const pieceBytes = 256 * 1024;
-
-function notWhole(): GatewayError {
-  return new GatewayError('bad-reply', 'an image of the reply did not come whole', { sent: 'yes', retryable: false });
+function badImage(message: string): GatewayError {
+  return new GatewayError('bad-reply', message, { sent: 'yes', retryable: false });
 }
 
+const pieceBytes = 256 * 1024;
+
 async function storeShort(data: string, { sink, placeholder }: DivertedString): Promise<string> {
-  // UTF-8, not Latin-1: that would make ASCII of foreign characters.
+  // Not Latin-1, which would turn other characters into ASCII.
   const text = Buffer.from(data, 'utf8');
   for (let at = 0; at < text.length; at += pieceBytes) await sink.write(text.subarray(at, at + pieceBytes));
   await sink.end();
@@ -124,13 +120,13 @@ function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
   const hash = createHash('sha256');
   const heads: Uint8Array[] = [];
   let bytes = 0;
-  let wanted = headBytes;
+  let headSize = headBytes;
 
   function take(decoded: Uint8Array): void | Promise<void> {
     if (decoded.byteLength === 0) return;
     hash.update(decoded);
-    if (bytes === 0) wanted = knownHeadBytes.get(decoded[0] as number) ?? headBytes;
-    if (bytes < wanted) heads.push(new Uint8Array(decoded.subarray(0, wanted - bytes)));
+    if (bytes === 0) headSize = knownHeadBytes.get(decoded[0] as number) ?? headBytes;
+    if (bytes < headSize) heads.push(new Uint8Array(decoded.subarray(0, headSize - bytes)));
     bytes += decoded.byteLength;
     return target.write(decoded);
   }
@@ -140,23 +136,21 @@ function createSink(target: Target, done: (entry: Entry) => void): Base64Sink {
     async end() {
       await take(decoder.end());
       decoder.release();
-      if (bytes === 0)
-        throw new GatewayError('bad-reply', 'an image of the reply is empty', { sent: 'yes', retryable: false });
+      if (bytes === 0) throw badImage('an image of the reply is empty');
       const { content, ready } = await target.end();
       done({ blob: { bytes, sha256: hash.digest('hex'), head: Buffer.concat(heads), content }, ready });
     },
   };
 }
 
-/** Where the decoded bytes of one blob go. */
+/** Where the decoded bytes of one blob are written. */
 interface Target {
   /** The bytes are valid until the returned promise resolves. */
   write(bytes: Uint8Array): void | Promise<void>;
-  /** `ready` resolves when the content is safe to be used. */
+  /** `ready` resolves when the content can be used. */
   end(): Promise<{ content: StoredBlob['content']; ready: Promise<void> }>;
 }
 
-/** Collects the bytes of one blob in memory. */
 function createMemoryTarget(): Target {
   const parts: Uint8Array[] = [];
   return {

@@ -27,7 +27,7 @@ test.each<[number, number, string, boolean]>([
   [1024, 1024, '16:9', false],
   [1024, 0, '16:9', false],
   [10, 10, 'square', false],
-])('judges whether %i×%i is %s', (width, height, aspect, expected) => {
+])('whether %i×%i is %s', (width, height, aspect, expected) => {
   expect(fitsAspect({ width, height }, aspect)).toBe(expected);
 });
 
@@ -44,6 +44,6 @@ test.each<[number, number, string, boolean | undefined]>([
   [1024, 768, '1024x768', true],
   [1024, 1024, '1024x768', false],
   [1024, 1024, 'large', undefined],
-])('judges whether %i×%i has the size %s', (width, height, size, expected) => {
+])('whether %i×%i has the size %s', (width, height, size, expected) => {
   expect(matchesSize({ width, height }, size)).toBe(expected);
 });

@@ -17,7 +17,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import { readInputImage } from '../../src/images/input.ts';
 import { planOutput } from '../../src/images/naming.ts';
-import { checkOutput } from '../../src/images/output-check.ts';
+import { checkOutput } from '../../src/images/publish.ts';
 import { placeFile } from '../../src/files/temp-file.ts';
 import { publish } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
@@ -37,7 +37,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Watches what every open file of this process is told. */
+/** The prototype of every open file of this process, to spy on its methods. */
 async function handles(): Promise<FileHandle> {
   const probe = await open(import.meta.filename);
   await probe.close();
@@ -46,28 +46,25 @@ async function handles(): Promise<FileHandle> {
 
 const given = (path: string) => (at: number) => (at === 0 ? { path, given: true } : undefined);
 
-test.each(['a file', 'memory'])(
-  'a picture in %s is forced to the disk before it has its name, and the name after',
-  async (kind) => {
-    const folder = scratchFolder();
-    const final = join(folder, 'cat.png');
-    const order: string[] = [];
-    const shared = await handles();
-    for (const name of ['datasync', 'sync'] as const) {
-      vi.spyOn(shared, name).mockImplementation(async () => {
-        // A disk is slow: who does not wait for it has given the name meanwhile.
-        for (let turn = 0; turn < 1000 && !existsSync(final); turn++) await setImmediate();
-        order.push(`${name}, named: ${existsSync(final)}`);
-      });
-    }
-    const store = kind === 'memory' ? createMemoryStore() : createFileStore({ folder });
-    const blob = await store.resolve(base64);
-    await publish(blob, given(final), { cwd: folder, force: false });
-    expect(order).toEqual(['datasync, named: false', 'sync, named: true']);
-  },
-);
+test.each(['a file', 'memory'])('syncs a picture in %s before it has its name, and the folder after', async (kind) => {
+  const folder = scratchFolder();
+  const final = join(folder, 'cat.png');
+  const order: string[] = [];
+  const shared = await handles();
+  for (const name of ['datasync', 'sync'] as const) {
+    vi.spyOn(shared, name).mockImplementation(async () => {
+      // A slow disk: without waiting for it the file would have its name by now.
+      for (let turn = 0; turn < 1000 && !existsSync(final); turn++) await setImmediate();
+      order.push(`${name}, named: ${existsSync(final)}`);
+    });
+  }
+  const store = kind === 'memory' ? createMemoryStore() : createFileStore({ folder });
+  const blob = await store.resolve(base64);
+  await publish(blob, given(final), { cwd: folder, force: false });
+  expect(order).toEqual(['datasync, named: false', 'sync, named: true']);
+});
 
-test('a picture that cannot be forced to the disk is none', async () => {
+test('a picture that cannot be synced is not-written', async () => {
   const folder = scratchFolder();
   vi.spyOn(await handles(), 'datasync').mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO' }));
   const store = createFileStore({ folder });
@@ -77,7 +74,7 @@ test('a picture that cannot be forced to the disk is none', async () => {
   if (tellsOpenFiles) expect(openFilesIn(folder)).toEqual([]);
 });
 
-test('a recovery file is forced to the disk, and one that cannot be leaves nothing behind', async () => {
+test('a recovery file is synced, and one that cannot be is removed', async () => {
   const [first, second] = [scratchFolder(), scratchFolder()];
   const sync = vi.spyOn(await handles(), 'datasync');
   sync.mockRejectedValueOnce(Object.assign(new Error('EIO'), { code: 'EIO' }));
@@ -88,7 +85,7 @@ test('a recovery file is forced to the disk, and one that cannot be leaves nothi
   expect(readdirSync(first)).toEqual([]);
 });
 
-test('pieces that are decoded in the same memory stay apart', async () => {
+test('pieces that are decoded in the same memory stay separate', async () => {
   const store = createMemoryStore();
   const { sink, placeholder } = await store.open();
   for (const byte of [1, 2]) await sink.write(Buffer.from(Buffer.alloc(3000, byte).toString('base64')));
@@ -97,7 +94,7 @@ test('pieces that are decoded in the same memory stay apart', async () => {
   expect(content).toEqual({ data: Buffer.concat([Buffer.alloc(3000, 1), Buffer.alloc(3000, 2)]) });
 });
 
-test('a placeholder that we never gave is no picture', async () => {
+test('an unknown placeholder is not a picture', async () => {
   const store = createMemoryStore(() => 'aaa');
   await expect(store.resolve('gatewayCliBlob_aaa_7')).rejects.toMatchObject({
     message: expect.stringContaining('whole'),
@@ -105,11 +102,11 @@ test('a placeholder that we never gave is no picture', async () => {
   await expect(store.resolve((await store.open()).placeholder)).rejects.toMatchObject({ class: 'bad-reply' });
 });
 
-test('a foreign character is not taken for the one whose low byte it shares', async () => {
+test('a character outside Latin-1 is not read by its low byte', async () => {
   await expect(createMemoryStore().resolve('QUJ\u0144')).rejects.toMatchObject({ class: 'bad-reply' });
 });
 
-test('a write that takes nothing, and a copy of what is gone, are failures', async () => {
+test('a write of nothing and a copy beyond the end are errors', async () => {
   const stuck = { write: async () => ({ bytesWritten: 0 }) } as unknown as FileHandle;
   await expect(writeFully(stuck, png, 0)).rejects.toThrow('nothing could be written');
   const path = join(scratchFolder(), 'short');
@@ -119,13 +116,13 @@ test('a write that takes nothing, and a copy of what is gone, are failures', asy
   await expect(copyRange(file, file, { offset: 0, bytes: 4 })).rejects.toThrow('shorter');
 });
 
-test('only a file that is gone need not be removed', async () => {
+test('removes a file that is missing without an error, and nothing else', async () => {
   const folder = scratchFolder();
   await removeFile(join(folder, 'gone'));
   await expect(removeFile(folder)).rejects.toHaveProperty('code');
 });
 
-test('a failure that is ours already stays as it is', () => {
+test('a GatewayError stays as it is', () => {
   const error = new GatewayError('bad-reply', 'no Base64');
   expect(notWritten('cat.png', error)).toBe(error);
 });
@@ -143,7 +140,7 @@ describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
     return { temp, final, folder, other };
   }
 
-  test('a file is replaced whole, synced first, and nothing is left', async () => {
+  test('a file is synced and then replaced, and nothing else is left', async () => {
     const { temp, final, folder, other } = parts();
     const seen: string[] = [];
     vi.spyOn(await handles(), 'datasync').mockImplementation(async () => void seen.push(readFileSync(final, 'utf8')));
@@ -153,7 +150,7 @@ describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
     if (tellsOpenFiles) expect([openFilesIn(folder), openFilesIn(other)]).toEqual([[], []]);
   });
 
-  test('a file whose replacement fails is still there', async () => {
+  test('a file whose replacement fails stays', async () => {
     const { temp, final, folder } = parts();
     await expect(placeFile(temp, final, { bytes: 4, replace: true })).rejects.toThrow('shorter');
     expect(readFileSync(final, 'utf8')).toBe('old');
@@ -161,7 +158,7 @@ describe.skipIf(!shm)('from another disk (needs /dev/shm)', () => {
   });
 });
 
-test('a replacement that fails for another reason is not tried as a copy', async () => {
+test('a replacement that fails for another reason is not copied', async () => {
   const folder = scratchFolder();
   const final = join(folder, 'cat.png');
   writeFileSync(final, 'old');
@@ -194,13 +191,13 @@ describe('output dir missing, not writable, name too long', () => {
     checkOutput(planOutput(output, { ...facts, ...more }), { cwd, force: false });
   const refused = { class: 'usage', message: expect.stringContaining('name is too long') };
 
-  test('a template whose hundredth name is too long is refused, its first is not measured alone', async () => {
+  test('refuses a template whose hundredth name is too long', async () => {
     await expect(check(`${'a'.repeat(248)}-{n}.{ext}`)).rejects.toMatchObject(refused);
     await expect(check(`${'a'.repeat(240)}-{n}.{ext}`)).resolves.toBeUndefined();
     await expect(check(`${'a'.repeat(220)}-{id}.{ext}`)).rejects.toMatchObject(refused);
   });
 
-  test('a folder that takes no file is refused', async () => {
+  test('refuses a folder that cannot contain files', async () => {
     await expect(check('/proc/self/', { isDirectory: true })).rejects.toMatchObject({ class: 'usage' });
   });
 
@@ -210,14 +207,14 @@ describe('output dir missing, not writable, name too long', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('a pipe that has one of the names is refused, with --force too', async () => {
+  test('refuses a pipe with one of the names, even with --force', async () => {
     const cwd = scratchFolder();
     execFileSync('mkfifo', [join(cwd, 'cat.png')]);
     const checking = checkOutput(planOutput('cat', facts), { cwd, force: true });
     await expect(checking).rejects.toMatchObject({ class: 'usage', message: expect.stringContaining('pipe') });
   });
 
-  test('a folder that somebody makes meanwhile is as good', async () => {
+  test('accepts a folder that was made meanwhile', async () => {
     const cwd = scratchFolder();
     mkdirSync(join(cwd, 'new'));
     await expect(check('new/', {}, cwd)).resolves.toBeUndefined();

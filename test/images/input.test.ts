@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { readInputImage, spool } from '../../src/images/input.ts';
 import { namesIn, pngHead, scratchFolder } from './scratch.ts';
 
-test('tells type, size and hash of an input by its bytes', async () => {
+test('reads type, size and hash of an input by its bytes', async () => {
   const path = join(scratchFolder(), 'cat.jpg');
   writeFileSync(path, pngHead(640, 480));
   const sha256 = createHash('sha256').update(pngHead(640, 480)).digest('hex');
@@ -21,7 +21,7 @@ test('tells type, size and hash of an input by its bytes', async () => {
   expect(await readInputImage(path)).toMatchObject({ sha256: undefined });
 });
 
-test('looks at large inputs without reading them', async () => {
+test('does not read large inputs as a whole', async () => {
   const path = join(scratchFolder(), 'cat.png');
   writeFileSync(path, pngHead(1, 1));
   truncateSync(path, 3_000_000_000);
@@ -103,7 +103,7 @@ test('spools a stream, up to a cap', async () => {
   });
 });
 
-test('passes on what ends a stream', async () => {
+test('throws the error of a stream', async () => {
   const folder = scratchFolder();
   const reason = new DOMException('stopped', 'AbortError');
   async function* aborted(): AsyncGenerator<Uint8Array> {

@@ -73,7 +73,7 @@ test.each<[string, string, string, Split['images']]>([
   ['a paragraph inside alt text', `![a\n\nb](data:image/png;base64,${data})`, '![a\n\nb]()', [image()]],
   ['an empty picture', '![a](data:image/png;base64,)x', 'x', [image('a', 'image/png', '')]],
   ['half of an opening at the end', 'a ![b](data:ima', 'a ![b](data:ima', []],
-])('takes pictures out of text: %s, cut anywhere', (_name, input, text, images) => {
+])('separates pictures from text: %s, cut anywhere', (_name, input, text, images) => {
   expect(split([input])).toEqual({ text, images });
   expect(split([...input])).toEqual({ text, images });
   for (let at = 1; at < input.length; at++)
@@ -88,7 +88,7 @@ test.each([
   expect(split([input], options)).toMatchObject({ text: 'x ', images: [{ data, ended }] });
 });
 
-test('lets text go on at once, and holds back little', () => {
+test('passes text on at once, and holds back little', () => {
   const splitter = createMarkdownImageSplitter();
   expect(splitter.feed('Hello ')).toEqual([{ type: 'text', text: 'Hello ' }]);
   expect(splitter.feed('a!')).toEqual([{ type: 'text', text: 'a' }]);
@@ -97,14 +97,14 @@ test('lets text go on at once, and holds back little', () => {
   expect(splitter.feed('data:image/'.padEnd(300, 'x')).map((piece) => piece.type)).toEqual(['text']);
 });
 
-test('lets Base64 go on while it arrives', () => {
+test('passes Base64 on while it arrives', () => {
   const splitter = createMarkdownImageSplitter();
   splitter.feed('![a](data:image/png;base64,');
   expect(splitter.feed('AAAA')).toEqual([{ type: 'base64', text: 'AAAA' }]);
   expect(splitter.feed('BB)')).toEqual([{ type: 'base64', text: 'BB' }, { type: 'image-end' }]);
 });
 
-test('takes the pictures of a whole text, placeholders too', () => {
+test('extracts the pictures of a whole text, placeholders too', () => {
   const text = `a ![x](data:image/png;base64,gatewayCliBlob_0123abcd_7) b data:image/gif;base64,${data}`;
   expect(extractDataUrls(text)).toEqual({
     text: 'a  b ',
@@ -116,7 +116,7 @@ test('takes the pictures of a whole text, placeholders too', () => {
   expect(extractDataUrls('x ![a](data:image/png;base64,QUJD')).toEqual({ text: 'x ', images: [] });
 });
 
-test('takes a large picture out of a text', () => {
+test('extracts a large picture from a text', () => {
   const large = 'A'.repeat(8_000_000);
   expect(extractDataUrls(`![a](data:image/png;base64,${large})!`)).toEqual({
     text: '!',

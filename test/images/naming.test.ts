@@ -13,7 +13,7 @@ function plan(output: string | undefined, more: Partial<typeof facts> = {}): Out
   return planOutput(output, { ...facts, ...more });
 }
 
-/** The first names to try; those that the user gave carry an exclamation mark. */
+/** The first names to try; those that the user gave have an exclamation mark. */
 function names(output: OutputPlan, index: number, extension: string, id?: string): string[] {
   const nameAt = candidateNames(output, { index, extension, ...(id !== undefined && { id }) });
   const found = [0, 1, 2].map(nameAt).filter((name) => name !== undefined);
@@ -49,7 +49,7 @@ test.each<[string, string | undefined, { isDirectory?: boolean; count?: number }
   ['a trailing dot', 'cat.', {}, 0, 'png', ['cat.png!']],
   ['the second of three', 'cat.png', { count: 3 }, 1, 'png', ['cat-2.png!']],
   ['the second of three, of another type', 'cat.png', { count: 3 }, 1, 'jpg', ['cat-2.jpg', 'cat-4.jpg', 'cat-5.jpg']],
-  ['more than were asked for', 'cat.png', {}, 1, 'png', ['cat-2.png', 'cat-3.png', 'cat-4.png']],
+  ['more than requested', 'cat.png', {}, 1, 'png', ['cat-2.png', 'cat-3.png', 'cat-4.png']],
   ['a numbered template', 'x-{n}.{ext}', {}, 0, 'png', ['x-1.png', 'x-2.png', 'x-3.png']],
   [
     'a template',
@@ -118,7 +118,7 @@ test.each([
   );
 });
 
-test('knows the names that the user gave', () => {
+test('lists the names that the user gave', () => {
   expect(givenNames(plan('cat.png', { count: 3 }))).toEqual(['cat.png', 'cat-2.png', 'cat-3.png']);
   expect(givenNames(plan('cat'), 'webp')).toEqual(['cat.webp']);
   expect([undefined, 'out/', '{n}.png', 'cat'].flatMap((output) => givenNames(plan(output)))).toEqual([]);

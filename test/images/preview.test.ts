@@ -59,7 +59,7 @@ test('other pictures go to Kitty as deflated pixels', () => {
   expect([...inflateSync(Buffer.from(base64, 'base64'))]).toEqual([...data]);
 });
 
-test('iTerm2 takes any picture with its size and width', () => {
+test('iTerm2 gets any picture with its size and width', () => {
   expect(iterm2Image(Buffer.from('abc'), 40)).toBe(
     '\u001b]1337;File=inline=1;size=3;width=40;preserveAspectRatio=1:YWJj\u0007\n',
   );

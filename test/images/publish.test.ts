@@ -88,7 +88,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('gives each of many racing pictures a name of its own', async () => {
+test('gives each of many concurrent pictures its own name', async () => {
   const cwd = scratchFolder();
   const store = createFileStore({ folder: cwd });
   const blobs = await Promise.all(
@@ -101,7 +101,7 @@ test('gives each of many racing pictures a name of its own', async () => {
   for (const [i, name] of names.entries()) expect(readFileSync(join(cwd, name), 'utf8')).toBe(`picture ${i}`);
 });
 
-test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies where the file system cannot link: %s', async (code) => {
+test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies on a file system without links: %s', async (code) => {
   const cwd = scratchFolder();
   writeFileSync(join(cwd, 'image-1.png'), 'first');
   const store = createFileStore({ folder: cwd });
@@ -113,7 +113,7 @@ test.each(['EPERM', 'ENOTSUP', 'EXDEV', 'ENOSYS'])('copies where the file system
   expect(namesIn(cwd)).toEqual(['image-1.png', 'image-2.png']);
 });
 
-test('says what the system said, and leaves the stored picture', async () => {
+test('reports the error of the system, and keeps the stored picture', async () => {
   const cwd = scratchFolder();
   const store = createFileStore({ folder: cwd });
   const blob = await blobIn(store);
@@ -129,7 +129,7 @@ test('says what the system said, and leaves the stored picture', async () => {
   await store.discard();
 });
 
-test('a name behind 2,000 taken ones is found without trying each of them', async () => {
+test('finds a name after 2,000 taken ones without trying each', async () => {
   const cwd = scratchFolder();
   for (let n = 1; n <= 2000; n++) writeFileSync(join(cwd, `image-${n}.png`), '');
   const asked = new Set<number>();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { writeSidecar } from '../../src/images/publish.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
-test('writes facts beside a picture, and replaces a sidecar with force only', async () => {
+test('writes facts beside a picture, and replaces a sidecar only with force', async () => {
   const cwd = scratchFolder();
   expect(await writeSidecar('cat.png', { prompt: 'ä', n: 1 }, { cwd, force: false })).toBe('cat.png.json');
   expect(readFileSync(join(cwd, 'cat.png.json'), 'utf8')).toBe('{\n  "prompt": "ä",\n  "n": 1\n}\n');
@@ -18,7 +18,7 @@ test('writes facts beside a picture, and replaces a sidecar with force only', as
   expect(namesIn(cwd)).toEqual(['cat.png.json']);
 });
 
-test('leaves nothing where it cannot write', async () => {
+test('leaves no file if it cannot write', async () => {
   const cwd = scratchFolder();
   mkdirSync(join(cwd, 'cat.png.json'));
   writeFileSync(join(cwd, 'file'), '');

@@ -10,13 +10,13 @@ test.each([
   ['nothing', '', 'image'],
   ['a device of Windows', 'NUL', '_nul'],
   ['a port', 'com1', '_com1'],
-  ['no device', 'console', 'console'],
+  ['a name like a device', 'console', 'console'],
   ['emoji', '🐱 cat 🐱', 'cat'],
   ['a flag', '--force', 'force'],
   ['a long prompt', `${'word '.repeat(1000)}`, 'word-word-word-word-word-word-word-word-word-word-word-word'],
   ['long foreign words', '猫'.repeat(100), '猫'.repeat(20)],
   ['a cut at a dash', `${'x'.repeat(59)} y`, 'x'.repeat(59)],
-])('makes a name of a prompt: %s', (_name, prompt, expected) => {
+])('makes a name from a prompt: %s', (_name, prompt, expected) => {
   expect(slugOf(prompt)).toBe(expected);
   expect(Buffer.byteLength(slugOf(prompt))).toBeLessThanOrEqual(61);
 });
@@ -27,6 +27,6 @@ test.each([
   ['.hidden.', 'hidden'],
   ['aux.1', '_aux.1'],
   ['a b\u202ec', 'a-b-c'],
-])('makes a word of %j', (text, expected) => {
+])('makes a word from %j', (text, expected) => {
   expect(fileWord(text)).toBe(expected);
 });

@@ -23,7 +23,7 @@ const { tree } = fc.letrec<{ tree: Value }>((tie) => ({
   ),
 }));
 
-/** The tree as a reply would hold it: each blob in one of the places that gateways use. */
+/** The tree as a reply: each blob in one of the places that gateways use. */
 function encode(value: Value): unknown {
   if (Array.isArray(value)) return { [`k${value.length}`]: value.map(encode), other: 'a "quoted" \\ text' };
   if (value === null || typeof value !== 'object') return value;
@@ -37,7 +37,7 @@ function encode(value: Value): unknown {
   };
 }
 
-/** Rewrites characters of the JSON text as escapes that mean the same. */
+/** Rewrites characters of the JSON text as equivalent escapes. */
 function escapeSome(json: string, seed: readonly number[]): string {
   let i = 0;
   return json.replace(/[+/=A-Cx](?=[^"]*"[,}\]])/g, (char) => {
@@ -52,7 +52,7 @@ function blobsOf(value: Value): Uint8Array[] {
   return value !== null && typeof value === 'object' ? [value.bytes] : [];
 }
 
-/** What a reader does with what is left: every string that held a picture goes to the store again. */
+/** Reads the rest like a reader: resolves every string that was a picture. */
 async function resolveAll(value: unknown, resolve: (data: string) => Promise<Uint8Array>): Promise<Uint8Array[]> {
   if (value === null || typeof value !== 'object') return [];
   const found: Uint8Array[] = [];
@@ -64,7 +64,7 @@ async function resolveAll(value: unknown, resolve: (data: string) => Promise<Uin
   return found;
 }
 
-test('gives the same pictures as JSON.parse and Buffer, whatever the reply, its escapes and its chunks', async () => {
+test('gives the same pictures as JSON.parse and Buffer for any reply, escapes and chunks', async () => {
   const seeds = fc.array(fc.nat(1000), { minLength: 1 });
   await fc.assert(
     fc.asyncProperty(tree, seeds, seeds, async (value, escapes, cuts) => {

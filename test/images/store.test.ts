@@ -41,7 +41,7 @@ test.each(stores)('stores blobs of any size with their hash and head: %s', async
   expect(namesIn(folder)).toEqual([]);
 });
 
-test('keeps a longer head of what may be a JPEG', async () => {
+test('keeps a longer head of a possible JPEG', async () => {
   const store = createMemoryStore();
   const bytes = Buffer.concat([Buffer.from('ffd8', 'hex'), sample(500_000)]);
   const blob = await store.resolve(await put(store, bytes, 1000));
@@ -61,7 +61,7 @@ test.each(stores)('resolves short strings like placeholders: %s', async (_name, 
   await store.discard();
 });
 
-test('refuses the placeholder of a string that did not come whole', async () => {
+test('refuses the placeholder of an incomplete string', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
   const { sink, placeholder } = await store.open();
@@ -71,14 +71,14 @@ test('refuses the placeholder of a string that did not come whole', async () => 
   expect(namesIn(folder)).toEqual([]);
 });
 
-test('makes placeholders that are Base64 characters and that no other store knows', async () => {
+test('makes unique placeholders of Base64 characters', async () => {
   const [one, other] = [createMemoryStore(), createMemoryStore()];
   const { placeholder } = await one.open();
   expect(placeholder).toMatch(/^[A-Za-z0-9_]{24,80}$/);
   expect((await other.open()).placeholder).not.toBe(placeholder);
 });
 
-test('temporary files are for their owner only, and no others are removed', async () => {
+test('temporary files are readable only by their owner, and no other files are removed', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
   const blob = await store.resolve(await put(store, sample(300_000)));
@@ -101,7 +101,7 @@ test('a temporary file that exists is never opened', async () => {
   expect(readFileSync(join(folder, '.gateway-cli-x.part'), 'utf8')).toBe('precious');
 });
 
-test('reports a folder that went away, or goes on in the fallback', async () => {
+test('reports a removed folder, or continues in the fallback', async () => {
   const folder = scratchFolder();
   const gone = join(folder, 'gone');
   await expect(put(createFileStore({ folder: gone }), sample(10))).rejects.toMatchObject({
@@ -117,7 +117,7 @@ test('reports a folder that went away, or goes on in the fallback', async () => 
   expect(namesIn(fallback)).toEqual([]);
 });
 
-test('keeps bad Base64 from becoming a blob', async () => {
+test('refuses bad Base64', async () => {
   const folder = scratchFolder();
   const store = createFileStore({ folder });
   const { sink } = await store.open();

@@ -13,6 +13,7 @@ const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const special = new Set([
   '2020',
   'batch',
+  'decode',
   'dialog',
   'doctor',
   'jpeg-js',
@@ -20,7 +21,6 @@ const special = new Set([
   'markdown-stream',
   'mime-types',
   'ora',
-  'png-reader',
   'serve',
   'studio',
 ]);

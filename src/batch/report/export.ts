@@ -8,7 +8,7 @@ import { batchFiles, type Job, type JobState } from '../types.ts';
 import { keyOf, type Key } from '../jobs/digest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
-import { checkFile } from '../../images/output-check.ts';
+import { checkFile } from '../../images/publish.ts';
 import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';

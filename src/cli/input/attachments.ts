@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
 import type { MessageInline } from '../../formats/messages/types.ts';
 import { readInputImage, spool } from '../../images/input.ts';
-import { sniffType } from '../../images/sniff.ts';
+import { sniffType } from '../../images/image-type.ts';
 import { decodeText } from './stdin.ts';
 import { createUpload, type Upload } from '../../upload.ts';
 import type { Context } from '../context.ts';

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { settingError } from '../../errors.ts';
-import { isImageExtension } from '../../images/extension.ts';
+import { isImageExtension } from '../../images/image-type.ts';
 import { shellWord } from '../../shell-word.ts';
 import { quote } from '../flags/flag.ts';
 

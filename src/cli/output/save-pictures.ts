@@ -6,7 +6,7 @@ import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
-import { checkOutput } from '../../images/output-check.ts';
+import { checkOutput } from '../../images/publish.ts';
 import { publish, writeSidecar } from '../../images/publish.ts';
 import { createFileStore } from '../../images/store.ts';
 import type { Context, WrittenImage } from '../context.ts';

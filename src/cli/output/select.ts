@@ -32,7 +32,7 @@ export async function select(flags: SelectFlags, context: Context): Promise<Writ
   if (field !== undefined || code || output !== undefined)
     context.report.selected = { field, code, file: output !== undefined };
   if (output !== undefined) {
-    const { checkFile } = await import('../../images/output-check.ts');
+    const { checkFile } = await import('../../images/publish.ts');
     await checkFile(output, { cwd, force, dryRun }).catch(behind('-o: '));
   }
   if (!code && output === undefined) return async () => undefined;
@@ -65,7 +65,7 @@ export async function picturesTo(flags: SelectFlags, { io }: Context): Promise<P
 async function textFile({ code, output }: SelectFlags, cwd: string): Promise<string | undefined> {
   if (output === undefined || output === '-') return undefined;
   if (code) return output;
-  const { isPicturePlace } = await import('../../images/output-check.ts');
+  const { isPicturePlace } = await import('../../images/publish.ts');
   return (await isPicturePlace(output, cwd)) ? undefined : output;
 }
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { sniffType } from '../../images/sniff.ts';
+import { sniffType } from '../../images/image-type.ts';
 import type { Path } from '../types.ts';
 import { badValue } from './violation.ts';
 

@@ -1,4 +1,4 @@
-import { imageFacts } from '../../images/sniff.ts';
+import { imageFacts } from '../../images/image-type.ts';
 import { createBudget } from '../http/budget.ts';
 import { badValue } from '../fields/violation.ts';
 import type { ModelRequest } from '../format.ts';

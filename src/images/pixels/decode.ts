@@ -1,7 +1,10 @@
-import { sniffType } from '../sniff.ts';
-import { type Picture, type Size, rotate, mirror } from './picture.ts';
+import { deflateSync, inflateSync } from 'node:zlib';
+import type { DecodedPng } from 'fast-png';
+import { sniffType } from '../image-type.ts';
+import { mirror, mostPixels, type Picture, rotate, type Size } from './picture.ts';
+import { chunk, signature } from './png.ts';
 
-/** An input image: its pixels where its type can be decoded, otherwise its size alone. */
+/** An input image: its pixels if its type can be decoded, and its size. */
 export interface Decoded {
   mimeType: string;
   size: Size;
@@ -9,8 +12,8 @@ export interface Decoded {
 }
 
 /**
- * Decodes PNG and JPEG, turned upright, and measures other types. A picture of more pixels is refused before it is decoded,
- * whatever its file says where.
+ * Decodes PNG and JPEG, turned upright, and measures other types. An image with more than `most` pixels is refused before it
+ * is decoded.
  */
 export async function decodeWithin(
   { bytes, mimeType: declared }: { bytes: Buffer; mimeType: string },
@@ -18,19 +21,32 @@ export async function decodeWithin(
 ): Promise<Decoded | { tooLarge: Size } | 'damaged'> {
   const mimeType = sniffType(bytes) ?? declared;
   const { imageSize } = await import('image-size');
-  const facts = attempt(() => imageSize(bytes));
-  if (!facts?.width || !facts.height) return 'damaged';
-  const size = { width: facts.width, height: facts.height };
-  if (size.width * size.height > most) return { tooLarge: size };
+  let facts: ReturnType<typeof imageSize>;
+  try {
+    facts = imageSize(bytes);
+  } catch {
+    return 'damaged';
+  }
+  const { width, height, orientation } = facts;
+  if (!width || !height) return 'damaged';
+  const size = { width, height };
+  if (width * height > most) return { tooLarge: size };
   if (mimeType !== 'image/png' && mimeType !== 'image/jpeg') return { mimeType, size, picture: undefined };
-  const decode = mimeType === 'image/png' ? decodePng : decodeJpeg;
+  const decode = mimeType === 'image/png' ? readPng : readJpeg;
   const decoded = await decode(bytes, most).catch(() => undefined);
   if (!decoded) return 'damaged';
-  const picture = turnUpright(decoded, facts.orientation);
+  const picture = turnUpright(decoded, orientation);
   return { mimeType, size: { width: picture.width, height: picture.height }, picture };
 }
 
-async function decodeJpeg(bytes: Buffer, most: number): Promise<Picture> {
+/** Applies the orientation of the EXIF data. */
+function turnUpright(picture: Picture, orientation = 1): Picture {
+  const degrees = orientation >= 7 ? 270 : orientation >= 5 ? 90 : orientation >= 3 ? 180 : undefined;
+  const turned = degrees === undefined ? picture : rotate(picture, degrees);
+  return [2, 4, 5, 7].includes(orientation) ? mirror(turned) : turned;
+}
+
+async function readJpeg(bytes: Buffer, most: number): Promise<Picture> {
   const { default: jpeg } = await import('jpeg-js');
   const { width, height, data } = jpeg.decode(bytes, {
     useTArray: true,
@@ -42,26 +58,86 @@ async function decodeJpeg(bytes: Buffer, most: number): Promise<Picture> {
   return { width, height, data };
 }
 
-async function decodePng(bytes: Buffer, most: number): Promise<Picture> {
-  const { readPng } = await import('./png-reader.ts');
-  return readPng(bytes, most);
+/** Reads a PNG of any colour type and depth. Throws if it is damaged, has more pixels, or unpacks to more than its header declares. */
+export async function readPng(bytes: Buffer, most: number = mostPixels): Promise<Picture> {
+  const { convertIndexedToRgb, decode } = await import('fast-png');
+  const png = decode(withoutCompression(bytes, most));
+  const { width, height } = png;
+  const data = png.palette
+    ? toRgba(convertIndexedToRgb(png), png.palette[0]?.length ?? 3)
+    : toRgba(toBytes(png), png.channels, png);
+  return { width, height, data };
 }
 
-/** Photographs lie on their side and say so in their EXIF data. */
-function turnUpright(picture: Picture, orientation = 1): Picture {
-  const turned =
-    orientation >= 5
-      ? rotate(picture, orientation <= 6 ? 90 : 270)
-      : orientation >= 3 && orientation <= 4
-        ? rotate(picture, 180)
-        : picture;
-  return [2, 4, 5, 7].includes(orientation) ? mirror(turned) : turned;
-}
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
+/**
+ * The same PNG with only the chunks that define pixels, its rows unpacked within the limit of its header and stored without
+ * compression. The package sets no limit itself: a small file could unpack to gigabytes, in its pixels or in its metadata.
+ */
+function withoutCompression(bytes: Buffer, most: number): Buffer {
+  const found = new Map<string, Buffer>();
+  const packed: Buffer[] = [];
+  for (let at = signature.length; at + 12 <= bytes.length;) {
+    const length = bytes.readUInt32BE(at);
+    const type = bytes.toString('latin1', at + 4, at + 8);
+    const data = bytes.subarray(at + 8, at + 8 + length);
+    if (type === 'IDAT') packed.push(data);
+    else if (!found.has(type)) found.set(type, data);
+    if (type === 'IEND') break;
+    at += 12 + length;
   }
+  const header = found.get('IHDR') ?? Buffer.alloc(0);
+  const rows = inflateSync(Buffer.concat(packed), { maxOutputLength: maxRowBytes(header, most) });
+  const colours = ['PLTE', 'tRNS'].flatMap((type) => (found.has(type) ? [chunk(type, found.get(type) as Buffer)] : []));
+  const pixels = chunk('IDAT', deflateSync(rows, { level: 0 }));
+  return Buffer.concat([signature, chunk('IHDR', header), ...colours, pixels, chunk('IEND', Buffer.alloc(0))]);
+}
+
+/** Most bytes of an image's rows: four channels of its depth, and the filter bytes of seven passes. */
+function maxRowBytes(header: Buffer, most: number): number {
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  if (width * height > most) throw new Error('the picture has too many pixels');
+  return Math.ceil(width * height * 4 * (header.readUInt8(8) / 8)) + (height + width) * 8 + 1024;
+}
+
+/** Samples of 8 bits, one a byte, for any depth. */
+function toBytes({ data, depth, width, height, channels }: DecodedPng): Uint8Array {
+  if (depth === 16) return Uint8Array.from(data, (sample) => sample >> 8);
+  if (depth === 8) return data as Uint8Array;
+  const perRow = Math.ceil((width * channels * depth) / 8);
+  const top = 2 ** depth - 1;
+  const samples = new Uint8Array(width * height * channels);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width * channels; x++) {
+      const bit = x * depth;
+      const byte = data[y * perRow + (bit >> 3)] ?? 0;
+      samples[y * width * channels + x] = (((byte >> (8 - depth - (bit & 7))) & top) * 255) / top;
+    }
+  }
+  return samples;
+}
+
+/** Expands one to four channels to four. The transparent colour of `png` gets alpha 0. */
+function toRgba(samples: Uint8Array, channels: number, png?: DecodedPng): Uint8Array {
+  const count = samples.length / channels;
+  const data = new Uint8Array(count * 4);
+  const isGray = channels < 3;
+  const top = png && 2 ** png.depth - 1;
+  const clear =
+    png?.transparency && png.depth <= 8 && top
+      ? [...png.transparency].map((value) => Math.floor((value * 255) / top))
+      : undefined;
+  for (let pixel = 0; pixel < count; pixel++) {
+    const from = pixel * channels;
+    const red = samples[from] ?? 0;
+    const green = isGray ? red : (samples[from + 1] ?? 0);
+    const blue = isGray ? red : (samples[from + 2] ?? 0);
+    const alpha = channels % 2 === 0 ? (samples[from + channels - 1] ?? 255) : 255;
+    const isClear = clear?.[0] === red && (isGray || (clear[1] === green && clear[2] === blue));
+    const to = pixel * 4;
+    data[to] = red;
+    data[to + 1] = green;
+    data[to + 2] = blue;
+    data[to + 3] = isClear ? 0 : alpha;
+  }
+  return data;
 }

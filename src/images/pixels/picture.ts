@@ -1,4 +1,4 @@
-/** Pixel size of a picture. */
+/** Pixel size of an image. */
 export interface Size {
   width: number;
   height: number;
@@ -12,7 +12,7 @@ export interface Picture extends Size {
 /** Red, green and blue, 0 … 255. */
 export type Colour = readonly [number, number, number];
 
-/** Largest picture that is read or painted, in pixels: an input of a few bytes must not fill the memory. */
+/** Largest image that is read or drawn, in pixels: an input of a few bytes must not fill the memory. */
 export const mostPixels = 64 * 2 ** 20;
 
 /** An opaque black picture. */
@@ -22,7 +22,7 @@ export function createPicture(width: number, height: number): Picture {
   return { width, height, data };
 }
 
-/** Lays a colour over one pixel; `alpha` 0 … 1. */
+/** Blends a colour over one pixel; `alpha` 0 … 1. */
 export function mixPixel({ data }: Picture, at: number, colour: Colour, alpha: number): void {
   const keep = 1 - alpha;
   data[at] = (data[at] ?? 0) * keep + colour[0] * alpha + 0.5;
@@ -30,13 +30,13 @@ export function mixPixel({ data }: Picture, at: number, colour: Colour, alpha: n
   data[at + 2] = (data[at + 2] ?? 0) * keep + colour[2] * alpha + 0.5;
 }
 
-/** Left becomes right. */
+/** Flips horizontally. */
 export function mirror(picture: Picture): Picture {
   const { width, height } = picture;
   return remap(picture, { width, height }, (x, y) => y * width + (width - 1 - x));
 }
 
-/** Turns clockwise. */
+/** Rotates clockwise. */
 export function rotate(picture: Picture, degrees: 90 | 180 | 270): Picture {
   const { width, height } = picture;
   const turned = degrees === 180 ? { width, height } : { width: height, height: width };
@@ -48,7 +48,7 @@ export function rotate(picture: Picture, degrees: 90 | 180 | 270): Picture {
   return remap(picture, turned, from[degrees]);
 }
 
-/** The largest middle part with the ratio width divided by height. */
+/** The largest centred part with this ratio of width to height. */
 export function cropTo(picture: Picture, ratio: number): Picture {
   const width = Math.max(1, Math.min(picture.width, Math.round(picture.height * ratio)));
   const height = Math.max(1, Math.min(picture.height, Math.round(picture.width / ratio)));
@@ -57,14 +57,9 @@ export function cropTo(picture: Picture, ratio: number): Picture {
   return remap(picture, { width, height }, (x, y) => (y + top) * picture.width + x + left);
 }
 
-/** A new picture whose pixels come from the places that `from` names. */
-function remap(
-  picture: Picture,
-  size: { width: number; height: number },
-  from: (x: number, y: number) => number,
-): Picture {
+/** A new picture; `from` gives the source index of each pixel. */
+function remap(picture: Picture, { width, height }: Size, from: (x: number, y: number) => number): Picture {
   const source = pixelsOf(picture);
-  const { width, height } = size;
   const target = new Uint32Array(width * height);
   for (let y = 0, at = 0; y < height; y++) {
     for (let x = 0; x < width; x++) target[at++] = source[from(x, y)] ?? 0;
@@ -72,7 +67,7 @@ function remap(
   return { width, height, data: new Uint8Array(target.buffer) };
 }
 
-/** Whole pixels at once; the bytes must begin on a multiple of four. */
+/** One number for each pixel; a copy if the bytes are not aligned. */
 function pixelsOf({ data }: Picture): Uint32Array {
   const aligned = data.byteOffset % 4 === 0 ? data : data.slice();
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4);

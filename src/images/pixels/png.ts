@@ -2,16 +2,16 @@ import { promisify } from 'node:util';
 import { crc32, deflate } from 'node:zlib';
 import type { Picture } from './picture.ts';
 
-const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+export const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const compress = promisify(deflate);
 const copyRow = 0;
 const subFilter = 1;
 const upFilter = 2;
 
-/** Pixels beyond which speed counts more than size. */
+/** Pixels above which speed is more important than size. */
 const large = 3 * 2 ** 20;
 
-/** A picture as a PNG: true colour, with alpha only where it has some. `notes` become tEXt chunks (Latin-1). */
+/** A picture as a PNG: true colour, with alpha only if a pixel has it. `notes` become tEXt chunks (Latin-1). */
 export async function encodePng(picture: Picture, notes: Readonly<Record<string, string>> = {}): Promise<Buffer> {
   const { width, height } = picture;
   const channels = isOpaque(picture) ? 3 : 4;
@@ -46,10 +46,7 @@ function isOpaque({ data }: Picture): boolean {
   return true;
 }
 
-/**
- * The rows as PNG wants them: three or four channels, each row as its difference to the row above or to the pixel
- * before, whichever is smaller by a sample.
- */
+/** The rows with PNG's filters: each row as the difference to the row above or to the pixel before, by a sample of it. */
 function filterRows({ width, height, data }: Picture, channels: 3 | 4): Uint8Array {
   const stride = width * 4;
   const filtered = new Uint8Array((width * channels + 1) * height);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { clearParts } from '../../../src/batch/folder/own-folder.ts';
 import { planOutput } from '../../../src/images/naming.ts';
-import { checkOutput } from '../../../src/images/output-check.ts';
+import { checkOutput } from '../../../src/images/publish.ts';
 import { manyJobs, test } from '../with-batch.ts';
 
 describe("a folder that is not the batch's own", () => {

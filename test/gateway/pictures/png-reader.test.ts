@@ -1,10 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import { decode } from 'fast-png';
 import { expect, test } from 'vitest';
-import { readPng } from '../../../src/images/pixels/png-reader.ts';
-import { chunk } from '../../../src/images/pixels/png.ts';
-
-const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+import { readPng } from '../../../src/images/pixels/decode.ts';
+import { chunk, signature } from '../../../src/images/pixels/png.ts';
 
 /** A picture of 8 bits a sample whose rows name the filters 0 to 4 in turn, over arbitrary bytes. */
 function filtered({ type, channels, width = 7, height = 10 }: Record<string, number>): Buffer {
@@ -19,7 +17,7 @@ function filtered({ type, channels, width = 7, height = 10 }: Record<string, num
   return Buffer.concat([signature, chunk('IHDR', header), pixels, chunk('IEND', Buffer.alloc(0))]);
 }
 
-/** A picture by its header, its rows, and what stands between them. */
+/** A picture with a header, rows, and chunks between them. */
 function written(header: string, rows: number[], ...notes: Buffer[]): Buffer {
   const pixels = chunk('IDAT', deflateSync(Buffer.from(rows)));
   const head = chunk('IHDR', Buffer.from(header, 'hex'));
@@ -31,7 +29,7 @@ test.each([
   ['red, green and blue', { type: 2, channels: 3 }],
   ['gray with alpha', { type: 4, channels: 2 }],
   ['red, green and blue with alpha', { type: 6, channels: 4 }],
-])('every filter is undone as the package does it: %s', (_, form) => {
+])('reads every filter as the package does: %s', async (_, form) => {
   const bytes = filtered(form);
   const { data, channels, width, height } = decode(bytes);
   const expected = Array.from({ length: width * height }, (_pixel, i) => {
@@ -39,18 +37,18 @@ test.each([
     const alpha = channels % 2 === 0 ? (samples.pop() as number) : 255;
     return channels < 3 ? [samples[0], samples[0], samples[0], alpha] : [...samples, alpha];
   });
-  const picture = readPng(bytes);
+  const picture = await readPng(bytes);
   expect([picture.width, picture.height]).toEqual([width, height]);
   expect([...picture.data]).toEqual(expected.flat());
 });
 
-test('a filter that there is not, rows that are cut short, and more pixels than allowed are refused', () => {
+test('refuses an unknown filter, rows that are cut short, and more pixels than allowed', async () => {
   const whole = filtered({ type: 2, channels: 3 });
-  expect(() => readPng(whole, 7 * 10 - 1)).toThrow('too many pixels');
+  await expect(readPng(whole, 7 * 10 - 1)).rejects.toThrow('too many pixels');
   const short = filtered({ type: 2, channels: 3 });
   short.writeUInt32BE(11, 20);
-  expect(() => readPng(short)).toThrow('filter');
-  expect(() => readPng(written('00000001000000010802000000', [5, 1, 2, 3]))).toThrow('filter');
+  await expect(readPng(short)).rejects.toThrow('filter');
+  await expect(readPng(written('00000001000000010802000000', [5, 1, 2, 3]))).rejects.toThrow('filter');
 });
 
 const gray = (...samples: number[]): number[] => samples.flatMap((sample) => [sample, sample, sample, 255]);
@@ -63,7 +61,7 @@ test.each([
   ],
   ['rows in passes', written('00000002000000020800000001', [0, 10, 0, 20, 0, 30, 40]), gray(10, 20, 30, 40)],
   [
-    'a colour that is transparent',
+    'a transparent colour',
     written(
       '00000003000000010802000000',
       [0, 1, 2, 3, 1, 2, 4, 1, 3, 3],
@@ -71,6 +69,6 @@ test.each([
     ),
     [1, 2, 3, 0, 1, 2, 4, 255, 1, 3, 3, 255],
   ],
-])('reads %s', (_, bytes, expected) => {
-  expect([...readPng(bytes).data]).toEqual(expected);
+])('reads %s', async (_, bytes, expected) => {
+  expect([...(await readPng(bytes)).data]).toEqual(expected);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extensionFor, mediaType, sameExtension } from '../../src/images/extension.ts';
+import { extensionFor, mediaType, sameExtension } from '../../src/images/image-type.ts';
 import { pngHead } from './scratch.ts';
 
 const png = pngHead(1, 1);
@@ -12,9 +12,9 @@ test.each<[string, string | undefined, Uint8Array, string, string, RegExp | unde
   ['an alias', 'image/jpg', jpeg, 'jpg', 'image/jpeg', undefined],
   ['capitals and parameters', 'IMAGE/PNG; charset=x', png, 'png', 'image/png', undefined],
   ['no type', undefined, jpeg, 'jpg', 'image/jpeg', undefined],
-  ['a vague type', 'application/octet-stream', png, 'png', 'image/png', undefined],
+  ['an unspecific type', 'application/octet-stream', png, 'png', 'image/png', undefined],
   ['the wrong type', 'image/png', jpeg, 'jpg', 'image/jpeg', /"image\/png".*image\/jpeg/],
-  ['a type that is none', 'PNG', jpeg, 'jpg', 'image/jpeg', /"PNG"/],
+  ['an invalid type', 'PNG', jpeg, 'jpg', 'image/jpeg', /"PNG"/],
   ['bytes of no known type', 'image/webp', unknown, 'webp', 'image/webp', /image\/webp.*no known/],
   ['a registered type', 'image/jxl', unknown, 'jxl', 'image/jxl', undefined],
   ['an unregistered type', 'image/x-new', unknown, 'bin', 'application/octet-stream', /"image\/x-new"/],
@@ -28,7 +28,7 @@ test.each<[string, string | undefined, Uint8Array, string, string, RegExp | unde
 
 test.each([
   ['a path', 'image/../../../etc/cron.d/x'],
-  ['a path behind a type', 'image/png/../../x'],
+  ['a path after a type', 'image/png/../../x'],
   ['a drive', 'image/c:\\x'],
   ['NUL', 'image/png\0.exe'],
   ['a line break', 'image/png\n'],
@@ -61,7 +61,7 @@ test.each<[string, string | undefined]>([
   expect(mediaType(declared)).toBe(expected);
 });
 
-test('knows extensions that mean the same', () => {
+test('knows extensions of the same type', () => {
   expect(sameExtension('JPEG', 'jpg')).toBe(true);
   expect(sameExtension('tif', 'tiff')).toBe(true);
   expect(sameExtension('bin', 'BIN')).toBe(true);

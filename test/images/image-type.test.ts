@@ -2,7 +2,7 @@ import { encode as encodePng } from 'fast-png';
 import jpegJs from 'jpeg-js';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { imageFacts, sniffType } from '../../src/images/sniff.ts';
+import { imageFacts, sniffType } from '../../src/images/image-type.ts';
 import { isObject } from '../../src/json.ts';
 import { pngHead } from './scratch.ts';
 
@@ -32,12 +32,12 @@ test.each<[string, Uint8Array, string, number, number]>([
   ['gif', gif, 'image/gif', 20, 10],
   ['webp', webp, 'image/webp', 20, 10],
   ['avif', Buffer.concat([ftyp('avifmif1miaf'), meta]), 'image/avif', 320, 240],
-  ['avif behind a generic brand', Buffer.concat([ftyp('mif1avif'), meta]), 'image/avif', 320, 240],
+  ['avif with a generic brand', Buffer.concat([ftyp('mif1avif'), meta]), 'image/avif', 320, 240],
   ['heic', Buffer.concat([ftyp('heicmif1'), meta]), 'image/heic', 320, 240],
   ['heif', Buffer.concat([ftyp('mif1miaf'), meta]), 'image/heif', 320, 240],
   ['bmp', bmp, 'image/bmp', 5, 7],
   ['tiff', tiff, 'image/tiff', 5, 7],
-])('tells type and size of a picture: %s, also inside larger memory', async (_name, bytes, mimeType, width, height) => {
+])('reads type and size of a picture: %s, even inside larger memory', async (_name, bytes, mimeType, width, height) => {
   expect(await imageFacts(bytes)).toEqual({ mimeType, width, height });
   const larger = Buffer.concat([Buffer.from('xyz'), bytes, Buffer.alloc(100, 0xff)]);
   expect(await imageFacts(larger.subarray(3, 3 + bytes.length))).toEqual({ mimeType, width, height });
@@ -54,16 +54,16 @@ test.each([
   ['HTML', '<!doctype html>'],
   ['PDF', '%PDF-1.7'],
   ['RIFF audio', 'RIFF\0\0\0\0WAVEfmt '],
-  ['a film', '\0\0\0\x18ftypmp42\0\0\0\0'],
+  ['a video', '\0\0\0\x18ftypmp42\0\0\0\0'],
   ['half a signature', '\x89PNG\r\n'],
   ['prose', 'BMW builds cars in Munich and elsewhere'],
-])('does not take for a picture: %s', async (_name, text) => {
+])('is not a picture: %s', async (_name, text) => {
   const bytes = Buffer.from(text, 'latin1');
   expect(sniffType(bytes)).toBeUndefined();
   expect(await imageFacts(bytes)).toEqual({ mimeType: undefined, width: undefined, height: undefined });
 });
 
-test('gives no size where the header is broken', async () => {
+test('gives no size if the header is damaged', async () => {
   expect(await imageFacts(pngHead(0, 5))).toEqual({ mimeType: 'image/png', width: undefined, height: undefined });
   const endless = Buffer.concat([ftyp('avif'), Buffer.alloc(200_000)]);
   expect(await imageFacts(endless)).toEqual({ mimeType: 'image/avif', width: undefined, height: undefined });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { GatewayError } from '../../src/errors.ts';
 import { planOutput } from '../../src/images/naming.ts';
 import { hintOf } from '../../src/advice.ts';
-import { checkOutput } from '../../src/images/output-check.ts';
+import { checkOutput } from '../../src/images/publish.ts';
 import { namesIn, scratchFolder } from './scratch.ts';
 
 interface Case {
@@ -42,10 +42,10 @@ test.each<[string, Case]>([
   ['a dangling link with force', { output: 'dangling.png', force: true }],
   ['a template', { output: 'folder/{slug}-{n}.{ext}' }],
   ['a name whose other extension is taken, with --force', { output: 'bare.png', force: true }],
-  ['one of many where a later name is taken', { output: 'many.png' }],
-  ['a sidecar that is taken, unasked', { output: 'side.png' }],
+  ['one of many if a later name is taken', { output: 'many.png' }],
+  ['a taken sidecar without --sidecar', { output: 'side.png' }],
   ['a name of 251 bytes', { output: `${'x'.repeat(247)}.png` }],
-])('accepts %s and leaves no trace', async (_name, output) => {
+])('accepts %s and leaves no file', async (_name, output) => {
   const cwd = prepare();
   const before = [namesIn(cwd), namesIn(join(cwd, 'folder'))];
   await check(cwd, output);
@@ -64,11 +64,11 @@ test.each<[string, Case, string, string]>([
   ['a taken name without its extension', { output: 'bare' }, '"bare.webp" already exists', ''],
   ['a dangling link', { output: 'dangling.png' }, '"dangling.png" already exists', ''],
   ['a taken sidecar', { output: 'side.png', sidecar: true }, '"side.png.json" already exists', ''],
-  ['a folder that has the name', { output: 'dir.png', force: true }, '"dir.png" is a folder', '-o dir.png/'],
-  ['a folder that has the name with its extension', { output: 'dir', force: true }, '"dir.png" is a folder', ''],
+  ['a folder with the name', { output: 'dir.png', force: true }, '"dir.png" is a folder', '-o dir.png/'],
+  ['a folder with the name and its extension', { output: 'dir', force: true }, '"dir.png" is a folder', ''],
   ['a name that is too long', { output: `${'x'.repeat(300)}.png` }, 'the name is too long', ''],
   ['a name that is too long with its extension', { output: 'x'.repeat(253) }, 'the name is too long', ''],
-])('refuses %s before anything is paid', async (_name, output, message, hint) => {
+])('refuses %s before the request is paid', async (_name, output, message, hint) => {
   const checking = check(prepare(), output);
   await expect(checking).rejects.toMatchObject({
     class: 'usage',

@@ -4,15 +4,15 @@ import { messageOf } from '../errors.ts';
 import { closest } from './closest.ts';
 import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
-import { serviceNames } from '../services.ts';
+import type { ConfigValue, Profile } from './config-types.ts';
 import { profileNameForm, profileNameRule } from './profile.ts';
-import { authForms } from './types.ts';
+import { type Kind, type Row, settings } from './table.ts';
 import { longestTimerMs } from '../clock.ts';
 
 /*
- * The one definition of the config file: `parseConfig` checks files by it, `config set` takes its keys from it, and the build
- * makes config.schema.json of it. A rule that JSON Schema can express is a regular expression or a bound; a `check` stands
- * only where it cannot. Messages never quote a value, which may be a key.
+ * What the config file may hold: the keys of `table.ts`, each kind of value with its schema. `parseConfig` checks files by it, and
+ * the build makes config.schema.json of it. A rule that JSON Schema can express is a regular expression or a bound; a `check` is
+ * used only where it cannot. Messages never quote a value, which may be a key.
  */
 
 /** What a value is, in words. */
@@ -47,13 +47,15 @@ function object<T extends v.ObjectEntries>(entries: T) {
 }
 
 /** A key that may stand in the file. `about` goes into the JSON Schema. */
-function optional<T extends v.GenericSchema>(schema: T, about: { description?: string; examples?: unknown[] } = {}) {
-  return v.exactOptional(v.pipe(schema, v.metadata(about)));
+function optional<T extends v.GenericSchema>(
+  schema: T,
+  about: { description?: string; examples?: readonly unknown[] } = {},
+) {
+  return v.exactOptional(v.pipe(schema, v.metadata(about as { description?: string; examples?: unknown[] })));
 }
 
 const string = v.string(not('a string'));
 const text = v.pipe(string, v.regex(/\S/, 'must not be empty'));
-const flag = v.boolean(not('true or false'));
 
 const urlReason = 'must be a URL that begins with https:// or http://';
 const url = v.pipe(
@@ -102,8 +104,8 @@ const headerValue = v.pipe(
 const countReason = 'must be a whole number from 1 on';
 const count = v.pipe(v.number(countReason), v.safeInteger(countReason), v.minValue(1, countReason));
 
-/** Why it is no timeout; empty where it is one. */
-function timeoutReason({ input }: { input: number | string }): string {
+/** Why it is not a duration; empty where it is one. */
+function durationReason({ input }: { input: number | string }): string {
   try {
     parseDurationOf('it', String(input));
     return '';
@@ -112,15 +114,15 @@ function timeoutReason({ input }: { input: number | string }): string {
   }
 }
 
-const timeout = v.pipe(
+const duration = v.pipe(
   v.union(
     [
-      v.pipe(v.number(), v.gtValue(0, timeoutReason), v.maxValue(longestTimerMs / 1000, timeoutReason)),
-      v.pipe(v.string(), v.regex(durationForm, timeoutReason)),
+      v.pipe(v.number(), v.gtValue(0, durationReason), v.maxValue(longestTimerMs / 1000, durationReason)),
+      v.pipe(v.string(), v.regex(durationForm, durationReason)),
     ],
     'must be seconds, or a duration such as "90s"',
   ),
-  v.check((input) => timeoutReason({ input }) === '', timeoutReason),
+  v.check((input) => durationReason({ input }) === '', durationReason),
 );
 
 const amountReason = 'must be an amount from 0, such as "0.30"';
@@ -162,64 +164,47 @@ const modelPattern = v.pipe(
 /** What models cost: by name or by a pattern in which `*` stands for any characters. */
 export const pricesDefinition = v.pipe(plainObject, v.record(modelPattern, object(priceEntries)));
 
-const prices = optional(pricesDefinition, {
-  description: 'What models cost, by name or pattern (*); the exact name counts, else the longest pattern.',
-  examples: [{ 'some-model': { input: '0.30', output: '2.50', currency: 'USD' } }],
-});
-
-const model = optional(text);
-const auth = optional(v.picklist(authForms, `must be one of ${authForms.join(', ')}`));
-
-const profileEntries = {
-  service: optional(v.picklist(serviceNames, `must be one of ${serviceNames.join(', ')}`), {
-    description: 'Which service it is: its base URL, headers and variables of the key.',
-  }),
-  baseUrl: optional(url, {
-    description: "Where the gateway is; a path prefix is kept. The profile's key and headers go to this origin only.",
-    examples: ['https://gateway.example.com'],
-  }),
-  apiKey: optional(text),
-  apiKeyFile: optional(text, {
-    description: "A file that holds the key alone; relative paths start at the config file's folder.",
-  }),
-  apiKeyCommand: optional(command, {
-    description: 'A program that prints the key, run without a shell: a list, or a string that is split at its blanks.',
-    examples: [['pass', 'show', 'gateway']],
-  }),
-  models: optional(object({ text: model, image: model, edit: model, chat: model }), {
-    description: 'The model of each use.',
-  }),
-  prices,
-  auth: optional(object({ text: auth, image: auth, messages: auth }), {
-    description: "The form of authentication of each row of the service's table; auto follows that table.",
-  }),
-  headerNames: optional(
-    object({ apiKey: optional(headerName, { examples: ['x-api-key'] }), version: optional(headerName) }),
-    { description: 'The real names of x-vendor-a-api-key and vendor-b-version.' },
-  ),
-  headers: optional(v.pipe(plainObject, v.record(headerName, headerValue)), {
-    description: "Further headers of every request to this profile's origin; credentials are allowed here.",
-  }),
-  maxTokens: optional(count, { description: 'max_tokens of chat (4096).', examples: [4096] }),
-  timeout: optional(timeout, {
-    description: 'Seconds, or a duration such as 500ms, 90s, 2m, 1h (10m).',
-    examples: ['90s'],
-  }),
-  allowHttp: optional(flag, { description: "Allows http:// with a key for this profile's origin." }),
-  proxy: optional(proxy, {
-    description: 'An HTTP proxy; comes before HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. Hosts of NO_PROXY have none.',
-    examples: ['http://proxy.example.com:3128'],
-  }),
-  systemCa: optional(flag, { description: "Trusts the system's certificate store too; Node 22.15 or later can." }),
-  preview: optional(flag, { description: 'Shows pictures inline on terminals.' }),
-  markdown: optional(flag, { description: 'Formats the Markdown of answers on terminals (true).' }),
+const schemas: { [kind in Exclude<Kind, 'choice'>]: v.GenericSchema<unknown, ConfigValue<{ kind: kind }>> } = {
+  command,
+  count,
+  duration,
+  headerName,
+  headers: v.pipe(plainObject, v.record(headerName, headerValue)),
+  path: text,
+  prices: pricesDefinition,
+  proxy,
+  switch: v.boolean(not('true or false')),
+  text,
+  url,
 };
+
+function schemaOf({ kind, values = [] }: Row): v.GenericSchema {
+  return kind === 'choice' ? v.picklist(values, `must be one of ${values.join(', ')}`) : schemas[kind];
+}
+
+/** The key of a row, with its fields where it holds an object. */
+function entryOf({ fields, description, examples, ...row }: Row): v.ObjectEntries[string] {
+  const schema = schemaOf(row);
+  const about = { ...(description !== undefined && { description }), ...(examples && { examples }) };
+  if (fields === undefined) return optional(schema, about);
+  const entries = Object.entries(fields).map(([name, { examples }]) => [
+    name,
+    optional(schema, examples && { examples }),
+  ]);
+  return optional(object(Object.fromEntries(entries) as v.ObjectEntries), about);
+}
+
+const entries = Object.fromEntries(
+  Object.values<Row>(settings).flatMap((row) => (row.key === undefined ? [] : [[row.key, entryOf(row)]])),
+) as { [key in keyof Profile]-?: v.ObjectEntries[string] };
+const { service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others } = entries;
 
 /** The places a key can stand in; only one of them is used. */
 export const keyForms = ['apiKey', 'apiKeyFile', 'apiKeyCommand'] as const;
 
 const profile = v.pipe(
-  object(profileEntries),
+  // The order of the JSON Schema.
+  object({ service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
     const input = dataset.value;
@@ -254,44 +239,3 @@ export const configDefinition = v.pipe(
   }),
   v.title('Settings of gateway-cli'),
 );
-
-/** A key of a profile, as `config set` takes it. */
-interface KeyDefinition {
-  /** valibot's names of the forms that a value can have: `string`, `number`, `boolean`, `tuple_with_rest`. */
-  types: readonly string[];
-  /** What a value can be, where that is a short list. */
-  values: readonly string[];
-  example: unknown;
-}
-
-/** Every key of a profile, dotted; `headers.<Name>` and `prices.<model>.<field>` come beside them. */
-export const profileKeys: ReadonlyMap<string, KeyDefinition> = new Map(keysOf(profileEntries, ''));
-
-/** The parts of valibot's schemas that say what a key is. */
-interface Part {
-  type: string;
-  pipe?: readonly Part[];
-  wrapped?: Part;
-  entries?: Record<string, Part>;
-  options?: readonly (Part | string)[];
-  metadata?: { examples?: readonly unknown[] };
-}
-
-function keysOf(entries: Record<string, Part>, prefix: string): [string, KeyDefinition][] {
-  return Object.entries(entries).flatMap(([name, entry]) => {
-    const parts = partsOf(entry);
-    const types = parts.map(({ type }) => type);
-    const group = parts.find(({ type }) => type === 'strict_object')?.entries;
-    if (group !== undefined) return keysOf(group, `${prefix}${name}.`);
-    if (types.includes('record')) return [];
-    const words = parts.find(({ type }) => type === 'picklist')?.options as readonly string[] | undefined;
-    const example = parts.find(({ metadata }) => metadata?.examples)?.metadata?.examples?.[0];
-    return [[prefix + name, { types, values: words ?? (types.includes('boolean') ? ['true', 'false'] : []), example }]];
-  });
-}
-
-function partsOf(part: Part): Part[] {
-  if (part.pipe) return part.pipe.flatMap(partsOf);
-  if (part.wrapped) return partsOf(part.wrapped);
-  return part.type === 'union' ? ((part.options ?? []) as readonly Part[]).flatMap(partsOf) : [part];
-}

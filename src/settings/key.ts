@@ -2,13 +2,14 @@ import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
 import { formatDuration } from './duration.ts';
 import { createRedactor } from './redact.ts';
-import type { KeySource, Sourced, Use } from './types.ts';
+import type { KeySource, SettingsFlags, Sourced, Use } from './types.ts';
 import { dirname, join, resolve } from 'node:path';
 import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
 import type { LoadedConfig, PickedProfile } from './config-types.ts';
 import { baseUrlOfProfile, vendorWay } from './service.ts';
-import { type Environment, fromEnvironment, fromFlag } from './sources.ts';
+import { type Environment, fromEnvironment, fromFirst, fromFlag } from './sources.ts';
+import { flagOf, variablesOf } from './table.ts';
 import { Secret } from './secret.ts';
 
 /** The effects of reading a key. */
@@ -116,7 +117,7 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
 
 /** What decides where the key comes from. */
 export interface KeyPlace {
-  apiKeyFile: string | undefined;
+  flags: Pick<SettingsFlags, 'apiKeyFile'>;
   env: Environment;
   offline: boolean;
   picked: PickedProfile | undefined;
@@ -138,20 +139,20 @@ const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdi
  */
 export function pickKey(place: KeyPlace): KeySource {
   if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
-  const flag = fromFlag('--api-key-file', place.apiKeyFile);
+  const flag = fromFlag(flagOf('apiKeyFile'), place.flags.apiKeyFile);
   if (flag !== undefined) return inFile(flag);
   const vendor = vendorKey(place);
   const isVendorFirst = place.isNamed && vendor !== undefined && vendor.kind !== 'missing';
-  const loose = isVendorFirst ? undefined : variableKey(place.env);
+  const loose = isVendorFirst ? undefined : variableKey(place);
   if (loose !== undefined) return loose;
   const candidates = [profileKey(place), vendor].filter((source) => source !== undefined);
   return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place);
 }
 
-function variableKey(env: Environment): KeySource | undefined {
-  const value = fromEnvironment(env, 'GATEWAY_API_KEY');
+function variableKey({ env, use }: KeyPlace): KeySource | undefined {
+  const value = fromFirst(variablesOf('apiKey', use), env);
   if (value !== undefined) return asValue(value);
-  const file = fromEnvironment(env, 'GATEWAY_API_KEY_FILE');
+  const file = fromFirst(variablesOf('apiKeyFile', use), env);
   return file && inFile(file);
 }
 

@@ -4,6 +4,7 @@ import { namesIn, pickProfile } from './profile.ts';
 import type { SettingsInput, Use } from './types.ts';
 import { vendorWay, useDefaults } from './service.ts';
 import { fromEnvironment, typedFlags } from './sources.ts';
+import { variablesOf } from './table.ts';
 
 /** What is missing, and the nearest way to it: the service whose key is there, the profiles that nobody chose. */
 export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
@@ -12,7 +13,7 @@ export function missingError(input: SettingsInput, missing: readonly string[]): 
     missing.includes('base URL') &&
       (vendorWay(input) ??
         [...vendorsOf(use).map((name) => `--service ${name}`), '--base-url <url> (GATEWAY_BASE_URL)'].join(' or ')),
-    missing.includes('model') && `--model <model> or ${useDefaults[use].variables.at(-1)}`,
+    missing.includes('model') && `--model <model> or ${variablesOf('model', use).at(-1)}`,
   ].filter((way) => way !== false);
   const hint = [
     ...(missing.includes('model') ? otherModel(input) : []),

@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
-import { byDefault, fromEnvironment, fromFlag, sourced } from './sources.ts';
+import { byDefault, given, sourced } from './sources.ts';
 import { type SettingsInput, type Sourced, type Use, useNames } from './types.ts';
 import type { Config, LoadedConfig, PickedProfile } from './config-types.ts';
 
@@ -27,12 +27,12 @@ export function withNameFor(
  * The profile that `--profile`, GATEWAY_PROFILE or the config's own `profile` names for a use, else the one called `default`.
  * Throws usage for a name that is not there, naming those that are.
  */
-export function pickProfile({ flags, env, config: loaded, use }: SettingsInput): PickedProfile | undefined {
+export function pickProfile(input: SettingsInput): PickedProfile | undefined {
+  const { flags, config: loaded, use } = input;
   const { path, config } = loaded;
   const name =
     sourced(flags.jobProfile, '"profile" of the job', 'job') ??
-    fromFlag('--profile', flags.profile) ??
-    fromEnvironment(env, 'GATEWAY_PROFILE') ??
+    given('profile', input) ??
     sourced(nameFor(config.profile, use), `config ${path}`, 'config') ??
     (config.profiles['default'] && byDefault('default'));
   if (name === undefined) return undefined;

@@ -1,30 +1,30 @@
-import { defaultTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
-import { formatDuration, parseDurationOf } from './duration.ts';
+import { formatDuration } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { missingError } from './missing.ts';
 import type { PickedProfile } from './config-types.ts';
 import { pickProfile } from './profile.ts';
-import { namedService, pickService, requireUse, isForAnotherService, useDefaults } from './service.ts';
-import {
-  type Settings,
-  type SettingsInput,
-  type SettingsSurvey,
-  type AuthForm,
-  authForms,
-  type HeaderNames,
-  type Sourced,
-  type Use,
+import { pickService, requireUse, isForAnotherService, useDefaults } from './service.ts';
+import { flagOf, type Row, type SettingName, settingNames, settings, variablesOf } from './table.ts';
+import type {
+  AuthForm,
+  HeaderNames,
+  PlainSettings,
+  Settings,
+  SettingsInput,
+  SettingsSurvey,
+  Sourced,
+  Use,
 } from './types.ts';
 import {
   byDefault,
-  fromEnvironment,
+  fromFirst,
   fromFlag,
-  fromSwitch,
-  fromToggle,
   fromProfile,
+  given,
+  inProfile,
   mapValue,
   sourced,
   typedFlags,
@@ -32,13 +32,6 @@ import {
 
 /** The service recommends at least so long for images. */
 const imageTimeoutMs = 120_000;
-
-/** The messages format demands `max_tokens`. */
-export const defaultMaxTokens = 4096;
-
-const off = byDefault(false);
-
-const on = byDefault(true);
 
 /**
  * flag > environment > profile > default. Pure: reads no file, no key and no clock.
@@ -65,53 +58,49 @@ export function surveyUses(input: Omit<SettingsInput, 'use'>): Record<Use, Setti
 /** Like `resolveSettings`, but a missing base URL or model is simply absent. Throws usage for what is wrong. */
 export function surveySettings(input: SettingsInput): SettingsSurvey {
   const { flags, env, config, use } = input;
-  const offline = pickOffline(input);
-  const named = offline.value ? undefined : namedService(input);
+  const offline = isOffline(input);
+  const named = offline ? undefined : given('service', input);
   const chosen = pickProfile(input);
   // Its URL, key, headers, models and forms belong to its service; the rest of it holds for any.
   const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
-  const givenUrl = offline.value ? undefined : pickBaseUrl(input, picked);
-  const service = pickService(named, givenUrl, offline.value ? undefined : picked);
-  const baseUrl = givenUrl ?? (offline.value ? undefined : ownUrl(service));
+  const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
+  const service = pickService(named, givenUrl, offline ? undefined : picked);
+  const baseUrl = givenUrl ?? (offline ? undefined : ownUrl(service));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
-  const model = pickModel(input, picked, offline.value);
-  const timeoutMs = pickTimeout(input, chosen);
+  const model = pickModel(input, picked, offline);
+  const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
+  const place = { flags, env, offline, picked, config, service, isNamed: named !== undefined, baseUrl, use };
   return {
+    ...plain,
     use,
     profile: picked?.name,
-    offline,
     service,
     baseUrl,
     model: model.model,
-    key: pickKey({
-      apiKeyFile: flags.apiKeyFile,
-      env,
-      offline: offline.value,
-      picked,
-      config,
-      service,
-      isNamed: named !== undefined,
-      baseUrl,
-      use,
-    }),
+    key: pickKey(place),
     auth: pickAuth(input, picked, service),
     headerNames: pickHeaderNames(input, picked, service),
-    headers: pickHeaders(flags.headers ?? [], owned),
-    timeoutMs,
-    allowHttp: fromSwitch('--allow-http', flags.allowHttp) ?? fromProfile(owned, ({ allowHttp }) => allowHttp) ?? off,
-    proxy: fromFlag('--proxy', flags.proxy) ?? fromProfile(chosen, ({ proxy }) => proxy),
-    systemCa: fromSwitch('--system-ca', flags.systemCa) ?? fromProfile(chosen, ({ systemCa }) => systemCa) ?? off,
-    maxTokens: pickMaxTokens(input, chosen),
-    noStdin: fromSwitch('--no-stdin', flags.noStdin) ?? fromToggle(env, 'GATEWAY_NO_STDIN') ?? off,
-    preview: fromSwitch('--preview', flags.preview) ?? fromProfile(chosen, ({ preview }) => preview) ?? off,
-    markdown:
-      mapValue(fromSwitch('--no-markdown', flags.noMarkdown), () => false) ??
-      fromProfile(chosen, ({ markdown }) => markdown) ??
-      on,
+    headers: pickHeaders(flags.header ?? [], owned),
     typedFlags: typedFlags(flags),
     prices: pickPrices(input, chosen),
-    warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, timeoutMs)],
+    warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };
+}
+
+/** The profile of each kind of setting: undefined where its values do not count. */
+type Profiles = Record<'any' | 'service' | 'origin', PickedProfile | undefined>;
+
+/** Every setting without a rule of its own. Throws usage. */
+function pickPlain(input: SettingsInput, profiles: Profiles): PlainSettings {
+  const names = settingNames.filter((name) => !(settings[name] as Row).rule);
+  return Object.fromEntries(names.map((name) => [name, pick(name, input, profiles)])) as unknown as PlainSettings;
+}
+
+function pick(name: SettingName, input: SettingsInput, profiles: Profiles): Sourced<unknown> | undefined {
+  const { only, uses = [input.use], default: byItself }: Row = settings[name];
+  const found = given(name, input);
+  if (found !== undefined || !uses.includes(input.use)) return found;
+  return inProfile(name, profiles[only ?? 'any']) ?? (byItself === undefined ? undefined : byDefault(byItself));
 }
 
 function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
@@ -119,28 +108,14 @@ function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
 }
 
-/** `--offline` or GATEWAY_OFFLINE. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */
-function pickOffline({ flags, env }: SettingsInput): Sourced<boolean> {
-  const offline = fromSwitch('--offline', flags.offline) ?? fromToggle(env, 'GATEWAY_OFFLINE') ?? off;
-  if (!offline.value || flags.baseUrl === undefined) return offline;
+/** Whether the local gateway answers. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */
+function isOffline(input: SettingsInput): boolean {
+  const offline = given('offline', input);
+  if (!offline?.value) return false;
+  if (input.flags.baseUrl === undefined) return true;
   const hint =
     offline.origin.kind === 'flag' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
   throw usageError(`--base-url cannot be combined with ${offline.from}`, hint);
-}
-
-/** Throws usage unless it is an http(s) URL. Its text is not quoted: it may hold a password. */
-function pickBaseUrl({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<string> | undefined {
-  const url =
-    fromFlag('--base-url', flags.baseUrl) ??
-    fromEnvironment(env, 'GATEWAY_BASE_URL') ??
-    fromProfile(picked, ({ baseUrl }) => baseUrl);
-  return mapValue(url, (text, from) => {
-    if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
-    throw usageError(
-      `${from}: not a URL that begins with https:// or http://`,
-      'for example --base-url https://gateway.example',
-    );
-  });
 }
 
 /** The base URL of a service that has one of its own. */
@@ -150,15 +125,16 @@ function ownUrl({ value }: Sourced<ServiceName>): Sourced<string> | undefined {
 
 /** The model of this use. Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
 function pickModel(
-  { flags, env, use }: SettingsInput,
+  input: SettingsInput,
   picked: PickedProfile | undefined,
   offline: boolean,
 ): { model: Sourced<string> | undefined; warnings: string[] } {
-  const { variables, fallback, local: localModel } = useDefaults[use];
-  const typed = fromFlag('--model', flags.model);
+  const { flags, use } = input;
+  const { fallback, local: localModel } = useDefaults[use];
+  const typed = given('model', input);
+  const named = typed?.origin.kind === 'flag' ? flags.modelFrom : undefined;
   const model =
-    (typed && { ...typed, from: flags.modelFrom ?? typed.from }) ??
-    variables.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined) ??
+    (typed && { ...typed, from: named ?? typed.from }) ??
     fromProfile(picked, ({ models }) => models?.[use] ?? models?.[fallback]);
   if (!offline) return { model, warnings: [] };
   const local = byDefault(localModel);
@@ -167,34 +143,12 @@ function pickModel(
   return { model: local, warnings: [`${local.value} answers offline instead of ${model.value} (${model.from})`] };
 }
 
-/** The deadline of the whole command in ms. Throws usage. */
-function pickTimeout({ flags, env }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> {
-  const given =
-    fromFlag('--timeout', flags.timeout) ??
-    fromEnvironment(env, 'GATEWAY_TIMEOUT') ??
-    fromProfile(picked, ({ timeout }) => timeout?.toString());
-  return mapValue(given, (text, from) => parseDurationOf(from, text)) ?? byDefault(defaultTimeoutMs);
-}
-
-/**
- * The most tokens to make. A profile's `maxTokens` and the default serve chat alone, whose format requires a limit; elsewhere
- * only a flag is sent.
- */
-function pickMaxTokens({ flags, use }: SettingsInput, picked: PickedProfile | undefined): Sourced<number> | undefined {
-  const flag = fromFlag('--max-tokens', flags.maxTokens);
-  if (flag !== undefined && !(Number.isSafeInteger(flag.value) && flag.value >= 1)) {
-    throw usageError(`--max-tokens takes a whole number from 1, not '${flag.value}'`, 'for example: --max-tokens 1000');
-  }
-  if (flag !== undefined || use !== 'chat') return flag;
-  return fromProfile(picked, ({ maxTokens }) => maxTokens) ?? byDefault(defaultMaxTokens);
-}
-
 /** The prices of all places together; of a name that several have, the strongest counts. */
 function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | undefined): Settings['prices'] {
   const places = [
     sourced(config.config.prices, `config ${config.path}`, 'config'),
     fromProfile(picked, ({ prices }) => prices),
-    fromFlag('--prices', flags.prices),
+    fromFlag(flagOf('prices'), flags.prices),
   ];
   const given = places.filter((place) => place !== undefined);
   return Object.fromEntries(
@@ -204,16 +158,11 @@ function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | un
 
 /** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else that of the service. Throws usage. */
 function pickAuth(
-  { flags, env, use }: SettingsInput,
+  input: SettingsInput,
   picked: PickedProfile | undefined,
   service: Sourced<ServiceName>,
 ): Sourced<AuthForm> {
-  const given = mapValue(fromFlag('--auth', flags.auth) ?? fromEnvironment(env, 'GATEWAY_AUTH'), (text, from) => {
-    const known = authForms.find((form) => form === text);
-    if (known === undefined) throw usageError(`${from}: must be one of ${authForms.join(', ')}`);
-    return known;
-  });
-  const form = given ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[use].auth]);
+  const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[input.use].auth]);
   if (form !== undefined && form.value !== 'auto') return form;
   const { auth } = services[service.value];
   if (auth === 'auto') return form ?? byDefault(auth);
@@ -222,13 +171,13 @@ function pickAuth(
 
 /** The real names behind vendor-a and vendor-b, each from the strongest place that names it. Throws usage. */
 function pickHeaderNames(
-  { flags, env }: SettingsInput,
+  { flags, env, use }: SettingsInput,
   picked: PickedProfile | undefined,
   service: Sourced<ServiceName>,
 ): SettingsSurvey['headerNames'] {
   const places = [
-    mapValue(fromFlag('--header-names', flags.headerNames), parseHeaderNames),
-    mapValue(fromEnvironment(env, 'GATEWAY_HEADER_NAMES'), parseHeaderNames),
+    mapValue(fromFlag(flagOf('headerNames'), flags.headerNames), parseHeaderNames),
+    mapValue(fromFirst(variablesOf('headerNames', use), env), parseHeaderNames),
     fromProfile(picked, ({ headerNames }) => headerNames),
     sourced(
       service.value === 'gateway' ? undefined : services[service.value].headerNames,

@@ -1,24 +1,8 @@
 import { usageError } from '../errors.ts';
-import { type ServiceName, serviceNames, serviceOfUrl, services, vendorsOf } from '../services.ts';
-import { closest } from './closest.ts';
+import { type ServiceName, serviceOfUrl, services, vendorsOf } from '../services.ts';
 import type { Config, PickedProfile, Profile } from './config-types.ts';
 import type { SettingsInput, SettingsSurvey, Sourced, Use, AuthUse } from './types.ts';
-import { byDefault, fromEnvironment, fromFlag, fromProfile, mapValue, sourced } from './sources.ts';
-
-/** What `--service` or GATEWAY_SERVICE names. Throws usage for what is none. */
-export function namedService({ flags, env }: Pick<SettingsInput, 'flags' | 'env'>): Sourced<ServiceName> | undefined {
-  const given = fromFlag('--service', flags.service) ?? fromEnvironment(env, 'GATEWAY_SERVICE');
-  return mapValue(given, (text, from) => {
-    const known = serviceNames.find((name) => name === text);
-    if (known !== undefined) return known;
-    const near = closest(text, serviceNames);
-    const list = `the services are ${serviceNames.join(', ')}`;
-    throw usageError(
-      `${from}: ${JSON.stringify(text.slice(0, 64))} is not a service`,
-      near === undefined ? list : `did you mean ${near}? ${list}`,
-    );
-  });
-}
+import { byDefault, fromEnvironment, fromProfile, sourced } from './sources.ts';
 
 /** What a profile is for: the service that it names, or whose host its base URL has. */
 export function serviceOfProfile({ service, baseUrl }: Profile): ServiceName {
@@ -107,8 +91,6 @@ export function requireUse({ service, baseUrl, profile, use }: SettingsSurvey, {
 
 /** What a command of each use takes where nothing else is said. */
 interface UseDefaults {
-  /** Variables that name its model; the first that is set counts, the last is that of most uses. */
-  variables: readonly string[];
   /** Whose model of a profile it takes where it has none of its own. */
   fallback: Use;
   /** The local gateway's model. */
@@ -122,28 +104,24 @@ interface UseDefaults {
 /** The defaults of every use. */
 export const useDefaults: { [use in Use]: UseDefaults } = {
   text: {
-    variables: ['GATEWAY_MODEL'],
     fallback: 'text',
     local: 'local-text',
     auth: 'text',
     example: "gateway-cli text --offline 'Hello'",
   },
   chat: {
-    variables: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
     fallback: 'text',
     local: 'local-chat',
     auth: 'messages',
     example: "gateway-cli chat --offline 'Hello'",
   },
   image: {
-    variables: ['GATEWAY_IMAGE_MODEL'],
     fallback: 'image',
     local: 'local-image',
     auth: 'image',
     example: "gateway-cli image gen --offline 'a lighthouse'",
   },
   edit: {
-    variables: ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL'],
     fallback: 'image',
     local: 'local-edit',
     auth: 'image',

@@ -1,6 +1,9 @@
 import { usageError, codeOf, GatewayError } from '../errors.ts';
+import { closest } from './closest.ts';
 import type { PickedProfile, Profile, LoadedConfig } from './config-types.ts';
-import type { Origin, Sourced, SettingsFlags, Distrust } from './types.ts';
+import { parseDurationOf } from './duration.ts';
+import { attributeOf, flagOf, type Row, type SettingName, settingNames, settings, variablesOf } from './table.ts';
+import type { Distrust, Origin, SettingsFlags, SettingsInput, Sourced, ValueOf } from './types.ts';
 import { shellWord } from '../shell-word.ts';
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -10,16 +13,36 @@ import { isAbsolute, join, resolve } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** What a flag says of a setting, else a variable. Throws usage for what its kind cannot be. */
+export function given<N extends SettingName>(
+  name: N,
+  { flags, env, use }: Omit<SettingsInput, 'config'>,
+): Sourced<ValueOf<N>> | undefined {
+  const row: Row = settings[name];
+  const found = fromFlagOf(name, flags) ?? fromFirst(variablesOf(name, use), env);
+  return mapValue(found, (value, from) => readValue(row, value, from) as ValueOf<N>);
+}
+
+/** The first variable that is set. */
+export function fromFirst(names: readonly string[], env: Environment): Sourced<string> | undefined {
+  return names.map((name) => fromEnvironment(env, name)).find((found) => found !== undefined);
+}
+
+/** What a flag says of a setting. Throws usage for an empty value (`-m "$UNSET"`). */
+export function fromFlagOf(name: SettingName, flags: SettingsFlags): Sourced<unknown> | undefined {
+  const flag = flagOf(name);
+  const value = (flags as Readonly<Record<string, unknown>>)[attributeOf(flag)];
+  if (settings[name].kind !== 'switch') return fromFlag(flag, value);
+  // `--no-markdown` turns on what is off by default, and off what is on.
+  const isGiven = value === !flag.startsWith('--no-');
+  return isGiven ? fromFlag<unknown>(flag, settings[name].default === false) : undefined;
+}
+
 /** A flag's value. An empty one (`-m "$UNSET"`) is a mistake: throws usage. */
 export function fromFlag<T>(name: string, value: T | undefined): Sourced<T> | undefined {
   if (value === undefined) return undefined;
   if (value === '') throw usageError(`${name} is empty`, `give ${name} a value or leave it out`);
   return { value, from: `flag ${name}`, origin: { kind: 'flag', name } };
-}
-
-/** A switch that was given; `false` counts as not given. */
-export function fromSwitch(name: string, value: boolean | undefined): Sourced<boolean> | undefined {
-  return value === true ? fromFlag(name, value) : undefined;
 }
 
 /** A variable's value; an empty one counts as unset, as CI gives for a secret that is not there. */
@@ -29,21 +52,14 @@ export function fromEnvironment(env: Environment, name: string): Sourced<string>
   return { value, from: `environment ${name}`, origin: { kind: 'variable', name } };
 }
 
-const offWords = new Set(['', '0', 'false', 'no', 'off']);
-
-const onWords = new Set(['1', 'true', 'yes', 'on']);
-
-/** A variable that switches something, in words of any case; an empty one is off. Throws usage. */
-export function fromToggle(env: Environment, name: string): Sourced<boolean> | undefined {
-  const given = fromEnvironment(env, name);
-  return mapValue(given, (word, from) => {
-    const key = word.trim().toLowerCase();
-    if (onWords.has(key) || offWords.has(key)) return onWords.has(key);
-    throw usageError(
-      `${from}: ${JSON.stringify(word.slice(0, 40))} is neither on nor off`,
-      `on: ${name}=1; off: ${name}=0`,
-    );
-  });
+/** What a profile says of a setting, as `given` reads it. */
+export function inProfile<N extends SettingName>(
+  name: N,
+  picked: PickedProfile | undefined,
+): Sourced<ValueOf<N>> | undefined {
+  const row: Row = settings[name];
+  const found = fromProfile(picked, (profile) => profile[row.key as keyof Profile]);
+  return mapValue(found, (value, from) => readValue(row, value, from) as ValueOf<N>);
 }
 
 /** What a profile says, where it says something. */
@@ -76,33 +92,74 @@ export function mapValue<T, U>(
   return source && { ...source, value: read(source.value, source.from) };
 }
 
-/** Those that decide which gateway is asked, and how. A header is left out: it may hold a secret. */
-const gatewayFlags = {
-  profile: '--profile',
-  service: '--service',
-  baseUrl: '--base-url',
-  apiKeyFile: '--api-key-file',
-  auth: '--auth',
-  headerNames: '--header-names',
-  proxy: '--proxy',
-  systemCa: '--system-ca',
-  allowHttp: '--allow-http',
-} as const;
-
 /**
  * The flags that led to a gateway, each behind a blank, so that a command in a hint asks the same one. A URL that may hold a
- * password is not repeated.
+ * password is not repeated, nor is a header, which may hold a secret.
  */
 export function typedFlags(flags: SettingsFlags): string {
-  const typed = { ...flags, profile: flags.jobProfile ?? flags.profile };
-  return Object.entries(gatewayFlags)
-    .map(([key, flag]) => {
-      const value = typed[key as keyof typeof gatewayFlags];
+  const typed: Readonly<Record<string, unknown>> = { ...flags, profile: flags.jobProfile ?? flags.profile };
+  return settingNames
+    .filter((name) => (settings[name] as Row).inHints)
+    .map((name) => {
+      const flag = flagOf(name);
+      const value = typed[attributeOf(flag)];
       if (value === undefined || value === false) return '';
       if (value === true) return ` ${flag}`;
-      return ` ${flag} ${/^https?:.*[@?]/i.test(value) ? '<url>' : shellWord(value)}`;
+      return ` ${flag} ${/^https?:.*[@?]/i.test(String(value)) ? '<url>' : shellWord(String(value))}`;
     })
     .join('');
+}
+
+const onWords = new Set(['1', 'true', 'yes', 'on']);
+const offWords = new Set(['', '0', 'false', 'no', 'off']);
+
+/** How a value is read that a flag, a variable or a profile gives. Throws usage naming where it is from. */
+export function readValue({ kind, values = [], noun }: Row, value: unknown, from: string): unknown {
+  const text = String(value);
+  const name = from.replace(/^(?:flag|environment) /, '');
+  switch (kind) {
+    case 'choice':
+      return readChoice(text, { values, noun, from });
+    case 'count':
+      if (Number.isSafeInteger(Number(value)) && Number(value) >= 1) return Number(value);
+      throw usageError(`${name} takes a whole number from 1, not '${text}'`, `for example: ${name} 1000`);
+    case 'duration':
+      return parseDurationOf(from, text);
+    case 'switch':
+      return typeof value === 'boolean' ? value : readSwitch(text, { name, from });
+    case 'url':
+      if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+      throw usageError(
+        `${from}: not a URL that begins with https:// or http://`,
+        'for example --base-url https://gateway.example',
+      );
+    default:
+      return value;
+  }
+}
+
+function readChoice(
+  text: string,
+  { values, noun, from }: { values: readonly string[]; noun: string | undefined; from: string },
+): string {
+  if (values.includes(text)) return text;
+  if (noun === undefined) throw usageError(`${from}: must be one of ${values.join(', ')}`);
+  const near = closest(text, values);
+  const list = `the ${noun}s are ${values.join(', ')}`;
+  throw usageError(
+    `${from}: ${JSON.stringify(text.slice(0, 64))} is not a ${noun}`,
+    near === undefined ? list : `did you mean ${near}? ${list}`,
+  );
+}
+
+/** Words of any case; an empty one is off. */
+function readSwitch(text: string, { name, from }: { name: string; from: string }): boolean {
+  const word = text.trim().toLowerCase();
+  if (onWords.has(word) || offWords.has(word)) return onWords.has(word);
+  throw usageError(
+    `${from}: ${JSON.stringify(text.slice(0, 40))} is neither on nor off`,
+    `on: ${name}=1; off: ${name}=0`,
+  );
 }
 
 const maxBytes = 1024 * 1024;

@@ -1,9 +1,9 @@
 import { formatDuration } from './duration.ts';
 import { services } from '../services.ts';
 import { surveyUses } from './resolve.ts';
-import { mask, Secret } from './secret.ts';
-import type { SettingsFlags, SettingsSurvey, KeySource, Sourced, Use } from './types.ts';
-import type { LoadedConfig } from './config-types.ts';
+import { mask } from './secret.ts';
+import { type Row, type SettingName, settingNames, settings } from './table.ts';
+import type { SettingsInput, SettingsSurvey, Sourced, Use } from './types.ts';
 
 /** One setting as it may be shown: a key never is, only where it comes from. */
 export interface SettingRow {
@@ -16,13 +16,12 @@ export interface SettingRow {
 }
 
 /** Where the settings are looked for. */
-export interface SurveyPlace {
-  flags: SettingsFlags;
-  env: Readonly<Record<string, string | undefined>>;
-  config: LoadedConfig;
-}
+export type SurveyPlace = Omit<SettingsInput, 'use'>;
 
-const authUses = { text: 'text', image: 'image', messages: 'chat' } as const;
+/** `baseUrl`, or `baseUrl of text, image` where others have another. */
+export function rowName({ key, uses }: SettingRow): string {
+  return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
+}
 
 /**
  * Every setting that has a value, with its origin; of `used` ones, those are left out that nobody set and that the service
@@ -30,44 +29,31 @@ const authUses = { text: 'text', image: 'image', messages: 'chat' } as const;
  */
 export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
   const of = surveyUses(place);
-  const { text, image, edit, chat } = of;
-  const surveys = Object.values(of);
-  const ofUse = (key: string, survey: SettingsSurvey, source: Setting): SettingRow[] =>
-    which === 'used' && isIdle(survey, source) ? [] : row(key, source);
-  return [
-    merged(surveys, gatewayRows),
-    surveys.flatMap(({ use, model }) => row(`models.${use}`, model)),
-    Object.entries(authUses).flatMap(([name, use]) => ofUse(`auth.${name}`, of[use], of[use].auth)),
-    merged([text, image, edit], (survey) => ofUse('headerNames.apiKey', survey, survey.headerNames.apiKey)),
-    ofUse('headerNames.version', chat, chat.headerNames.version),
-    merged(surveys, headerRows),
-    ofUse('maxTokens', chat, chat.maxTokens),
-    merged(surveys, priceRows),
-    merged(surveys, ({ timeoutMs, allowHttp, proxy, systemCa, preview, markdown }) => [
-      ...row('timeout', { ...timeoutMs, value: formatDuration(timeoutMs.value) }),
-      ...row('allowHttp', allowHttp),
-      ...row('proxy', proxy),
-      ...row('systemCa', systemCa.value ? systemCa : undefined),
-      ...row('preview', preview),
-      ...row('markdown', markdown),
-    ]),
-  ].flat();
+  return settingNames.flatMap((name) => {
+    const row: Row = settings[name];
+    const fields: Readonly<Record<string, Pick<Row, 'uses'>>> = row.fields ?? { '': row };
+    return Object.entries(fields).flatMap(([field, { uses }]) => {
+      const surveys = uses === undefined ? Object.values(of) : uses.map((use) => of[use]);
+      const isShown = uses === undefined || which === 'all' ? () => true : isUsed;
+      return merged(surveys, (survey) => shownOf(name, field, survey).filter((value) => isShown(value, survey)));
+    });
+  });
 }
 
-type Setting = Sourced<string | number | boolean> | undefined;
+/** A value under the key that it has in the list. */
+type Shown = Sourced<string | number | boolean> & { key: string };
 
-/** Nobody set it, and the service does not have the commands that look at it. */
-function isIdle({ service, use }: SettingsSurvey, setting: Setting): boolean {
-  const isSet = setting !== undefined && setting.origin.kind !== 'default' && setting.origin.kind !== 'service';
-  return !isSet && !services[service.value].uses.includes(use);
+/** Whether it was set, or the service has the commands that look at it. */
+function isUsed({ origin }: Shown, { service, use }: SettingsSurvey): boolean {
+  return (origin.kind !== 'default' && origin.kind !== 'service') || services[service.value].uses.includes(use);
 }
 
-/** The rows of several uses; those that all of them have alike stand once. */
-function merged(surveys: readonly SettingsSurvey[], rowsOf: (survey: SettingsSurvey) => SettingRow[]): SettingRow[] {
+/** The rows of several uses; those that all of them have alike are one. */
+function merged(surveys: readonly SettingsSurvey[], shownOf: (survey: SettingsSurvey) => Shown[]): SettingRow[] {
   const rows: (SettingRow & { uses: Use[] })[] = [];
   for (const survey of surveys) {
-    for (const { key, value, from } of rowsOf(survey)) {
-      const same = rows.find((one) => one.key === key && one.value === value && one.from === from);
+    for (const { key, value, from } of shownOf(survey)) {
+      const same = rows.find((row) => row.key === key && row.value === value && row.from === from);
       if (same) same.uses.push(survey.use);
       else rows.push({ key, uses: [survey.use], value, from });
     }
@@ -75,56 +61,43 @@ function merged(surveys: readonly SettingsSurvey[], rowsOf: (survey: SettingsSur
   return rows.map(({ uses, ...row }) => (uses.length === surveys.length ? row : { ...row, uses }));
 }
 
-/** Who is asked. */
-function gatewayRows({ profile, offline, service, baseUrl, key }: SettingsSurvey): SettingRow[] {
-  return [
-    ...row('profile', profile),
-    ...row('offline', offline.value ? offline : undefined),
-    ...row('service', service),
-    ...row('baseUrl', baseUrl && { ...baseUrl, value: shownUrl(baseUrl.value) }),
-    ...keyRow(key),
-  ];
+/** What one use has for a setting, or for one field of it. */
+function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Shown[] {
+  const { key = name, kind, shown }: Row = settings[name];
+  const { key: keySource, headerNames } = survey;
+  switch (name) {
+    case 'apiKey':
+      return keySource.kind === 'value' ? [{ ...keySource, key, value: mask }] : [];
+    case 'apiKeyFile':
+      return keySource.kind === 'file' ? [{ ...keySource, key, value: keySource.path }] : [];
+    case 'apiKeyCommand':
+      // Only the program's name: its arguments may hold a secret.
+      return keySource.kind === 'command' ? [{ ...keySource, key, value: `${keySource.argv[0] ?? ''} …` }] : [];
+    case 'headers':
+      return survey.headers.map((header) => ({
+        ...header,
+        key: `${key}.${header.value.name}`,
+        value: String(header.value.value),
+      }));
+    case 'prices':
+      return Object.entries(survey.prices).flatMap(([model, price]) =>
+        Object.entries(price.value).map(([part, value]) => ({ ...price, key: `${key}.${model}.${part}`, value })),
+      );
+  }
+  const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : survey[name];
+  if (source === undefined || shown === 'never' || (shown === 'if on' && source.value === false)) return [];
+  return [{ ...source, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
 }
 
-function headerRows({ headers }: SettingsSurvey): SettingRow[] {
-  return headers.flatMap(({ value: { name, value }, ...place }) =>
-    row(`headers.${name}`, { ...place, value: value instanceof Secret ? String(value) : value }),
-  );
-}
-
-function priceRows({ prices }: SettingsSurvey): SettingRow[] {
-  return Object.entries(prices).flatMap(([model, { value, ...place }]) =>
-    Object.entries(value).flatMap(([field, amount]) => row(`prices.${model}.${field}`, { ...place, value: amount })),
-  );
-}
-
-/** `baseUrl`, or `baseUrl of text, image` where others have another. */
-export function rowName({ key, uses }: SettingRow): string {
-  return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
-}
-
-function row(key: string, source: Setting): SettingRow[] {
-  return source === undefined ? [] : [{ key, value: source.value, from: source.from }];
+function shownValue(kind: Row['kind'], value: string | number | boolean): string | number | boolean {
+  if (kind === 'duration') return formatDuration(Number(value));
+  return kind === 'url' ? withoutSecrets(String(value)) : value;
 }
 
 /** A URL that holds a password or a query is refused when it is used; here it is shown without them. */
-function shownUrl(text: string): string {
+function withoutSecrets(text: string): string {
   const url = new URL(text);
   const user = url.username === '' && url.password === '' ? '' : `${mask}@`;
   const query = url.search === '' ? '' : `?${mask}`;
   return user === '' && query === '' ? text : `${url.protocol}//${user}${url.host}${url.pathname}${query}`;
-}
-
-/** The source by its kind; of a command only the program's name, for its words may hold a secret. */
-function keyRow(source: KeySource): SettingRow[] {
-  switch (source.kind) {
-    case 'missing':
-      return [];
-    case 'value':
-      return [{ key: 'apiKey', value: mask, from: source.from }];
-    case 'file':
-      return [{ key: 'apiKeyFile', value: source.path, from: source.from }];
-    case 'command':
-      return [{ key: 'apiKeyCommand', value: `${source.argv[0] ?? ''} …`, from: source.from }];
-  }
 }

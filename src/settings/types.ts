@@ -1,36 +1,50 @@
 import type { AuthForm, ServiceName, Use } from '../services.ts';
 import type { LoadedConfig, Price, Prices } from './config-types.ts';
 import type { Secret } from './secret.ts';
+import type { SettingName, settings } from './table.ts';
 
-/** What the flags say; absent where a flag was not given. */
-export interface SettingsFlags {
-  service?: string | undefined;
-  baseUrl?: string | undefined;
-  model?: string | undefined;
-  /** Where the model stands, if nobody typed it as a flag. */
+type Rows = typeof settings;
+
+/** The attribute of a flag, as `attributeOf` gives it. */
+export type Attribute<F> = F extends `${string}--no-${infer W}`
+  ? CamelCase<W>
+  : F extends `${string}--${infer W}`
+    ? CamelCase<W>
+    : never;
+type CamelCase<W> = W extends `${infer A} ${string}`
+  ? CamelCase<A>
+  : W extends `${infer A}-${infer B}`
+    ? `${A}${Capitalize<CamelCase<B>>}`
+    : W;
+
+/** The value of a setting. A duration is in ms. */
+export type ValueOf<N extends SettingName> = Rows[N] extends { values: readonly (infer V)[] }
+  ? V
+  : Rows[N]['kind'] extends keyof ValueOfKind
+    ? ValueOfKind[Rows[N]['kind']]
+    : string;
+
+interface ValueOfKind {
+  switch: boolean;
+  count: number;
+  duration: number;
+  headers: readonly Header[];
+  prices: Prices;
+}
+
+/** What the flags say, under the names that commander gives them; absent where a flag was not given. */
+export type SettingsFlags = {
+  [N in SettingName as Rows[N] extends { flag: infer F } ? Attribute<F> : never]?:
+    | (Rows[N]['kind'] extends 'switch' | 'count' | 'headers' | 'prices' ? ValueOf<N> : string)
+    | undefined;
+} & {
+  /** What named the model, if it was not the flag. */
   modelFrom?: string | undefined;
-  apiKeyFile?: string | undefined;
-  auth?: string | undefined;
-  /** As `readHeaderFlags` gives them. */
-  headers?: readonly Header[] | undefined;
-  /** `<content-key>,<version>`, or `vendors` */
-  headerNames?: string | undefined;
-  timeout?: string | undefined;
-  allowHttp?: boolean | undefined;
-  proxy?: string | undefined;
-  systemCa?: boolean | undefined;
-  offline?: boolean | undefined;
   /** Recorded replies answer: no base URL is needed. */
   replay?: boolean | undefined;
-  profile?: string | undefined;
   /** The `"profile"` of a batch job, which wins. */
   jobProfile?: string | undefined;
-  maxTokens?: number | undefined;
-  noStdin?: boolean | undefined;
-  preview?: boolean | undefined;
-  noMarkdown?: boolean | undefined;
-  prices?: Prices | undefined;
-}
+};
 
 /** What `resolveSettings` decides from. */
 export interface SettingsInput {
@@ -40,11 +54,17 @@ export interface SettingsInput {
   use: Use;
 }
 
+/** The settings without a rule of their own: flag > environment > profile > default. */
+export type PlainSettings = {
+  [N in SettingName as Rows[N] extends { rule: true } ? never : N]:
+    | Sourced<ValueOf<N>>
+    | (Rows[N] extends { default: unknown } ? (Rows[N] extends { uses: unknown } ? undefined : never) : undefined);
+};
+
 /** Everything a request needs beside its content, each value with its origin. */
-export interface Settings {
+export interface Settings extends PlainSettings {
   use: Use;
   profile: Sourced<string> | undefined;
-  offline: Sourced<boolean>;
   service: Sourced<ServiceName>;
   /** As it was given; absent when offline. */
   baseUrl: Sourced<string> | undefined;
@@ -53,18 +73,6 @@ export interface Settings {
   auth: Sourced<AuthForm>;
   headerNames: { apiKey: Sourced<string> | undefined; version: Sourced<string> | undefined };
   headers: Sourced<Header>[];
-  /** ms for the whole command */
-  timeoutMs: Sourced<number>;
-  allowHttp: Sourced<boolean>;
-  /** Before the proxy variables. */
-  proxy: Sourced<string> | undefined;
-  systemCa: Sourced<boolean>;
-  /** Absent where nobody asked for a limit; chat always has one, for its format requires it. */
-  maxTokens: Sourced<number> | undefined;
-  noStdin: Sourced<boolean>;
-  preview: Sourced<boolean>;
-  /** Whether a terminal shows the Markdown of an answer as type. */
-  markdown: Sourced<boolean>;
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: string;
   /** By the name or the pattern of a model; empty where nobody set one. */

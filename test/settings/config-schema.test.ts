@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { checkConfig } from '../../src/settings/parse.ts';
+import { type Kind, type Row, settings } from '../../src/settings/table.ts';
 
 const file = join(import.meta.dirname, '../../dist/config.schema.json');
 const fits = new Ajv({ strictTuples: false }).compile(JSON.parse(readFileSync(file, 'utf8')) as object);
@@ -16,84 +17,84 @@ function isTaken(value: unknown): boolean {
   }
 }
 
-const right: Record<string, unknown[]> = {
-  service: ['gateway', 'gemini', 'anthropic'],
-  baseUrl: ['https://gateway.example', 'http://127.0.0.1:8080/v1/proxy', 'HTTPS://x'],
-  apiKey: ['k'],
-  apiKeyFile: ['~/key'],
-  apiKeyCommand: ['pass show key', ['pass'], ['a', '']],
-  models: [{}, { text: 'a', image: 'b', edit: 'c', chat: 'd' }],
-  prices: [
-    {},
-    { 'gemini-*': { input: '0.30', output: 2.5, cached: 0, cacheWrite: '1', thinking: '2.50', image: '0.039' } },
-    { m: { currency: 'EUR' } },
-  ],
-  auth: [{}, { text: 'auto', image: 'api-key', messages: 'bearer' }],
-  headerNames: [{}, { apiKey: 'x-goog-api-key' }, { version: 'anthropic-version' }],
-  headers: [{}, { 'X-Team': 'docs', cookie: 'a=b' }],
-  maxTokens: [1, 4096],
-  timeout: [1, 0.5, '90', '1.5m', '.5s', ' 2s '],
-  allowHttp: [true, false],
-  proxy: ['http://proxy.example:3128', 'HTTPS://p'],
-  systemCa: [true, false],
-  preview: [true],
-  markdown: [true, false],
+/** Values of each kind of setting that the config file takes, and others that it refuses. */
+const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: unknown[] } } = {
+  command: {
+    right: ['pass show key', ['pass'], ['a', '']],
+    wrong: ['', 'a | b', '"a b"', [], [1], ['']],
+  },
+  count: { right: [1, 4096], wrong: [0, -1, 1.5, '1', null] },
+  duration: { right: [1, 0.5, '90', '1.5m', '.5s', ' 2s '], wrong: [0, -1, '', 'soon', '3d', true, 1e9] },
+  headerName: { right: ['x-goog-api-key', 'anthropic-version'], wrong: ['a b', '', 'HOST', 1] },
+  headers: {
+    right: [{}, { 'X-Team': 'docs', cookie: 'a=b' }],
+    wrong: [
+      { 'a b': 'c' },
+      { HOST: 'c' },
+      { 'Content-Type': 'c' },
+      { a: '' },
+      { a: 'b\nc' },
+      { a: 'é' },
+      { a: 1 },
+      { constructor: 'c' },
+    ],
+  },
+  path: { right: ['~/key'], wrong: ['', 5] },
+  prices: {
+    right: [
+      {},
+      { 'gemini-*': { input: '0.30', output: 2.5, cached: 0, cacheWrite: '1', thinking: '2.50', image: '0.039' } },
+      { m: { currency: 'EUR' } },
+    ],
+    wrong: [
+      [],
+      { m: '0.30' },
+      { m: { inptu: '1' } },
+      { m: { input: '-1' } },
+      { m: { input: '1e3' } },
+      { m: { input: '1,5' } },
+      { m: { input: '.5' } },
+      { m: { input: -1 } },
+      { m: { input: null } },
+      { m: { currency: 'usd' } },
+      { 'a b': {} },
+      { '': {} },
+    ],
+  },
+  proxy: {
+    right: ['http://proxy.example:3128', 'HTTPS://p'],
+    wrong: ['', 'proxy.example:3128', 'socks5://p', 'http://user:secret@p', 1],
+  },
+  switch: { right: [true, false], wrong: ['true', 'yes', 0, 1, null] },
+  text: { right: ['k'], wrong: ['', ' ', 1, null, ['k']] },
+  url: {
+    right: ['https://gateway.example', 'http://127.0.0.1:8080/v1/proxy', 'HTTPS://x'],
+    wrong: ['', 'gateway.example', 'ftp://x', 1, null],
+  },
 };
 
-const wrong: Record<string, unknown[]> = {
-  service: ['', 'Gemini', 'openai', 1],
-  baseUrl: ['', 'gateway.example', 'ftp://x', 1, null],
-  apiKey: ['', ' ', 1, null, ['k']],
-  apiKeyFile: ['', 5],
-  apiKeyCommand: ['', 'a | b', '"a b"', [], [1], ['']],
-  models: [{ video: 'v' }, { text: '' }, [], 'text'],
-  auth: [{ text: 'basic' }, { chat: 'auto' }, 'bearer'],
-  headerNames: [{ apiKey: 'a b' }, { apiKey: '' }, { key: 'x' }],
-  headers: [
-    { 'a b': 'c' },
-    { HOST: 'c' },
-    { 'Content-Type': 'c' },
-    { a: '' },
-    { a: 'b\nc' },
-    { a: 'é' },
-    { a: 1 },
-    { constructor: 'c' },
-  ],
-  maxTokens: [0, -1, 1.5, '1', null],
-  timeout: [0, -1, '', 'soon', '3d', true, 1e9],
-  prices: [
-    [],
-    { m: '0.30' },
-    { m: { inptu: '1' } },
-    { m: { input: '-1' } },
-    { m: { input: '1e3' } },
-    { m: { input: '1,5' } },
-    { m: { input: '.5' } },
-    { m: { input: -1 } },
-    { m: { input: null } },
-    { m: { currency: 'usd' } },
-    { 'a b': {} },
-    { '': {} },
-  ],
-  allowHttp: ['true', 1, null],
-  proxy: ['', 'proxy.example:3128', 'socks5://p', 'http://user:secret@p', 1],
-  systemCa: ['yes'],
-  preview: [0],
-  markdown: ['no'],
-};
+/** The profile key of every setting with values for it, in the members of one that holds an object. */
+function tableOf(which: 'right' | 'wrong'): [string, unknown][] {
+  return Object.values<Row>(settings).flatMap(({ key, kind, values = [], fields }) => {
+    if (key === undefined) return [];
+    const choices = which === 'right' ? [...values] : ['', 'Gemini', 'openai', 1];
+    const some = kind === 'choice' ? choices : samples[kind][which];
+    if (fields === undefined) return some.map((value): [string, unknown] => [key, value]);
+    const whole = which === 'right' ? [{}] : [{ video: some[0] }, { video: 'v' }, [], 'text'];
+    const members = Object.keys(fields).flatMap((field) => some.map((value) => ({ [field]: value })));
+    return [...whole, ...members].map((value): [string, unknown] => [key, value]);
+  });
+}
 
 describe.each([
-  ['takes', right, true],
-  ['refuses', wrong, false],
-])('the schema and the checker agree: each %s', (_name, table, expected) => {
-  test.each(Object.entries(table).flatMap(([key, values]) => values.map((value) => [key, value] as const)))(
-    '%s: %j',
-    (key, value) => {
-      const config = { profiles: { work: { [key]: value } } };
-      expect(isTaken(config)).toBe(expected);
-      expect(fits(config)).toBe(expected);
-    },
-  );
+  ['takes', tableOf('right'), true],
+  ['refuses', tableOf('wrong'), false],
+] as const)('the schema and the checker agree: each %s', (_name, table, expected) => {
+  test.each(table)('%s: %j', (key, value) => {
+    const config = { profiles: { work: { [key]: value } } };
+    expect(isTaken(config)).toBe(expected);
+    expect(fits(config)).toBe(expected);
+  });
 });
 
 test.each([
@@ -116,9 +117,11 @@ test.each([
   expect(fits(config)).toBe(expected);
 });
 
-test('the schema knows the keys that these tables know', () => {
+test('the schema has the keys of the table', () => {
   const schema = JSON.parse(readFileSync(file, 'utf8')) as {
     properties: { profiles: { additionalProperties: { properties: object } } };
   };
-  expect(Object.keys(schema.properties.profiles.additionalProperties.properties)).toEqual(Object.keys(right));
+  const keys = Object.values<Row>(settings).flatMap(({ key }) => key ?? []);
+  const { properties } = schema.properties.profiles.additionalProperties;
+  expect(Object.keys(properties).toSorted()).toEqual(keys.toSorted());
 });

@@ -179,7 +179,7 @@ describe('resolveSettings', () => {
   });
 
   test('lets a --header replace the profile header of that name', () => {
-    const settings = onWork({ flags: { headers: [{ name: 'x-team', value: 'code' }] } });
+    const settings = onWork({ flags: { header: [{ name: 'x-team', value: 'code' }] } });
     expect(revealHeaders(settings.headers.map(({ value }) => value))).toEqual({
       'x-team': 'code',
       authorization: 'Basic sk-basic',

@@ -2,6 +2,7 @@ import type { ToolCommand } from '../../chat/tool-run.ts';
 import { usageError } from '../../errors.ts';
 import { splitShellLine } from '../../shell-word.ts';
 import { type FlagTable, notAFlag, imageSize, pairOrJson, ratio, safety, whole } from './flag.ts';
+import { settingFlags } from './setting-flags.ts';
 import { maxCost } from './shared.ts';
 
 /** What completion offers; the form is checked, never these lists, for a service can take other values. */
@@ -95,7 +96,6 @@ const code = {
   text: 'print only the code blocks; -o saves them',
 } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
-const markdown = { flags: '--no-markdown', text: 'on a terminal, do not format Markdown', rare: true } as const;
 
 /** `text` alone. */
 export const textFlags = {
@@ -110,7 +110,7 @@ export const textFlags = {
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
   code,
   jsonl,
-  markdown,
+  ...settingFlags('answer'),
 } satisfies FlagTable;
 
 /** `image gen` and `image edit`. */
@@ -140,7 +140,7 @@ export const imageFlags = {
   },
   ...fileFlags,
   sidecar: { flags: '--sidecar', text: 'also write <image>.json with the prompt, parameters and usage', rare: true },
-  preview: { flags: '--preview', text: 'show the image in the terminal' },
+  ...settingFlags('image'),
   strict: { flags: '--strict', text: 'exit code 11 if the image has another aspect ratio or size', rare: true },
 } satisfies FlagTable;
 
@@ -199,7 +199,7 @@ export const chatFlags = {
   thinking: { flags: '--thinking', text: "print the model's reasoning on stderr", rare: true },
   code,
   jsonl,
-  markdown,
+  ...settingFlags('answer'),
 } satisfies FlagTable;
 
 /** Reads `--tool-exec name=command`. Throws GatewayError usage. */

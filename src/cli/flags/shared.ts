@@ -1,23 +1,13 @@
-import { serviceNames } from '../../services.ts';
-import { authForms } from '../../settings/types.ts';
-import {
-  type FlagTable,
-  notAFlag,
-  age,
-  amount,
-  decimal,
-  duration,
-  notEmpty,
-  oneOf,
-  passwordless,
-  variable,
-  whole,
-} from './flag.ts';
+import { type FlagTable, notAFlag, age, amount, decimal, duration, notEmpty, variable, whole } from './flag.ts';
 import { parseFieldPath } from './field.ts';
+import { settingFlags } from './setting-flags.ts';
 import { parseSetting } from './set.ts';
 import { resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
+
+// The order of the tables is that of help; flags of further settings come last.
+const { stdin, profile, ...furtherRoot } = settingFlags('root');
 
 /** Taken by the program and by every command, before or behind the command's name. */
 export const rootFlags = {
@@ -28,59 +18,45 @@ export const rootFlags = {
     text: 'print requests, replies, retries and usage on stderr; with --help: all flags',
   },
   debug: { flags: '--debug', text: 'print the stack trace of an error', rare: true },
-  stdin: { flags: '--no-stdin', text: 'do not read stdin; use it in while-read loops', rare: true },
+  stdin,
   color: { flags: '--no-color', text: 'print plain text, as with NO_COLOR=1', rare: true },
-  profile: { flags: '--profile <name>', text: 'use this set of settings from the config file', parse: notAFlag },
+  profile,
+  ...furtherRoot,
 } satisfies FlagTable;
+
+const {
+  model,
+  service,
+  baseUrl,
+  apiKeyFile,
+  auth,
+  header,
+  headerNames,
+  proxy,
+  systemCa,
+  allowHttp,
+  timeout,
+  offline,
+  ...furtherConnection
+} = settingFlags('connection');
 
 /** Where a request goes and how. */
 export const connectionFlags = {
-  model: { flags: '-m, --model <id>', text: 'name of the model, as gateway-cli models lists it', parse: notAFlag },
-  service: {
-    flags: '--service <name>',
-    text: `${serviceNames.join(', ')} (default: gateway)`,
-    parse: oneOf(serviceNames),
-    values: serviceNames,
-  },
-  baseUrl: { flags: '--base-url <url>', text: 'address of the gateway, with its path prefix' },
-  apiKeyFile: { flags: '--api-key-file <path|->', text: 'read the API key from a file; - is stdin', rare: true },
+  model,
+  service,
+  baseUrl,
+  apiKeyFile,
   apiKey: { flags: '--api-key [value]', text: 'refused: a key in argv is public', hidden: true },
-  auth: {
-    flags: '--auth <form>',
-    text: 'how the key is sent: api-key (a header of its own), bearer (Authorization) or auto (default: auto)',
-    parse: oneOf(authForms),
-    values: authForms,
-    rare: true,
-  },
-  header: { flags: '--header <N: v>', text: 'extra HTTP header, or @file with one per line', repeat: true, rare: true },
-  headerNames: {
-    flags: '--header-names <key,version>',
-    text: 'header names that your gateway takes for key and version; vendors sends those of Gemini and Anthropic',
-    rare: true,
-  },
-  proxy: {
-    flags: '--proxy <url>',
-    text: 'send through this HTTP proxy (default: HTTPS_PROXY, HTTP_PROXY)',
-    parse: passwordless,
-    rare: true,
-  },
-  systemCa: {
-    flags: '--system-ca',
-    text: "also trust the system's certificate authorities (Node 22.15 or later)",
-    rare: true,
-  },
+  auth,
+  header,
+  headerNames,
+  proxy,
+  systemCa,
   cacert: { flags: '--cacert <file>', text: 'also trust the certificate authorities in this PEM file', rare: true },
   clientCert: { flags: '--client-cert <file>', text: 'client certificate for mutual TLS, a PEM file', rare: true },
   clientKey: { flags: '--client-key <file>', text: 'private key of the client certificate, a PEM file', rare: true },
-  allowHttp: {
-    flags: '--allow-http',
-    text: 'allow http:// to another host; the key is then sent unencrypted',
-    rare: true,
-  },
-  timeout: {
-    flags: '--timeout <time>',
-    text: 'time limit of the whole command (default: 10m)',
-  },
+  allowHttp,
+  timeout,
   retries: {
     flags: '--retries <n>',
     text: 'number of retries, 0 to 100 (default: 2)',
@@ -94,7 +70,7 @@ export const connectionFlags = {
     rare: true,
   },
   retrySafeOnly: { flags: '--retry-safe-only', text: 'retry only requests that were certainly not billed', rare: true },
-  offline: { flags: '--offline', text: 'use the built-in local gateway: no account, no network' },
+  offline,
   record: {
     flags: '--record <dir>',
     text: 'write every request and reply to a folder, without the key',
@@ -113,17 +89,11 @@ export const connectionFlags = {
     parse: age,
     rare: true,
   },
+  ...furtherConnection,
 } as const satisfies FlagTable;
 
 /** What requests cost. */
-export const priceFlags = {
-  prices: {
-    flags: '--prices <json|path>',
-    text: 'what models cost: a JSON object, or a file with one; see gateway-cli help costs',
-    parse: notAFlag,
-    rare: true,
-  },
-} as const satisfies FlagTable;
+export const priceFlags = settingFlags('costs');
 
 /** A limit of costs, which each command describes. */
 export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
@@ -150,7 +120,7 @@ export const bodyFlags = {
   noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', rare: true },
   system: { flags: '--system <text>', text: 'instructions for the model, beside the prompt' },
   systemFile: { flags: '--system-file <path|->', text: 'read the --system text from a file; - is stdin', rare: true },
-  maxTokens: { flags: '--max-tokens <n>', text: 'maximum length of the answer in tokens', parse: whole(1) },
+  ...settingFlags('body'),
   temperature: {
     flags: '--temperature <x>',
     text: 'randomness of the answer, from 0 to 1 or 2',

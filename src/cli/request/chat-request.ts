@@ -18,7 +18,7 @@ import { readBlanks, warnOfUnused } from '../input/blanks.ts';
 import { encodeMessagesRequest } from '../../formats/messages/request.ts';
 import type { MessageInline } from '../../formats/messages/types.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { defaultMaxTokens } from '../../settings/resolve.ts';
+import { defaultMaxTokens } from '../../settings/table.ts';
 import { applySettings } from '../flags/set.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 

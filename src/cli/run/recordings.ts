@@ -9,7 +9,7 @@ import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder } from '../../recordings/recorder.ts';
 import type { RecorderOptions } from '../../recordings/recording-writer.ts';
 import { openReplay } from '../../recordings/replay.ts';
-import { useDefaults } from '../../settings/service.ts';
+import { variablesOf } from '../../settings/table.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { HttpReply, Transport } from '../../transport/types.ts';
@@ -30,7 +30,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   const held = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
   return usageError(
     `--replay '${replay}' needs the model too: it is part of the recorded request`,
-    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${useDefaults[use].variables.at(-1)}`,
+    `${held}give --model ${first === undefined ? '<model>' : shellWord(first)} or set ${variablesOf('model', use).at(-1)}`,
   );
 }
 

@@ -50,11 +50,10 @@ export async function readSettingsInput(
     flags: {
       ...flags,
       modelFrom: flags.places?.model,
-      noStdin: root.stdin === false,
-      noMarkdown: flags.markdown === false,
+      stdin: root.stdin,
       replay: replayedFolder(flags) !== undefined,
       profile: root.profile,
-      headers: await readHeaderFlags(flags.header ?? [], readText),
+      header: await readHeaderFlags(flags.header ?? [], readText),
       prices: await readPrices(flags.prices, io.cwd),
     },
   };

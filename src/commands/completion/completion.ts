@@ -9,6 +9,7 @@ import { readConfig, configPath } from '../../settings/sources.ts';
 import { keptModels } from '../../settings/kept-models.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import { useDefaults } from '../../settings/service.ts';
+import { variablesOf } from '../../settings/table.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
 import { useNames } from '../../settings/types.ts';
 import { configKeys, valuesOfKey } from '../config/keys.ts';
@@ -111,9 +112,6 @@ function modelsOf(config: Config | undefined, words: readonly string[], env: Con
   const named = flagValue(words, '--profile') ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
   const names = typeof named === 'object' ? Object.values(named) : [named];
   const models = names.flatMap((name) => Object.values(config?.profiles[name]?.models ?? {}));
-  const all = [
-    ...Object.values(useDefaults).flatMap(({ variables }) => variables.map((variable) => env[variable])),
-    ...models,
-  ];
+  const all = [...useNames.flatMap((use) => variablesOf('model', use).map((variable) => env[variable])), ...models];
   return [...new Set(all.filter((model) => model !== undefined && model !== ''))] as string[];
 }

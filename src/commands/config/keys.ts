@@ -3,13 +3,23 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { isCredentialName } from '../../settings/headers.ts';
-import { keyForms, priceFields, profileKeys } from '../../settings/definition.ts';
+import { keyForms, priceFields } from '../../settings/definition.ts';
+import { type Row, settings } from '../../settings/table.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/config-types.ts';
-
 import { quote } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
+
+/** Every key of a profile, dotted; `headers.<Name>` and `prices.<model>.<field>` come beside them. */
+const profileKeys: ReadonlyMap<string, Row> = new Map(
+  Object.values<Row>(settings).flatMap((row): [string, Row][] => {
+    const { key, fields, kind } = row;
+    if (key === undefined || kind === 'headers' || kind === 'prices') return [];
+    if (fields === undefined) return [[key, row]];
+    return Object.entries(fields).map(([field, { examples }]) => [`${key}.${field}`, { ...row, examples }]);
+  }),
+);
 
 /** The keys for suggestions and completion; those of `keysText` come beside them. */
 export const configKeys: readonly string[] = [...profileKeys.keys()];
@@ -19,7 +29,8 @@ export const keysText = [...configKeys, 'headers.<Name>', 'prices.<model>.<field
 
 /** What a key can be set to, where that is a short list. */
 export function valuesOfKey(key: string): readonly string[] {
-  return profileKeys.get(key)?.values ?? [];
+  const { kind, values = [] } = profileKeys.get(key) ?? {};
+  return kind === 'switch' ? ['true', 'false'] : values;
 }
 
 /** Whether the value of a key must not stand in argv. */
@@ -64,10 +75,10 @@ export function withValue(loaded: LoadedConfig, profile: string, { key, word }: 
 /** The value that a typed word stands for. */
 function jsonOf(key: string, word: string): JsonValue {
   if (isPriceKey(key) && priceFieldOf(key) === undefined) return jsonObjectOf(key, word);
-  const { types = [] } = profileKeys.get(key) ?? {};
-  if (types.includes('number') && /^\d{1,15}$/.test(word)) return Number(word);
-  if (types.includes('boolean') && /^(?:true|false)$/.test(word)) return word === 'true';
-  if (!types.includes('tuple_with_rest') || !word.startsWith('[')) return word;
+  const kind = profileKeys.get(key)?.kind;
+  if ((kind === 'count' || kind === 'duration') && /^\d{1,15}$/.test(word)) return Number(word);
+  if (kind === 'switch' && /^(?:true|false)$/.test(word)) return word === 'true';
+  if (kind !== 'command' || !word.startsWith('[')) return word;
   try {
     return JSON.parse(word) as JsonValue;
   } catch (error) {
@@ -153,7 +164,7 @@ function cut(at: JsonObject, [step = '', ...rest]: readonly string[]): JsonObjec
 
 function exampleOf(key: string): string | undefined {
   if (isPriceKey(key)) return exampleOfPrice(key);
-  const { values = [], example = values[0] } = profileKeys.get(key) ?? {};
+  const [example = valuesOfKey(key)[0]] = profileKeys.get(key)?.examples ?? [];
   if (example === undefined) return undefined;
   const typed = typeof example === 'string' ? example : JSON.stringify(example);
   return `gateway-cli config set ${shellWord(key)} ${shellWord(typed)}`;

@@ -142,8 +142,8 @@ export const settingsRows: readonly Row<Start>[] = [
 /** Every setting with its source. Throws GatewayError usage for a wrong value. */
 export async function survey({ flags, config }: Start, { io, root }: Context): Promise<Surveyed> {
   const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
-  const headers = await readHeaderFlags(flags.header ?? [], readText);
-  const typed: SettingsFlags = { ...flags, headers, profile: root.profile, replay: false, prices: undefined };
+  const header = await readHeaderFlags(flags.header ?? [], readText);
+  const typed: SettingsFlags = { ...flags, header, profile: root.profile, replay: false, prices: undefined };
   const place = { flags: typed, env: io.env, config: config as LoadedConfig };
   return { of: surveyUses(place), rows: settingRows(place) };
 }

@@ -1,0 +1,35 @@
+import { attributeOf, flagOf, type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
+import type { Attribute } from '../../settings/types.ts';
+import { notAFlag, oneOf, passwordless, whole } from './flag.ts';
+
+/** How a flag reads its word, by the kind of its setting. Other kinds are read when the settings are resolved. */
+const parsers = {
+  choice: ({ values = [] }: Row) => ({ parse: oneOf(values), values }),
+  count: () => ({ parse: whole(1) }),
+  prices: () => ({ parse: notAFlag }),
+  proxy: () => ({ parse: passwordless }),
+  text: () => ({ parse: notAFlag }),
+} satisfies { [kind in Row['kind']]?: (row: Row) => object };
+
+type Rows = typeof settings;
+
+/** The flag of a row, as a `FlagTable` has it. */
+type FlagOf<R> = R extends { flag: infer F extends string; kind: infer K }
+  ? { flags: F; text: string } & Pick<R, keyof R & ('rare' | 'repeat')> &
+      (K extends keyof typeof parsers ? ReturnType<(typeof parsers)[K]> : object)
+  : never;
+
+type SettingFlags<G> = {
+  [N in SettingName as Rows[N] extends { group: G; flag: infer F } ? Attribute<F> : never]: FlagOf<Rows[N]>;
+};
+
+/** The flags of the settings of one group, under the names that commander gives their values. */
+export function settingFlags<G extends Row['group']>(group: G): SettingFlags<G> {
+  const rows = settingNames.filter((name) => (settings[name] as Row).group === group);
+  const flags = rows.map((name) => {
+    const { flag: flags = '', help: text = '', rare, repeat, kind, ...row }: Row = settings[name];
+    const read = kind in parsers ? parsers[kind as keyof typeof parsers]({ kind, ...row }) : {};
+    return [attributeOf(flagOf(name)), { flags, text, ...(rare && { rare }), ...(repeat && { repeat }), ...read }];
+  });
+  return Object.fromEntries(flags) as SettingFlags<G>;
+}

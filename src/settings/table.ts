@@ -1,0 +1,314 @@
+import { defaultTimeoutMs } from '../clock.ts';
+import { authForms, serviceNames, type Use } from '../services.ts';
+
+/** What the value of a setting is. `README.md` of src names the readers that each kind has. */
+export type Kind =
+  | 'choice'
+  | 'command'
+  | 'count'
+  | 'duration'
+  | 'headerName'
+  | 'headers'
+  | 'path'
+  | 'prices'
+  | 'proxy'
+  | 'switch'
+  | 'text'
+  | 'url';
+
+/** One setting. */
+export interface Row {
+  kind: Kind;
+  /** What a `choice` can be, and what it is called in messages. */
+  values?: readonly string[];
+  noun?: string;
+  /** The table of `cli/flags` that its flag is added to. */
+  group?: 'root' | 'connection' | 'costs' | 'body' | 'answer' | 'image';
+  /** As commander takes it: `-m, --model <id>`. */
+  flag?: string;
+  help?: string;
+  /** Help shows the flag with `--verbose` only. */
+  rare?: true;
+  /** The flag can be given several times. */
+  repeat?: true;
+  /** Environment variables; the first that is set counts. */
+  variables?: readonly string[] | { [use in Use]: readonly string[] };
+  /** Its key in a profile of the config file. */
+  key?: string;
+  /** The members of a key that holds an object, each with the uses that it is for. */
+  fields?: Readonly<Record<string, { uses: readonly Use[]; examples?: readonly unknown[] }>>;
+  /** The description of the key in the JSON Schema. */
+  description?: string;
+  /** Values of the key; `config set` shows the first one in hints. */
+  examples?: readonly unknown[] | undefined;
+  /** What counts if it is set nowhere. */
+  default?: unknown;
+  /** The uses that the profile's value and the default are for (all of them). The flag is for every use. */
+  uses?: readonly Use[];
+  /** Where the profile's value counts: for the service of the profile, for the origin of its base URL, or everywhere. */
+  only?: 'service' | 'origin' | undefined;
+  /** `resolve.ts` has a rule of its own for it; else flag > environment > profile > default. */
+  rule?: true;
+  /** The flag decides which gateway answers: commands in hints repeat it. */
+  inHints?: true;
+  /** Whether `config list` and `doctor` show it (always). */
+  shown?: 'if on' | 'never';
+}
+
+/** The messages format requires a limit. */
+export const defaultMaxTokens = 4096;
+
+/**
+ * Every setting: flag, environment variables, profile key, default and help. The order is that of `config list`. Adding a row adds
+ * the flag with its help and completion, the key of `config set` and of the JSON Schema, and the line of `config list` and `doctor`.
+ */
+export const settings = {
+  profile: {
+    kind: 'text',
+    rule: true,
+    inHints: true,
+    group: 'root',
+    flag: '--profile <name>',
+    help: 'use this set of settings from the config file',
+    variables: ['GATEWAY_PROFILE'],
+  },
+  offline: {
+    kind: 'switch',
+    group: 'connection',
+    flag: '--offline',
+    help: 'use the built-in local gateway: no account, no network',
+    variables: ['GATEWAY_OFFLINE'],
+    default: false,
+    shown: 'if on',
+  },
+  noStdin: {
+    kind: 'switch',
+    group: 'root',
+    flag: '--no-stdin',
+    help: 'do not read stdin; use it in while-read loops',
+    rare: true,
+    variables: ['GATEWAY_NO_STDIN'],
+    default: false,
+    shown: 'never',
+  },
+  service: {
+    kind: 'choice',
+    values: serviceNames,
+    noun: 'service',
+    rule: true,
+    only: 'service',
+    inHints: true,
+    group: 'connection',
+    flag: '--service <name>',
+    help: `${serviceNames.join(', ')} (default: gateway)`,
+    variables: ['GATEWAY_SERVICE'],
+    key: 'service',
+    description: 'Which service it is: its base URL, headers and variables of the key.',
+  },
+  baseUrl: {
+    kind: 'url',
+    rule: true,
+    only: 'service',
+    inHints: true,
+    group: 'connection',
+    flag: '--base-url <url>',
+    help: 'address of the gateway, with its path prefix',
+    variables: ['GATEWAY_BASE_URL'],
+    key: 'baseUrl',
+    description: "Where the gateway is; a path prefix is kept. The profile's key and headers go to this origin only.",
+    examples: ['https://gateway.example.com'],
+  },
+  apiKey: { kind: 'text', rule: true, only: 'origin', variables: ['GATEWAY_API_KEY'], key: 'apiKey' },
+  apiKeyFile: {
+    kind: 'path',
+    rule: true,
+    only: 'origin',
+    inHints: true,
+    group: 'connection',
+    flag: '--api-key-file <path|->',
+    help: 'read the API key from a file; - is stdin',
+    rare: true,
+    variables: ['GATEWAY_API_KEY_FILE'],
+    key: 'apiKeyFile',
+    description: "A file that holds the key alone; relative paths start at the config file's folder.",
+  },
+  apiKeyCommand: {
+    kind: 'command',
+    rule: true,
+    only: 'origin',
+    key: 'apiKeyCommand',
+    description: 'A program that prints the key, run without a shell: a list, or a string that is split at its blanks.',
+    examples: [['pass', 'show', 'gateway']],
+  },
+  model: {
+    kind: 'text',
+    rule: true,
+    only: 'service',
+    group: 'connection',
+    flag: '-m, --model <id>',
+    help: 'name of the model, as gateway-cli models lists it',
+    variables: {
+      text: ['GATEWAY_MODEL'],
+      image: ['GATEWAY_IMAGE_MODEL'],
+      edit: ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL'],
+      chat: ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL'],
+    },
+    key: 'models',
+    fields: {
+      text: { uses: ['text'] },
+      image: { uses: ['image'] },
+      edit: { uses: ['edit'] },
+      chat: { uses: ['chat'] },
+    },
+    description: 'The model of each use.',
+  },
+  auth: {
+    kind: 'choice',
+    values: authForms,
+    rule: true,
+    only: 'service',
+    inHints: true,
+    group: 'connection',
+    flag: '--auth <form>',
+    help: 'how the key is sent: api-key (a header of its own), bearer (Authorization) or auto (default: auto)',
+    rare: true,
+    variables: ['GATEWAY_AUTH'],
+    key: 'auth',
+    fields: { text: { uses: ['text'] }, image: { uses: ['image'] }, messages: { uses: ['chat'] } },
+    description: "The form of authentication of each row of the service's table; auto follows that table.",
+  },
+  headerNames: {
+    kind: 'headerName',
+    rule: true,
+    only: 'service',
+    inHints: true,
+    group: 'connection',
+    flag: '--header-names <key,version>',
+    help: 'header names that your gateway takes for key and version; vendors sends those of Gemini and Anthropic',
+    rare: true,
+    variables: ['GATEWAY_HEADER_NAMES'],
+    key: 'headerNames',
+    fields: { apiKey: { uses: ['text', 'image', 'edit'], examples: ['x-api-key'] }, version: { uses: ['chat'] } },
+    description: 'The real names of x-vendor-a-api-key and vendor-b-version.',
+  },
+  headers: {
+    kind: 'headers',
+    rule: true,
+    only: 'origin',
+    group: 'connection',
+    flag: '--header <N: v>',
+    help: 'extra HTTP header, or @file with one per line',
+    repeat: true,
+    rare: true,
+    key: 'headers',
+    description: "Further headers of every request to this profile's origin; credentials are allowed here.",
+  },
+  maxTokens: {
+    kind: 'count',
+    group: 'body',
+    flag: '--max-tokens <n>',
+    help: 'maximum length of the answer in tokens',
+    key: 'maxTokens',
+    description: 'max_tokens of chat (4096).',
+    examples: [4096],
+    uses: ['chat'],
+    default: defaultMaxTokens,
+  },
+  prices: {
+    kind: 'prices',
+    rule: true,
+    group: 'costs',
+    flag: '--prices <json|path>',
+    help: 'what models cost: a JSON object, or a file with one; see gateway-cli help costs',
+    rare: true,
+    key: 'prices',
+    description: 'What models cost, by name or pattern (*); the exact name counts, else the longest pattern.',
+    examples: [{ 'some-model': { input: '0.30', output: '2.50', currency: 'USD' } }],
+  },
+  timeoutMs: {
+    kind: 'duration',
+    group: 'connection',
+    flag: '--timeout <time>',
+    help: 'time limit of the whole command (default: 10m)',
+    variables: ['GATEWAY_TIMEOUT'],
+    key: 'timeout',
+    description: 'Seconds, or a duration such as 500ms, 90s, 2m, 1h (10m).',
+    examples: ['90s'],
+    default: defaultTimeoutMs,
+  },
+  allowHttp: {
+    kind: 'switch',
+    only: 'origin',
+    inHints: true,
+    group: 'connection',
+    flag: '--allow-http',
+    help: 'allow http:// to another host; the key is then sent unencrypted',
+    rare: true,
+    key: 'allowHttp',
+    description: "Allows http:// with a key for this profile's origin.",
+    default: false,
+  },
+  proxy: {
+    kind: 'proxy',
+    inHints: true,
+    group: 'connection',
+    flag: '--proxy <url>',
+    help: 'send through this HTTP proxy (default: HTTPS_PROXY, HTTP_PROXY)',
+    rare: true,
+    key: 'proxy',
+    description: 'An HTTP proxy; comes before HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. Hosts of NO_PROXY have none.',
+    examples: ['http://proxy.example.com:3128'],
+  },
+  systemCa: {
+    kind: 'switch',
+    inHints: true,
+    group: 'connection',
+    flag: '--system-ca',
+    help: "also trust the system's certificate authorities (Node 22.15 or later)",
+    rare: true,
+    key: 'systemCa',
+    description: "Trusts the system's certificate store too; Node 22.15 or later can.",
+    default: false,
+    shown: 'if on',
+  },
+  preview: {
+    kind: 'switch',
+    group: 'image',
+    flag: '--preview',
+    help: 'show the image in the terminal',
+    key: 'preview',
+    description: 'Shows pictures inline on terminals.',
+    default: false,
+  },
+  markdown: {
+    kind: 'switch',
+    group: 'answer',
+    flag: '--no-markdown',
+    help: 'on a terminal, do not format Markdown',
+    rare: true,
+    key: 'markdown',
+    description: 'Formats the Markdown of answers on terminals (true).',
+    default: true,
+  },
+} as const satisfies Record<string, Row>;
+
+export type SettingName = keyof typeof settings;
+
+/** Every setting, in the order of the table. */
+export const settingNames = Object.keys(settings) as SettingName[];
+
+/** The long name of a setting's flag: `--max-tokens`. */
+export function flagOf(name: SettingName): string {
+  return /--[\w-]+/.exec((settings[name] as Row).flag ?? '')?.[0] ?? '';
+}
+
+/** The name under which commander gives the value of a flag: `--no-markdown` is `markdown`. */
+export function attributeOf(flag: string): string {
+  return flag.replace(/^--(?:no-)?/, '').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The variables of a setting for one use. */
+export function variablesOf(name: SettingName, use: Use): readonly string[] {
+  const { variables = [] }: Row = settings[name];
+  return 'text' in variables ? variables[use] : (variables as readonly string[]);
+}

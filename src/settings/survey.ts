@@ -3,7 +3,7 @@ import { services } from '../services.ts';
 import { surveyUses } from './resolve.ts';
 import { mask } from './secret.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
-import type { SettingsInput, SettingsSurvey, Sourced, Use } from './types.ts';
+import { type SettingsInput, type SettingsSurvey, type Sourced, type Use, useNames } from './types.ts';
 
 /** One setting as it may be shown: a key never is, only where it comes from. */
 export interface SettingRow {
@@ -29,16 +29,33 @@ export function rowName({ key, uses }: SettingRow): string {
  */
 export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
   const of = surveyUses(place);
-  return settingNames.flatMap((name) => {
-    const row: Row = settings[name];
+  return groups.flatMap((names) => {
+    const [first] = names as [SettingName];
+    if (isOfAllUses(first))
+      return merged(Object.values(of), (survey) => names.flatMap((name) => shownOf(name, '', survey)));
+    const row: Row = settings[first];
     const fields: Readonly<Record<string, Pick<Row, 'uses'>>> = row.fields ?? { '': row };
-    return Object.entries(fields).flatMap(([field, { uses }]) => {
-      const surveys = uses === undefined ? Object.values(of) : uses.map((use) => of[use]);
-      const isShown = uses === undefined || which === 'all' ? () => true : isUsed;
-      return merged(surveys, (survey) => shownOf(name, field, survey).filter((value) => isShown(value, survey)));
-    });
+    return Object.entries(fields).flatMap(([field, { uses = useNames }]) =>
+      merged(
+        uses.map((use) => of[use]),
+        (survey) => shownOf(first, field, survey).filter((shown) => which === 'all' || isUsed(shown, survey)),
+      ),
+    );
   });
 }
+
+function isOfAllUses(name: SettingName): boolean {
+  const { fields, uses }: Row = settings[name];
+  return fields === undefined && uses === undefined;
+}
+
+/** Neighbours in the table that are for all uses, so that the rows of one profile stay together; objects are for themselves. */
+const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
+  const last = groups.at(-1);
+  if (last && [...last, name].every((one) => isOfAllUses(one) && !['headers', 'prices'].includes(one))) last.push(name);
+  else groups.push([name]);
+  return groups;
+}, []);
 
 /** A value under the key that it has in the list. */
 type Shown = Sourced<string | number | boolean> & { key: string };

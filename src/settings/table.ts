@@ -1,7 +1,7 @@
 import { defaultTimeoutMs } from '../clock.ts';
 import { authForms, serviceNames, type Use } from '../services.ts';
 
-/** What the value of a setting is. `README.md` of src names the readers that each kind has. */
+/** What the value of a setting is. `definition.ts` has the schema of each kind, `readValue` reads what flags and variables say. */
 export type Kind =
   | 'choice'
   | 'command'

@@ -5,10 +5,9 @@ import { addFlags } from '../cli/flags/flag.ts';
 import { batchConnectionFlags, batchFlags } from './flags.ts';
 import { priceFlags } from '../cli/flags/shared.ts';
 import { setExamples, setNotes } from '../cli/help/help.ts';
-import { arrangeResults } from './folder/arrange-results.ts';
 import { readJournal } from './folder/journal.ts';
 import type { Lock } from './folder/lock.ts';
-import { readResults } from './folder/reconcile.ts';
+import { arrangeResults, countMissing, findLostEnds, locateResults } from './folder/results.ts';
 import { parseShard } from './jobs/shard.ts';
 import { countOf } from './report/summary.ts';
 import { isSpent } from './run/usage.ts';
@@ -20,7 +19,7 @@ import { type BatchPlan, planBatch } from './run/plan.ts';
 import { createRequestBuilder } from './jobs/request.ts';
 import { countChecked } from './run/progress.ts';
 import { sendJobs } from './run/send.ts';
-import { type JobSource, openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
+import { openJobs, refuseTypo, requireJobs } from './jobs/source.ts';
 import { tellArranged, tellUnread } from './folder/read.ts';
 
 /** `batch [run] <jobs.jsonl|-> -o <dir>`: many requests, parallel, each paid for once. */
@@ -76,8 +75,8 @@ export async function runBatch(
   context.atEnd(async () => checking.stop());
   const checked = countChecked(checking);
   const state = await readJournal(outdir.path);
-  const { lostEnds, unread } = await readResults(outdir.path, state);
-  await tellUnread({ unread, torn: state.torn }, context);
+  const { lostEnds, places } = await findLostEnds(outdir.path, state);
+  await tellUnread({ unread: places.unreadable + (places.torn ? 1 : 0), torn: state.torn }, context);
   const onChecked = (): void => checked.addJob();
   const plan = await planBatch({ source, builder, state, shard, flags, context, onChecked });
   checking.stop();
@@ -93,10 +92,12 @@ export async function runBatch(
   });
   if (stop !== 'signal' && (flags.ordered || plan.again > 0 || state.run !== undefined)) {
     await batch.lock.confirm();
-    const order = flags.ordered ? idsOf(source) : undefined;
     const sorting = context.ui.progress('sorting the results');
-    const arranged = await arrangeResults(outdir.path, state.table, order).finally(() => sorting.stop());
-    await tellArranged(arranged, context);
+    const now = await locateResults(outdir.path, state.index, { places }).finally(() => sorting.stop());
+    await arrangeResults(outdir.path, state.index, { places: now, ordered: flags.ordered }).finally(() =>
+      sorting.stop(),
+    );
+    await tellArranged({ missing: countMissing(state.index, now), unknownJobs: now.unknownJobs }, context);
   }
   await finishBatch(batch, { stop });
 }
@@ -110,11 +111,6 @@ async function enterNew(path: string, context: Context, lease: LeaseTimes | unde
     sent: 'no',
     retryable: true,
   });
-}
-
-async function* idsOf(source: JobSource): AsyncGenerator<string> {
-  // Lines that are none any more were jobs when they were sent.
-  for await (const { id } of source.jobs(() => undefined)) yield id;
 }
 
 async function tellResume({ plan, context, source, flags, state }: Batch): Promise<void> {

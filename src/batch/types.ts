@@ -2,7 +2,6 @@ import type { GatewayError } from '../errors.ts';
 import type { Certainty } from '../errors.ts';
 import type { Bound, Cost } from '../cost/types.ts';
 import type { Usage } from '../formats/content/types.ts';
-import type { Key } from './jobs/digest.ts';
 
 /** The commands that a job can name. */
 export const jobCommands = ['text', 'image gen', 'image edit', 'chat'] as const;
@@ -12,8 +11,6 @@ export type JobCommand = (typeof jobCommands)[number];
 export interface Job {
   /** Unique in its file; the line's number where the line has none. */
   id: string;
-  /** The id's hash: its place in the table. */
-  key: Key;
   /** From 1. */
   line: number;
   command: JobCommand;

@@ -82,20 +82,17 @@ describe('a job file that changes in its place while a run reads it', () => {
   });
 
   test.for([
-    ['twice', `${jobs[1]}${jobs[1]}`],
-    ['not at all', ''],
+    ['there twice', `${jobs[1]}${jobs[1]}`],
+    ['not there', ''],
     ['torn', '{"id":"p0000'],
   ])(
-    '--ordered keeps each result once, with a job that stands %s in the changed file',
+    '--ordered keeps each result once, in the order that was checked, with a job that is %s in the changed file',
     async ([, text = ''], { server, folder, batch }) => {
       folder.jobs(...jobs.slice(0, 3).map((line) => line.trim()));
       server.answer = () => (folder.write('jobs.jsonl', `${text}${jobs[0]}`), undefined);
       expect((await batch(['--ordered'])).code).toBe(0);
       const ids = folder.lines('results.jsonl').map(({ id }) => id);
-      expect(ids.toSorted()).toEqual(['p00000', 'p00001', 'p00002']);
-      expect(ids.filter((id) => id !== 'p00002')).toEqual(
-        text.includes('p00001') ? ['p00001', 'p00000'] : expect.anything(),
-      );
+      expect(ids).toEqual(['p00000', 'p00001', 'p00002']);
     },
   );
 

@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { keyOf } from '../../src/batch/jobs/digest.ts';
 import { isInShard } from '../../src/batch/jobs/shard.ts';
 import { startCountingServer } from '../batch/counting-server.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
@@ -87,7 +86,7 @@ test.skipIf(lacks('slurmctld', 'slurmd', 'sbatch'))(
     const server = await startCountingServer();
     onTestFinished(() => server.close());
     // Of the third task's jobs four are answered; then eight are under way, and the rest waits.
-    const thirdIds = jobs.filter(({ id }) => isInShard(keyOf(id), { index: 3, total: tasks }));
+    const thirdIds = jobs.filter(({ id }) => isInShard(id, { index: 3, total: tasks }));
     const thirdPrompts = new Set(thirdIds.map(({ prompt }) => prompt));
     expect(thirdPrompts.size).toBeGreaterThan(13);
     const third = { asked: 0, isKilled: false };

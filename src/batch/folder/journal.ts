@@ -1,13 +1,10 @@
 import { join } from 'node:path';
-import { GatewayError } from '../../errors.ts';
-import { parseObject } from '../../json.ts';
-import { bootMark } from '../../files/lock.ts';
-import type { Range } from '../../files/temp-file.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
+import { GatewayError } from '../../errors.ts';
+import { bootMark } from '../../files/lock.ts';
 import type { Usage } from '../../formats/content/types.ts';
-import { keyOf } from '../jobs/digest.ts';
-import { JobTable } from './job-table.ts';
-import { readFileLines } from './read-lines.ts';
+import { isObject, type JsonObject } from '../../json.ts';
+import { addUsage } from '../run/usage.ts';
 import {
   batchFiles,
   type JobError,
@@ -16,42 +13,35 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../types.ts';
-import { addUsage } from '../run/usage.ts';
+import { JobIndex } from './job-index.ts';
+import { readFileLines } from './read-lines.ts';
 
-/** What a folder's journal says. */
-export interface JournalState {
-  table: JobTable;
-  /** The last run's own record; undefined for an empty journal. */
+/** What is known of a batch: read from its journal, and kept up to date by a run. */
+export interface BatchState {
+  index: JobIndex;
+  /** The record of the last run; undefined for an empty journal. */
   run: RunRecord | undefined;
   /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
   beganAt: number | undefined;
-  /** All that was paid for so far. */
+  /** Of all runs together. */
   usage: Usage;
   spending: Spending;
-  /** What jobs without an end count with against a limit of costs. */
+  /** What jobs without an end count with against a limit of costs, by id. */
   held: Map<string, string>;
-  /** The newest error of jobs that failed or are unknown, as many as are kept. */
+  /** The newest error of jobs that failed or are unknown, by id; `mostFailures` of them. */
   failures: Map<string, JobError>;
   /** Wall clock of the last record, ms since 1970. */
   lastAt: number;
-  /** A crash left a part of its last line, which says nothing. */
+  /** The last line has no end: a crash cut it, and it is ignored. */
   torn: boolean;
-  /** Of all runs together, each from its own record to the last behind it. */
+  /** The time of all runs added up, each from its first record to its last. */
   durationMs: number;
 }
 
-/** Jobs that this run was about to send, with their requests, and what those that it sent were before. */
-interface Open {
-  /** `durationMs` when it began. */
-  earlierMs: number;
-  ready: Map<string, JobRecord>;
-  before: Map<string, { state: JobState; request: string; error: JobError | undefined; bound: Bound | undefined }>;
-}
-
-/** So many failures are told one by one; results.jsonl has them all. */
+/** So many failures are kept; results.jsonl has them all. */
 export const mostFailures = 1000;
 
-/** What is told of a job that the journal knows no end of. */
+/** The error of a job that was sent and has no end in the journal. */
 export const unanswered: JobError = {
   class: 'no-reply',
   message: 'its run ended before an answer was written down',
@@ -64,59 +54,150 @@ export function keepFailure(failures: Map<string, JobError>, id: string, error: 
 }
 
 /**
- * Reads the journal of a batch's folder; without one everything is new. A torn last line is ignored. Throws GatewayError
- * batch-locked for a file that is no journal, or one of another version.
+ * Reads the journal of a batch's folder; without one everything is new. Throws GatewayError batch-locked for a file that is not a
+ * journal, or one of another version.
  */
-export async function readJournal(folder: string): Promise<JournalState> {
-  const table = new JobTable();
-  const facts = { run: undefined, beganAt: undefined, usage: {}, lastAt: 0, torn: false, durationMs: 0 };
-  const spending: Spending = { costs: [], unknown: 0, held: '0', dearest: '0' };
-  const state: JournalState = { table, failures: new Map(), held: new Map(), spending, ...facts };
-  const open: Open = { earlierMs: 0, ready: new Map(), before: new Map() };
+export async function readJournal(folder: string): Promise<BatchState> {
+  const state: BatchState = {
+    index: new JobIndex(),
+    run: undefined,
+    beganAt: undefined,
+    usage: {},
+    spending: { costs: [], unknown: 0, held: '0', dearest: '0' },
+    held: new Map(),
+    failures: new Map(),
+    lastAt: 0,
+    torn: false,
+    durationMs: 0,
+  };
+  const open: OpenRun = { earlierMs: 0, jobs: 0, ready: [], sent: [] };
   const path = join(folder, batchFiles.journal);
-  for await (const { text, whole, number, isTooLong } of readFileLines(path)) {
-    state.torn = !whole;
-    if (!whole || (text === '' && !isTooLong)) continue;
-    const record = parseRecord(text);
-    if (!record) throw notAJournal(path, number);
-    if (record.type === 'run') {
-      await settleRun(open, state);
-      startRun(record, state, open);
-      continue;
+  for await (const lines of readFileLines(path))
+    for (const { text, whole, number, isTooLong } of lines) {
+      state.torn = !whole;
+      if (!whole || (text === '' && !isTooLong)) continue;
+      const record = parseRecord(text);
+      if (!record) throw notAJournal(path, number);
+      if (record.type === 'run') {
+        await settleRun(open, state);
+        startRun(record, state, open);
+        continue;
+      }
+      const bound = applyRecord(record, state, open);
+      const counting = countCost(record, state, bound);
+      if (counting) await counting;
     }
-    const bound = open.before.get(record.id)?.bound;
-    applyRecord(record, state, open);
-    await countCost(record, state, bound);
-  }
   await settleRun(open, state);
   return state;
 }
 
-/** The records of the jobs in a folder's journal, in their order; what is no such record is passed over. */
-export async function* readJobRecords(folder: string): AsyncGenerator<Range & { record: JobRecord }, void> {
-  for await (const { text, whole, offset, bytes } of readFileLines(join(folder, batchFiles.journal))) {
-    const record = whole ? parseRecord(text) : undefined;
-    if (record && record.type !== 'run') yield { record, offset, bytes };
+/**
+ * The run that is being read. Its lists are short, and arrays: what a million changes leave of a Map is collected late, with all
+ * that was in it.
+ */
+interface OpenRun {
+  /** `durationMs` when it began. */
+  earlierMs: number;
+  /** Jobs that were sent so far, by all runs. */
+  jobs: number;
+  /** Jobs that are about to be sent. */
+  ready: JobRecord[];
+  /** Jobs that were sent and have no end yet, as they were before. */
+  sent: SentJob[];
+}
+
+interface SentJob {
+  id: string;
+  state: JobState;
+  request: string;
+  error: JobError | undefined;
+  bound: Bound | undefined;
+}
+
+function startRun(record: RunRecord, state: BatchState, open: OpenRun): void {
+  state.lastAt = record.at;
+  open.earlierMs = state.durationMs;
+  state.run = record;
+  state.beganAt ??= record.at;
+}
+
+/** Returns what the job can cost, where the record is its end. */
+function applyRecord(record: JobRecord, state: BatchState, open: OpenRun): Bound | undefined {
+  const { type, id, request } = record;
+  const { index, failures } = state;
+  state.lastAt = record.at;
+  state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
+  if (type === 'ready') {
+    open.ready.push(record);
+    return undefined;
   }
+  take(
+    open.ready,
+    open.ready.findIndex((ready) => ready.id === id),
+  );
+  const was = take(
+    open.sent,
+    open.sent.findLastIndex((sent) => sent.id === id),
+  );
+  if (type === 'unsent') {
+    if (was === undefined) return undefined;
+    const row = index.find(id);
+    index.setState(row, was.state);
+    index.setRequest(row, was.request);
+    if (was.error) failures.set(id, was.error);
+    return undefined;
+  }
+  const row = index.add(id);
+  // Folders of earlier versions lack the line: their order is that in which jobs were sent first.
+  index.setPlace(row, record.line ?? (index.placeOf(row) || ++open.jobs));
+  if (type === 'sent') {
+    const before = { state: index.stateOf(row), request: index.requestOf(row), error: failures.get(id) };
+    open.sent.push({ id, ...before, bound: record.bound });
+  } else index.mark(row, 'incomplete', record.incomplete === true);
+  index.setState(row, type);
+  index.setRequest(row, request);
+  addUsage(state.usage, record.usage);
+  if (type === 'failed' || type === 'unknown')
+    keepFailure(failures, id, record.error ?? { class: 'unknown', message: 'no error is known' });
+  else failures.delete(id);
+  return was?.bound;
 }
 
-/** Who ended without a cost, and was billed or may have been, is counted. */
-export async function countCost(
+function take<Item>(list: Item[], at: number): Item | undefined {
+  return at < 0 ? undefined : list.splice(at, 1)[0];
+}
+
+/**
+ * Jobs that were ready and have no `sent` did not go out: the kernel keeps every line of a process that was killed. If the machine
+ * went down since then, the line may be lost, and the job may have been billed.
+ */
+async function settleRun({ ready, sent }: OpenRun, state: BatchState): Promise<void> {
+  const { index, run, failures } = state;
+  const lose = async (id: string, bound: Bound | undefined): Promise<void> => {
+    keepFailure(failures, id, unanswered);
+    state.held.set(id, await countUnknown(state, bound));
+  };
+  for (const { id, bound } of sent.splice(0)) await lose(id, bound);
+  const unsure = ready.splice(0);
+  if (unsure.length > 0 && (run?.boot === undefined || run.boot !== bootMark()))
+    for (const { id, request, bound, line = 0 } of unsure) {
+      const row = index.add(id);
+      index.setState(row, 'sent');
+      index.setRequest(row, request);
+      index.setPlace(row, line);
+      await lose(id, bound);
+    }
+}
+
+/** Adds the cost of a job that has ended, or counts it among those of unknown cost where it may have been billed. */
+export function countCost(
   { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
-  state: Pick<JournalState, 'spending'>,
+  state: Pick<BatchState, 'spending'>,
   bound?: Bound,
-): Promise<void> {
-  const { cost } = end;
-  if (cost !== undefined) state.spending = (await import('../../cost/cost.ts')).addSpending(state.spending, cost);
-  else if (hasEnded(type) && mayHaveCost(end)) await countUnknown(state, bound);
-}
-
-/** Returns what it counts with against a limit. */
-async function countUnknown(state: Pick<JournalState, 'spending'>, bound: Bound | undefined): Promise<string> {
-  const { addUnknown, heldFor } = await import('../../cost/cost.ts');
-  const held = heldFor(bound, state.spending.dearest);
-  state.spending = addUnknown(state.spending, held);
-  return held;
+): Promise<unknown> | undefined {
+  const hasEnded = type === 'done' || type === 'failed' || type === 'unknown';
+  if (end.cost !== undefined) return addKnown(end.cost, state);
+  return hasEnded && mayHaveCost(end) ? countUnknown(state, bound) : undefined;
 }
 
 /** Whether a job that ended so cost something, or may have. */
@@ -124,83 +205,47 @@ export function mayHaveCost({ cost, billed, error }: Pick<JobRecord, 'cost' | 'b
   return cost !== undefined || (billed ?? error?.billed) !== 'no';
 }
 
-const hasEnded = (type: JobRecord['type']): boolean => type === 'done' || type === 'failed' || type === 'unknown';
-
-function startRun(record: RunRecord, state: JournalState, open: Open): void {
-  state.lastAt = record.at;
-  open.earlierMs = state.durationMs;
-  state.run = record;
-  state.beganAt ??= record.at;
+async function addKnown(cost: NonNullable<JobRecord['cost']>, state: Pick<BatchState, 'spending'>): Promise<void> {
+  state.spending = (await import('../../cost/cost.ts')).addSpending(state.spending, cost);
 }
 
-function applyRecord(record: JobRecord, state: JournalState, open: Open): void {
-  const { ready, before } = open;
-  state.lastAt = record.at;
-  state.durationMs = open.earlierMs + Math.max(0, record.at - (state.run?.at ?? record.at));
-  if (record.type === 'ready') {
-    ready.set(record.id, record);
-    return;
+/** Returns what it counts with against a limit. */
+async function countUnknown(state: Pick<BatchState, 'spending'>, bound: Bound | undefined): Promise<string> {
+  if (bound === undefined && state.spending.dearest === '0') {
+    // Decimal arithmetic is not loaded where no job has a price.
+    state.spending.unknown++;
+    return '0';
   }
-  ready.delete(record.id);
-  const { table, failures } = state;
-  const was = before.get(record.id);
-  before.delete(record.id);
-  const slot = record.type === 'unsent' ? table.find(keyOf(record.id)) : table.add(keyOf(record.id));
-  if (record.type === 'unsent') {
-    // It did not go out after all, and is what it was.
-    if (was === undefined) return;
-    table.setState(slot, was.state);
-    table.setRequest(slot, was.request);
-    if (was.error) failures.set(record.id, was.error);
-    return;
-  }
-  if (record.type === 'sent')
-    before.set(record.id, {
-      state: table.stateOf(slot),
-      request: table.requestOf(slot),
-      error: failures.get(record.id),
-      bound: record.bound,
-    });
-  table.setState(slot, record.type);
-  if (record.type !== 'sent') table.mark(slot, 'incomplete', record.incomplete === true);
-  table.setRequest(slot, record.request);
-  state.usage = addUsage(state.usage, record.usage);
-  if (record.type !== 'failed' && record.type !== 'unknown') failures.delete(record.id);
-  else keepFailure(failures, record.id, record.error ?? { class: 'unknown', message: 'no error is known' });
+  const { addUnknown, heldFor } = await import('../../cost/cost.ts');
+  const held = heldFor(bound, state.spending.dearest);
+  state.spending = addUnknown(state.spending, held);
+  return held;
 }
 
-/**
- * Where a run broke off after `ready` and without `sent`, nothing went out: the kernel kept every line of a process that was
- * killed. Unless the machine went down: then the line may be lost, and the job may have been billed. What went out and has
- * no end is told as such, whatever is known of it from before.
- */
-async function settleRun({ ready, before }: Open, state: JournalState): Promise<void> {
-  const { table, run, failures } = state;
-  const lose = async (id: string, bound: Bound | undefined): Promise<void> => {
-    keepFailure(failures, id, unanswered);
-    state.held.set(id, await countUnknown(state, bound));
-  };
-  for (const [id, { bound }] of before) await lose(id, bound);
-  if (ready.size > 0 && (run?.boot === undefined || run.boot !== bootMark()))
-    for (const [id, { request, bound }] of ready) {
-      const slot = table.add(keyOf(id));
-      table.setState(slot, 'sent');
-      table.setRequest(slot, request);
-      await lose(id, bound);
+/** The records of the jobs in a folder's journal, in their order; other lines are skipped. */
+export async function* readJobRecords(folder: string): AsyncGenerator<JobRecord, void> {
+  for await (const lines of readFileLines(join(folder, batchFiles.journal)))
+    for (const { text, whole } of lines) {
+      const record = whole ? parseRecord(text) : undefined;
+      if (record && record.type !== 'run') yield record;
     }
-  ready.clear();
-  before.clear();
 }
 
 const jobTypes = new Set(['ready', 'sent', 'unsent', 'done', 'failed', 'unknown']);
 
-/** One line of a journal; undefined when it is none. */
+/** One line of a journal; undefined when it is not a record of this version. */
 export function parseRecord(text: string): JournalRecord | undefined {
-  const value = parseObject(text);
-  const { type, schema, id, request } = value;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { type, schema, id, request }: JsonObject = value;
   if (type === 'run') return schema === 'gateway-cli/journal@1' ? (value as unknown as RunRecord) : undefined;
-  const known = typeof type === 'string' && jobTypes.has(type);
-  return known && typeof id === 'string' && typeof request === 'string' ? (value as unknown as JobRecord) : undefined;
+  const isJob = jobTypes.has(type as string) && typeof id === 'string' && typeof request === 'string';
+  return isJob ? (value as unknown as JobRecord) : undefined;
 }
 
 /** The error for a journal that cannot be read. To go on without a line of it could pay for a job twice. */

@@ -1,22 +1,22 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { codeOf } from '../../errors.ts';
 
 /** One line of a file, without its end. */
 export interface Line {
-  /** From 1. */
+  /** From 1, at the offset where reading began. */
   number: number;
   text: string;
-  /** Whether all its bytes are: what is not stands as U+FFFD in the text. */
+  /** Whether all its bytes are UTF-8; other bytes are U+FFFD in the text. */
   isUtf8: boolean;
-  /** Whether a line feed ends it: the last line of a file that was torn has none. */
+  /** Whether a line feed ends it: the last line of a torn file has none. */
   whole: boolean;
   /** Where it begins, in bytes. */
   offset: number;
   /** Its length with its end. */
   bytes: number;
-  /** It was longer than a reader takes, and its text is left out. */
-  isTooLong?: true;
+  /** It is longer than a reader takes, and its text is left out. */
+  isTooLong: boolean;
 }
 
 const blockBytes = 256 * 1024;
@@ -24,40 +24,51 @@ const blockBytes = 256 * 1024;
 const mostLineBytes = 256 * 1024 * 1024;
 const lineFeed = 10;
 
-/** The lines of an open file from its beginning; may be run through several times. The text of one that is too long is left out. */
-export async function* readLines(handle: FileHandle, mostBytes = mostLineBytes): AsyncGenerator<Line, void> {
+/**
+ * The lines of an open file from an offset on, those of one block together: a promise for each line would take most of the time.
+ * The text of a line of more than `mostBytes` is left out.
+ */
+export async function* readLines(
+  handle: FileHandle,
+  { from = 0, mostBytes = mostLineBytes }: { from?: number; mostBytes?: number } = {},
+): AsyncGenerator<Line[], void> {
   const block = Buffer.allocUnsafe(blockBytes);
-  let [number, offset] = [1, 0];
-  /** The beginning of a line whose end was not read yet. */
-  let [held, bytes]: [Buffer[], number] = [[], 0];
-  function lineUpTo(part: Buffer, whole: boolean): Line {
-    const isTooLong = bytes + part.length > mostBytes;
-    const content = isTooLong ? Buffer.alloc(0) : held.length > 0 ? Buffer.concat([...held, part]) : part;
-    const place = { number: number++, offset, bytes: bytes + part.length };
-    const line: Line = { ...place, ...textOf(content, whole), whole, ...(isTooLong && { isTooLong }) };
-    offset += line.bytes;
-    [held, bytes] = [[], 0];
+  let [number, offset] = [1, from];
+  // The beginning of a line that continues in the next block.
+  let [begun, begunBytes]: [Buffer[], number] = [[], 0];
+  function endLine(part: Buffer, whole: boolean): Line {
+    const bytes = begunBytes + part.length;
+    const isTooLong = bytes > mostBytes;
+    const content = isTooLong ? Buffer.alloc(0) : begunBytes > 0 ? Buffer.concat([...begun, part]) : part;
+    const line = { number: number++, ...decodeLine(content, whole), whole, offset, bytes, isTooLong };
+    offset += bytes;
+    [begun, begunBytes] = [[], 0];
     return line;
   }
-  for (let position = 0; ;) {
+  for (let position = from; ;) {
     const { bytesRead } = await handle.read(block, 0, blockBytes, position);
     if (bytesRead === 0) break;
     position += bytesRead;
-    let rest = block.subarray(0, bytesRead);
-    for (let end = rest.indexOf(lineFeed) + 1; end > 0; end = rest.indexOf(lineFeed) + 1) {
-      yield lineUpTo(rest.subarray(0, end), true);
-      rest = rest.subarray(end);
+    const read = block.subarray(0, bytesRead);
+    const lines: Line[] = [];
+    let start = 0;
+    for (let end = read.indexOf(lineFeed) + 1; end > 0; end = read.indexOf(lineFeed, start) + 1) {
+      lines.push(endLine(read.subarray(start, end), true));
+      start = end;
     }
-    bytes += rest.length;
-    if (bytes > mostBytes) held = [];
-    else if (rest.length > 0) held.push(Buffer.from(rest));
+    begunBytes += bytesRead - start;
+    if (begunBytes > mostBytes) begun = [];
+    else if (start < bytesRead) begun.push(Buffer.from(read.subarray(start)));
+    yield lines;
   }
-  if (bytes > 0) yield lineUpTo(Buffer.alloc(0), false);
+  if (begunBytes > 0) yield [endLine(Buffer.alloc(0), false)];
 }
 
-function textOf(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'> {
-  const text = bytes.toString('utf8', 0, bytes.length - (whole ? 1 : 0));
-  return { text: whole && text.endsWith('\r') ? text.slice(0, -1) : text, isUtf8: isUtf8(bytes) };
+function decodeLine(bytes: Buffer, whole: boolean): Pick<Line, 'text' | 'isUtf8'> {
+  const length = bytes.length - (whole ? 1 : 0);
+  const isPlain = isAscii(bytes);
+  const text = bytes.toString(isPlain ? 'latin1' : 'utf8', 0, length);
+  return { text: whole && text.endsWith('\r') ? text.slice(0, -1) : text, isUtf8: isPlain || isUtf8(bytes) };
 }
 
 /** The file for reading, or undefined where there is none. */
@@ -70,12 +81,12 @@ export async function openIfThere(path: string): Promise<FileHandle | undefined>
   }
 }
 
-/** The lines of a file; without the file none. */
-export async function* readFileLines(path: string): AsyncGenerator<Line, void> {
+/** The lines of a file, those of one block together; without the file none. */
+export async function* readFileLines(path: string, from = 0): AsyncGenerator<Line[], void> {
   const handle = await openIfThere(path);
   if (handle === undefined) return;
   try {
-    yield* readLines(handle);
+    yield* readLines(handle, { from });
   } finally {
     await handle.close();
   }

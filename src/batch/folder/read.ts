@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import { findLostEnds } from './reconcile.ts';
-import { type JournalState, readJournal } from './journal.ts';
+import type { JobIndex } from './job-index.ts';
+import { findLostEnds, sorted } from './results.ts';
+import { type BatchState, readJournal } from './journal.ts';
 import { type JobRecord, batchFiles, type Counts } from '../types.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { isFolder } from '../../files/temp-file.ts';
 import type { Context } from '../../cli/context.ts';
-import type { Arranged } from './arrange-results.ts';
 import { asideFile } from '../../files/synced-file.ts';
 import { countOf } from '../report/summary.ts';
 import { isSpent } from '../run/usage.ts';
@@ -15,7 +15,7 @@ import { isSpent } from '../run/usage.ts';
 export async function readBatchFolder(
   outdir: string,
   { io, ui }: Context,
-): Promise<{ folder: string; state: JournalState; lostEnds: readonly JobRecord[] }> {
+): Promise<{ folder: string; state: BatchState; lostEnds: readonly JobRecord[] }> {
   const folder = resolve(io.cwd, outdir);
   const progress = ui.progress(`reading ${outdir}`);
   try {
@@ -29,10 +29,21 @@ export async function readBatchFolder(
     });
     if (state.run === undefined)
       throw usageError((await isFolder(folder)) ? `${outdir} holds no batch` : `there is no folder ${outdir}`, hint);
-    return { folder, state, lostEnds: await findLostEnds(folder, state) };
+    return { folder, state, lostEnds: hasOpenJobs(state) ? (await findLostEnds(folder, state)).lostEnds : [] };
   } finally {
     progress.stop();
   }
+}
+
+function hasOpenJobs({ index }: BatchState): boolean {
+  for (let row = 0; row < index.size; row++) if (index.stateOf(row) === 'sent') return true;
+  return false;
+}
+
+/** The jobs of a folder in the order of their file. */
+export function rowsOfReport(index: JobIndex): Uint32Array {
+  const rows = Uint32Array.from({ length: index.size }, (_, row) => row);
+  return sorted(rows, (a, b) => index.placeOf(a) - index.placeOf(b) || a - b);
 }
 
 const hint = 'name the folder that you gave to gateway-cli batch -o';
@@ -50,12 +61,15 @@ export async function tellUnread({ unread, torn }: { unread: number; torn?: bool
 }
 
 /** Results that are gone and results that are nobody's: nothing here loses or invents them, so something else did. */
-export async function tellArranged({ missing, strangers }: Arranged, { ui }: Context): Promise<void> {
+export async function tellArranged(
+  { missing, unknownJobs }: { missing: number; unknownJobs: number },
+  { ui }: Context,
+): Promise<void> {
   const changed = 'it was changed from outside';
-  if (strangers > 0) {
-    const are = strangers === 1 ? 'is' : 'are';
-    const what = `${countOf(strangers, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
-    await ui.warn(`${what}, and ${asideFile(results)} keeps ${strangers === 1 ? 'it' : 'them'}`);
+  if (unknownJobs > 0) {
+    const are = unknownJobs === 1 ? 'is' : 'are';
+    const what = `${countOf(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
+    await ui.warn(`${what}, and ${asideFile(results)} keeps ${unknownJobs === 1 ? 'it' : 'them'}`);
   }
   if (missing === 0) return;
   const have = missing === 1 ? 'is done, but has' : 'are done, but have';
@@ -63,7 +77,7 @@ export async function tellArranged({ missing, strangers }: Arranged, { ui }: Con
 }
 
 /** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
-export async function spentLimit({ usage, spending, run }: JournalState): Promise<string | undefined> {
+export async function spentLimit({ usage, spending, run }: BatchState): Promise<string | undefined> {
   if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
   if (run?.maxCost === undefined) return undefined;
   const { addAmounts, areWithin } = await import('../../cost/cost.ts');

@@ -162,12 +162,13 @@ function itemLines(json: string): number[] {
 }
 
 async function* lineRows({ handle, name }: Reading): AsyncGenerator<ReadRow, void> {
-  for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
-    if (isTooLong) throw usageError(`${name}: line ${number} is longer than 256 MiB`);
-    const json = number === 1 ? text.replace(/^\uFEFF/, '') : text;
-    if (!isUtf8) yield { error: notUtf8(`${name}:${number}`, text) };
-    else if (json.trim() !== '') yield readRow(json, number, name);
-  }
+  for await (const lines of readLines(handle))
+    for (const { text, number, isUtf8, isTooLong } of lines) {
+      if (isTooLong) throw usageError(`${name}: line ${number} is longer than 256 MiB`);
+      const json = number === 1 ? text.replace(/^\uFEFF/, '') : text;
+      if (!isUtf8) yield { error: notUtf8(`${name}:${number}`, text) };
+      else if (json.trim() !== '') yield readRow(json, number, name);
+    }
 }
 
 const rowsExample = 'for example: [{"city":"Rome"},{"city":"Oslo"}]';

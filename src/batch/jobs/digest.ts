@@ -3,33 +3,26 @@ import { createReadStream } from 'node:fs';
 import type { Body, BodyValue, Upload } from '../../upload.ts';
 import { isUpload } from '../../upload.ts';
 
-/** 64 bits as two unsigned halves: collisions are out of reach for any number of jobs that fits a disk. */
-export interface Key {
+/** The first 64 bits of the SHA-256 of an id, as two unsigned halves. */
+export interface IdHash {
   high: number;
   low: number;
 }
 
-/** The first 64 bits of a text's SHA-256. */
-export function keyOf(text: string): Key {
+export function hashId(id: string): IdHash {
   // As hex it is three times faster than as a buffer.
-  const digest = hash('sha256', text, 'hex');
+  const digest = hash('sha256', id, 'hex');
   return { high: Number.parseInt(digest.slice(0, 8), 16), low: Number.parseInt(digest.slice(8, 16), 16) };
 }
 
-/** Adds one more to what stands for a set of keys, whatever their order. */
-export function addKey(sum: Key, { high, low }: Key): Key {
+/** Adds an id to the sum that identifies a set of ids, whatever their order. */
+export function addIdHash(sum: IdHash, { high, low }: IdHash): IdHash {
   return { high: (sum.high ^ high) >>> 0, low: (sum.low + low) >>> 0 };
 }
 
 /** 16 hex digits. */
-export function keyToHex({ high, low }: Key): string {
+export function hexOf({ high, low }: IdHash): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
-}
-
-/** Undefined unless it is 16 hex digits. */
-export function keyFromHex(text: unknown): Key | undefined {
-  if (typeof text !== 'string' || !/^[0-9a-f]{16}$/.test(text)) return undefined;
-  return { high: Number.parseInt(text.slice(0, 8), 16), low: Number.parseInt(text.slice(8), 16) };
 }
 
 /** What identifies a request. */

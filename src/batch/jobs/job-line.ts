@@ -2,7 +2,6 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
 import { findJsonFault } from '../../settings/json-position.ts';
-import { keyOf } from './digest.ts';
 import { type Job, type JobCommand, jobCommands } from '../types.ts';
 import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';
@@ -128,8 +127,7 @@ function readJob(object: JsonObject, line: number, { tables, defaults }: JobRule
     if (rule && !overrides(key, values)) values[key] = readValue(key, value, rule);
     else if (key === 'vars' && isObject(value) && isObject(values[key])) values[key] = { ...value, ...values[key] };
   }
-  const known = readId(id, line);
-  return { id: known, key: keyOf(known), line, command: chosen, name: readName(name), values };
+  return { id: readId(id, line), line, command: chosen, name: readName(name), values };
 }
 
 /** A job that has a prompt of its own, from wherever, does not want the default one. */

@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import type { Key } from './digest.ts';
+import { hashId } from './digest.ts';
 import type { Shard } from '../types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -7,8 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const mostShards = 100_000;
 
 /** Whether a job belongs to a shard: by its id alone, so that every machine decides the same. */
-export function isInShard(id: Key, shard: Shard | undefined): boolean {
-  return shard === undefined || id.high % shard.total === shard.index - 1;
+export function isInShard(id: string, shard: Shard | undefined): boolean {
+  return shard === undefined || hashId(id).high % shard.total === shard.index - 1;
 }
 
 /**

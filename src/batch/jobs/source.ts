@@ -65,18 +65,19 @@ export async function openJobs(words: readonly string[], flags: SourceFlags, con
     lineForm: flags.prompts === undefined ? 'write one JSON object per line' : 'write one prompt per line',
     folder,
     async *jobs(onFault = rethrow) {
-      for await (const { text, number, isUtf8, isTooLong } of readLines(handle)) {
-        if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
-        let job: Job | undefined;
-        try {
-          if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
-          job = read(text, number, rules);
-          if (job && isPromptYaml(String(job.values['promptFile'] ?? ''))) job = await unfold(job);
-        } catch (error) {
-          onFault(error);
+      for await (const lines of readLines(handle))
+        for (const { text, number, isUtf8, isTooLong } of lines) {
+          if (isTooLong) throw usageError(`line ${number} is longer than 256 MiB`);
+          let job: Job | undefined;
+          try {
+            if (!isUtf8) throw notUtf8(`${rules.file}:${number}`, text);
+            job = read(text, number, rules);
+            if (job && isPromptYaml(String(job.values['promptFile'] ?? ''))) job = await unfold(job);
+          } catch (error) {
+            onFault(error);
+          }
+          if (job) yield job;
         }
-        if (job) yield job;
-      }
     },
   };
 }

@@ -3,9 +3,9 @@ import { basename, dirname, extname, join, relative, resolve, sep } from 'node:p
 import type { Command } from 'commander';
 import type { ReportFacts, ReportWriter } from './reports.ts';
 import { countOf } from './summary.ts';
-import { type JournalState, unanswered } from '../folder/journal.ts';
+import { type BatchState, unanswered } from '../folder/journal.ts';
+import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
 import { batchFiles, type Job, type JobState } from '../types.ts';
-import { keyOf, type Key } from '../jobs/digest.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { checkFile } from '../../images/publish.ts';
@@ -20,8 +20,7 @@ import type { DataFlags } from '../jobs/data-rows.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
 import { isInShard } from '../jobs/shard.ts';
-import { tellUnread, readBatchFolder } from '../folder/read.ts';
-import { findSentJobs, type SentJobs } from '../folder/sent-jobs.ts';
+import { tellUnread, readBatchFolder, rowsOfReport } from '../folder/read.ts';
 
 interface Flags extends DataFlags {
   data?: string;
@@ -74,13 +73,13 @@ async function runExport(outdir: string, flags: Flags, context: Context): Promis
 
 /** The jobs of the folder's shard in the file that `--jobs` or `--data` names. */
 async function openJobsOf(
-  { run }: JournalState,
+  { run }: BatchState,
   flags: Flags,
   context: Context,
 ): Promise<() => AsyncGenerator<NamedJob, void>> {
   const open = await openNamed(flags, context);
   return async function* () {
-    for await (const job of open()) if (isInShard(job.key, run?.shard)) yield job;
+    for await (const job of open()) if (isInShard(job.pending.id, run?.shard)) yield job;
   };
 }
 
@@ -94,12 +93,12 @@ async function openNamed(flags: Flags, context: Context): Promise<() => AsyncGen
     const file = await openRows(flags, context);
     return async function* () {
       for await (const { id, columns: vars } of file.rows(ignore))
-        yield { key: keyOf(id), pending: { id, state: 'pending', vars, images: [] } };
+        yield { pending: { id, state: 'pending', vars, images: [] } };
     };
   }
   const source = jobs === undefined ? undefined : await openJobs([jobs], {}, context);
   return async function* () {
-    for await (const job of source?.jobs(ignore) ?? []) yield { key: job.key, pending: rowOfJob(job) };
+    for await (const job of source?.jobs(ignore) ?? []) yield { pending: rowOfJob(job) };
   };
 }
 
@@ -197,9 +196,8 @@ async function* reportText(
   yield gathered + foot();
 }
 
-/** A job as its file names it: its place in the table, and its row while nothing is known of it. */
+/** A job as its file names it. */
 export interface NamedJob {
-  key: Key;
   pending: Row;
 }
 
@@ -217,51 +215,53 @@ export interface Rows {
 }
 
 /** Looks through a folder's results and journal, and the jobs of its file. */
-export async function findRows(folder: string, state: JournalState, jobs: Jobs): Promise<Rows> {
-  const { table } = state;
+export async function findRows(folder: string, state: BatchState, jobs: Jobs): Promise<Rows> {
+  const { index } = state;
   const found = findColumns();
-  const sent = await findSentJobs(folder, table, async (_, result) =>
-    found.see(rowOf(result.id, 'done', result.document)),
-  );
+  const places = await locateResults(folder, index, {
+    see: (_, result) => found.see(rowOf(result.id, 'done', result.document)),
+  });
   const counts: Rows['counts'] = { done: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const slot of sent.slots) counts[rowState(table.stateOf(slot))]++;
+  for (let row = 0; row < index.size; row++) counts[rowState(index.stateOf(row))]++;
   if (counts.unknown + counts.failed > 0) found.see(unansweredRow('', 'unknown', state));
-  for await (const { key, pending } of jobs()) {
-    if (sent.has(table.find(key))) continue;
+  for await (const { pending } of jobs()) {
+    if (index.find(pending.id) >= 0) continue;
     counts.pending++;
     found.see(pending);
   }
-  const read = () => readRows(state, { sent, jobs });
-  return { columns: found.columns(), counts, unread: sent.unread, read };
+  const read = () => readRows(folder, state, { places, jobs });
+  return { columns: found.columns(), counts, unread: places.unreadable, read };
 }
 
 /** In the order of the job file where it is known: what was not sent has its row there, and what it does not name comes last. */
 async function* readRows(
-  state: JournalState,
-  { sent, jobs }: { sent: SentJobs; jobs: Jobs },
+  folder: string,
+  state: BatchState,
+  { places, jobs }: { places: ResultPlaces; jobs: Jobs },
 ): AsyncGenerator<Row, void> {
-  const { table } = state;
-  const reader = await sent.open();
-  const isRead = new Uint8Array(table.capacity);
-  const readRow = async (slot: number): Promise<Row> => {
-    const is = rowState(table.stateOf(slot));
-    const { id, result } = await reader.read(slot);
-    return result ? rowOf(id, is, result.document) : unansweredRow(id, is, state);
+  const { index } = state;
+  const reader = await openResults(folder, index, places);
+  const isRead = new Uint8Array(index.size);
+  const readRow = async (id: string, row: number): Promise<Row> => {
+    const is = rowState(index.stateOf(row));
+    const document = await reader.read(row);
+    return document ? rowOf(id, is, document) : unansweredRow(id, is, state);
   };
   try {
-    for await (const { key, pending } of jobs()) {
-      const slot = table.find(key);
-      const row = sent.has(slot) ? await readRow(slot) : undefined;
-      if (row) isRead[slot] = 1;
+    for await (const { pending } of jobs()) {
+      const at = index.find(pending.id);
+      const row = at < 0 ? undefined : await readRow(pending.id, at);
+      if (row) isRead[at] = 1;
       yield row?.command === undefined ? { ...pending, ...row } : row;
     }
-    for (const slot of sent.slots) if (isRead[slot] === 0) yield await readRow(slot);
+    const ids = [...index.ids()];
+    for (const row of rowsOfReport(index)) if (isRead[row] === 0) yield await readRow(ids[row] as string, row);
   } finally {
     await reader.close();
   }
 }
 
-function unansweredRow(id: string, is: RowState, { failures }: JournalState): Row {
+function unansweredRow(id: string, is: RowState, { failures }: BatchState): Row {
   const error = failures.get(id) ?? (is === 'unknown' ? unanswered : undefined);
   return { id, state: is, images: [], error };
 }

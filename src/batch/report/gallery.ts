@@ -8,15 +8,14 @@ import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { clearDeadParts, partNonce } from '../../recordings/parts.ts';
 import { writeAnew } from '../../files/temp-file.ts';
-import { readBatchFolder, tellUnread } from '../folder/read.ts';
+import { readBatchFolder, rowsOfReport, tellUnread } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
-import type { JobTable } from '../folder/job-table.ts';
-import type { JournalState } from '../folder/journal.ts';
+import type { JobIndex } from '../folder/job-index.ts';
+import type { BatchState } from '../folder/journal.ts';
 import { imageNameOf } from '../folder/own-folder.ts';
-import type { ResultLine } from '../folder/reconcile.ts';
-import { findSentJobs, type SentJobs } from '../folder/sent-jobs.ts';
-import { isObject, type JsonValue } from '../../json.ts';
+import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { tooManyPixels } from '../../cli/output/preview.ts';
 
@@ -33,7 +32,7 @@ async function runGallery(outdir: string, context: Context): Promise<void> {
   context.atEnd(async () => progress.stop());
   const cards = await findCards(folder, state);
   await tellUnread(cards, context);
-  const counts = countJobs(state.table, { jobs: state.run?.jobs ?? state.table.size });
+  const counts = countJobs(state.index, { jobs: state.run?.jobs ?? state.index.size });
   let made = 0;
   await writePage(folder, async (page) => {
     await page.appendFile(galleryHead({ title: basename(folder), counts, usage: state.usage }));
@@ -90,23 +89,24 @@ export interface Cards {
 }
 
 /** Finds the jobs that were sent, answered or not. */
-export async function findCards(folder: string, { table }: JournalState): Promise<Cards> {
-  const pictures = new Map<number, number>();
-  const sent = await findSentJobs(folder, table, (slot, result) => {
-    pictures.set(slot, picturesOf(result).length);
+export async function findCards(folder: string, { index }: BatchState): Promise<Cards> {
+  const pictures = new Uint32Array(index.size);
+  const places = await locateResults(folder, index, {
+    see: (row, result) => void (pictures[row] = picturesOf(result.document).length),
   });
-  const slots = sent.slots.filter((slot) => pictures.has(slot) || table.stateOf(slot) === 'sent');
-  const sum = [...pictures.values()].reduce((all, count) => all + count, 0);
-  return { unread: sent.unread, pictures: sum, read: () => readCards(sent, slots, table) };
+  const sum = pictures.reduce((all, count) => all + count, 0);
+  return { unread: places.unreadable, pictures: sum, read: () => readCards(folder, index, places) };
 }
 
-async function* readCards(sent: SentJobs, slots: Uint32Array, table: JobTable): AsyncGenerator<Card, void> {
-  const reader = await sent.open();
+async function* readCards(folder: string, index: JobIndex, places: ResultPlaces): AsyncGenerator<Card, void> {
+  const reader = await openResults(folder, index, places);
+  const ids = [...index.ids()];
   try {
-    for (const slot of slots) {
-      const { id, result } = await reader.read(slot);
-      const isUnknown = ['sent', 'unknown'].includes(table.stateOf(slot));
-      yield result ? cardOf(result, isUnknown) : unansweredCard(id);
+    for (const row of rowsOfReport(index)) {
+      const [id, state] = [ids[row] as string, index.stateOf(row)];
+      const document = await reader.read(row);
+      if (document) yield cardOf(id, document, state === 'sent' || state === 'unknown');
+      else if (state === 'sent') yield unansweredCard(id);
     }
   } finally {
     await reader.close();
@@ -118,10 +118,10 @@ function unansweredCard(id: string): Card {
   return { id, state: 'unknown', error, pictures: [] };
 }
 
-function cardOf(result: ResultLine, isUnknown: boolean): Card {
-  const { ok, command, prompt, model, text, usage, error } = result.document;
+function cardOf(id: string, document: JsonObject, isUnknown: boolean): Card {
+  const { ok, command, prompt, model, text, usage, error } = document;
   return {
-    id: result.id,
+    id,
     state: isUnknown ? 'unknown' : ok === true ? 'done' : 'failed',
     command: textOf(command),
     prompt: textOf(prompt),
@@ -131,11 +131,11 @@ function cardOf(result: ResultLine, isUnknown: boolean): Card {
     error: isObject(error)
       ? { class: textOf(error['class']) ?? '', message: textOf(error['message']) ?? '' }
       : undefined,
-    pictures: picturesOf(result),
+    pictures: picturesOf(document),
   };
 }
 
-function picturesOf({ document: { images } }: ResultLine): CardPicture[] {
+function picturesOf({ images }: JsonObject): CardPicture[] {
   return (Array.isArray(images) ? images : []).map(pictureOf).filter((picture) => picture !== undefined);
 }
 

@@ -1,13 +1,12 @@
 import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { type Arranged, arrangeResults } from '../folder/arrange-results.ts';
-import { keyOf } from '../jobs/digest.ts';
+
 import { readJobRecords } from '../folder/journal.ts';
 import type { ShardFolder, Whole } from './merge.ts';
 import { imageNameOf } from '../folder/own-folder.ts';
-import { openIfThere } from '../folder/read-lines.ts';
-import { readResultLines } from '../folder/reconcile.ts';
+import { openIfThere, readLines } from '../folder/read-lines.ts';
+import { arrangeResults, locateResults, parseResult, type ResultPlaces } from '../folder/results.ts';
 import { asideFile, copyAside, SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord } from '../types.ts';
 import { codeOf } from '../../errors.ts';
@@ -34,7 +33,7 @@ export interface Merging {
 export async function copyShards(
   shards: readonly Shard[],
   { whole, building, context, progress }: Merging,
-): Promise<{ unread: number; arranged: Arranged }> {
+): Promise<{ unread: number; places: ResultPlaces }> {
   const results = await SyncedFile.open(join(building, batchFiles.results));
   const journal = await SyncedFile.open(join(building, batchFiles.journal));
   let unread = 0;
@@ -58,7 +57,9 @@ export async function copyShards(
     await results.close();
     await journal.close();
   }
-  return { unread, arranged: await arrangeResults(building, whole.table) };
+  const places = await locateResults(building, whole.index);
+  await arrangeResults(building, whole.index, { places });
+  return { unread, places };
 }
 
 /** Each result goes to `take`, and what cannot be read to the file for that; resolves with the number of such lines. */
@@ -71,10 +72,12 @@ async function copyResults(
   const path = join(folder, batchFiles.results);
   const unread: Range[] = [];
   await withFile(path, async (from) => {
-    for await (const { result, ...range } of readResultLines(folder)) {
-      if (result) await take(result.document);
-      else unread.push(range);
-    }
+    for await (const lines of readLines(from))
+      for (const { text, whole, offset, bytes } of lines) {
+        const result = whole ? parseResult(text) : undefined;
+        if (result) await take(result.document);
+        else if (bytes > 1) unread.push({ offset, bytes });
+      }
     await copyAside(to, from, unread);
   });
   // What was kept aside in the shard is kept on.
@@ -91,10 +94,10 @@ async function withFile(path: string, act: (from: FileHandle) => Promise<void>):
 }
 
 /** What a shard's journal says of its jobs without the runs, by whose boots alone `ready` can be read. */
-async function* recordsOf({ folder, state: { table }, lostEnds }: Shard): AsyncGenerator<JobRecord, void> {
-  for await (const { record } of readJobRecords(folder)) {
+async function* recordsOf({ folder, state: { index }, lostEnds }: Shard): AsyncGenerator<JobRecord, void> {
+  for await (const record of readJobRecords(folder)) {
     if (record.type !== 'ready') yield record;
-    else if (table.stateOf(table.find(keyOf(record.id))) === 'sent') yield { ...record, type: 'sent' };
+    else if (index.stateOf(index.find(record.id)) === 'sent') yield { ...record, type: 'sent' };
   }
   yield* lostEnds;
 }

@@ -15,9 +15,10 @@ import type { Action, Context } from '../../cli/context.ts';
 import { mergeFlags } from '../flags.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';
-import { addKey, keyToHex } from '../jobs/digest.ts';
-import type { JournalState } from '../folder/journal.ts';
-import { JobTable } from '../folder/job-table.ts';
+import { addIdHash, hashId, hexOf } from '../jobs/digest.ts';
+import type { BatchState } from '../folder/journal.ts';
+import { countMissing } from '../folder/results.ts';
+import { JobIndex } from '../folder/job-index.ts';
 import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { placeFile } from '../../files/temp-file.ts';
 import { randomNonce, partName } from '../../files/temp-file.ts';
@@ -41,9 +42,9 @@ async function runMerge(words: readonly string[], { output }: { output?: string 
   try {
     await requireEmpty(outdir.path, output as string);
     const merging = { whole, building: await target.begin(), context, progress };
-    const { unread, arranged } = await copyShards(shards, merging);
+    const { unread, places } = await copyShards(shards, merging);
     await tellUnread({ unread }, context);
-    await tellArranged(arranged, context);
+    await tellArranged({ missing: countMissing(whole.index, places), unknownJobs: places.unknownJobs }, context);
     await finishMerge(shards, { ...merging, outdir: output as string });
     await target.publish();
   } catch (error) {
@@ -79,7 +80,7 @@ async function finishMerge(
   shards: readonly Shard[],
   { whole, building, context, outdir }: Merging & { outdir: string },
 ): Promise<void> {
-  const counts = countJobs(whole.table, { jobs: whole.run.jobs });
+  const counts = countJobs(whole.index, { jobs: whole.run.jobs });
   const failures = new Map(shards.flatMap(({ state }) => [...state.failures]));
   const facts = {
     counts,
@@ -103,13 +104,13 @@ async function finishMerge(
 /** The folder of one shard, as the user named it, and its journal. */
 export interface ShardFolder {
   name: string;
-  state: JournalState;
+  state: BatchState;
 }
 
 /** What all shards together are: the run record of the whole, and every job of it. */
 export interface Whole {
   run: RunRecord;
-  table: JobTable;
+  index: JobIndex;
 }
 
 /**
@@ -132,11 +133,11 @@ export function joinShards(folders: readonly ShardFolder[]): Whole {
     const shown = missing.slice(0, 10).map((index) => `${index}/${run.shard?.total}`);
     throw usageError(`missing: shard ${shown.join(', ')}${missing.length > 10 ? ' …' : ''}`, 'name every shard once');
   }
-  const table = new JobTable();
-  for (const folder of folders) addJobs(folder, table);
-  requireWhole(table, run);
+  const index = new JobIndex();
+  for (const folder of folders) addJobs(folder, index);
+  requireWhole(index, run);
   // The shards ran on several machines: no boot and no limit speaks for all.
-  return { table, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
+  return { index, run: { ...run, shard: undefined, boot: undefined, maxTokens: undefined, jobs: run.total } };
 }
 
 /** The shard's number, where it is one of the same batch. */
@@ -156,30 +157,29 @@ function requireSameBatch({ name, state }: ShardFolder, first: { name: string; r
   return run.shard.index;
 }
 
-function addJobs({ name, state }: ShardFolder, all: JobTable): void {
-  const { table, run } = state;
-  const { pending } = countJobs(table, { jobs: run?.jobs ?? 0 });
+function addJobs({ name, state }: ShardFolder, all: JobIndex): void {
+  const { index, run } = state;
+  const { pending } = countJobs(index, { jobs: run?.jobs ?? 0 });
   if (pending > 0)
     throw usageError(
       `${name}: ${countOf(pending, 'job')} ${pending === 1 ? 'was' : 'were'} not sent yet`,
       'run that shard to its end first, with its own command',
     );
-  for (const slot of table.slots()) {
-    const key = table.keyAt(slot);
-    if (all.find(key) >= 0) throw usageError(`${name} overlaps with another folder: a job is in both`);
-    const to = all.add(key);
-    all.setState(to, table.stateOf(slot));
-    all.setRequest(to, table.requestOf(slot));
+  for (const id of index.ids()) {
+    if (all.find(id) >= 0) throw usageError(`${name} overlaps with another folder: a job is in both`);
+    const [from, to] = [index.find(id), all.add(id)];
+    all.setState(to, index.stateOf(from));
+    all.setRequest(to, index.requestOf(from));
   }
 }
 
 /** The ids of all shards must be those of the job file: no more, no less. */
-function requireWhole(table: JobTable, { total, list }: RunRecord): void {
+function requireWhole(index: JobIndex, { total, list }: RunRecord): void {
   let sum = { high: 0, low: 0 };
-  for (const slot of table.slots()) sum = addKey(sum, table.keyAt(slot));
-  if (table.size === total && keyToHex(sum) === list) return;
+  for (const id of index.ids()) sum = addIdHash(sum, hashId(id));
+  if (index.size === total && hexOf(sum) === list) return;
   throw usageError(
-    `the shards hold ${countOf(table.size, 'job')}, and the job file ${total}`,
+    `the shards hold ${countOf(index.size, 'job')}, and the job file ${total}`,
     'run each shard again with the same job file',
   );
 }

@@ -2,7 +2,7 @@ import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/content/types.ts';
 import { outcomes } from '../../errors.ts';
-import type { JobTable } from '../folder/job-table.ts';
+import type { JobIndex } from '../folder/job-index.ts';
 import type { Counts, JobError } from '../types.ts';
 
 /** What a summary is made of. */
@@ -19,15 +19,15 @@ export interface SummaryFacts {
   exitCode?: number | undefined;
 }
 
-/** Counts the jobs of a run: those that stand in its file and belong to its shard. */
-export function countJobs(table: JobTable, { jobs, only }: { jobs: number; only?: (slot: number) => boolean }): Counts {
+/** Counts jobs by their state; with `inFile`, those of the job file. */
+export function countJobs(index: JobIndex, { jobs, inFile = false }: { jobs: number; inFile?: boolean }): Counts {
   const counts: Counts = { jobs, done: 0, incomplete: 0, failed: 0, unknown: 0, pending: 0 };
-  for (const slot of table.slots()) {
-    if (only && !only(slot)) continue;
-    const state = table.stateOf(slot);
+  for (let row = 0; row < index.size; row++) {
+    if (inFile && !index.has(row, 'inFile')) continue;
+    const state = index.stateOf(row);
     if (state === 'done' || state === 'failed') counts[state]++;
     else if (state !== 'new') counts.unknown++;
-    if (state === 'done' && table.has(slot, 'incomplete')) counts.incomplete++;
+    if (state === 'done' && index.has(row, 'incomplete')) counts.incomplete++;
   }
   counts.pending = Math.max(0, jobs - counts.done - counts.failed - counts.unknown);
   return counts;

@@ -29,7 +29,7 @@ export interface BatchEnd {
 /** Writes the summary, prints where the results are, and throws what the whole means: code 13, or the signal. */
 export async function finishBatch(batch: Batch, { stop, failure }: BatchEnd): Promise<void> {
   const { context, state, plan, outdir } = batch;
-  const counts = countJobs(state.table, { jobs: plan.jobs, only: (slot) => state.table.has(slot, 'seen') });
+  const counts = countJobs(state.index, { jobs: plan.jobs, inFile: true });
   const ending = failure ?? (stop === 'signal' ? context.signal.reason : undefined);
   const exitCode = ending instanceof GatewayError ? ending.exitCode : undefined;
   const summary = summaryDocument({

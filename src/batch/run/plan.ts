@@ -1,4 +1,4 @@
-import { addKey, type Key, keyToHex } from '../jobs/digest.ts';
+import { addIdHash, hashId, hexOf, type IdHash } from '../jobs/digest.ts';
 import { changedError, decide, otherJobs, requireMatch } from './resume.ts';
 import { isInShard } from '../jobs/shard.ts';
 import type { Job } from '../types.ts';
@@ -56,7 +56,7 @@ interface PlanOptions extends Pick<Batch, 'source' | 'builder' | 'state' | 'shar
 
 interface Planning extends PlanOptions {
   plan: BatchPlan;
-  sum: Key;
+  sum: IdHash;
   changed: string[];
   changes: number;
   /** Of all jobs of the file. */
@@ -82,7 +82,7 @@ const mostNamed = 5;
 export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
   const lineErrors = collectLineErrors(source);
-  const known = state.table.size;
+  const known = state.index.size;
   const counts = { jobs: 0, total: 0, due: 0, again: 0, removed: 0 };
   const plan: BatchPlan = { ...counts, list: '', origin: '', hasPrices: false, gateways: new Map(), ready: new Map() };
   const planning: Planning = {
@@ -104,9 +104,9 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   }
   lineErrors.throwIfAny();
   if (plan.total === 0) throw usageError(`${source.name} contains no jobs`, source.lineForm);
-  plan.list = keyToHex(planning.sum);
+  plan.list = hexOf(planning.sum);
   await checkGateways(planning);
-  for (const slot of state.table.slots()) if (!state.table.has(slot, 'seen')) plan.removed++;
+  for (let row = 0; row < state.index.size; row++) if (!state.index.has(row, 'inFile')) plan.removed++;
   const { origins } = planning;
   requireMatch(state.run, { origin: origins.has(plan.origin) ? plan.origin : [...origins].join(', '), shard });
   if (known > 0 && plan.removed === known) throw otherJobs(source.name);
@@ -116,17 +116,17 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
 
 async function planJob(job: Job, planning: Planning): Promise<void> {
   const { lineErrors, builder, plan } = planning;
-  const slot = enter(job, planning);
-  if (slot === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
+  const row = enter(job, planning);
+  if (row === undefined) throw lineErrors.isFull ? lineErrors.another : await duplicate(job, planning.source);
   const settings = await builder.settingsOf(job);
   const origin = originOf(settings);
   plan.origin ||= planning.state.run?.origin ?? origin;
   planning.origins.add(origin);
-  if (!isInShard(job.key, planning.shard)) return;
+  if (!isInShard(job.id, planning.shard)) return;
   plan.jobs++;
   await checkPrice(settings, planning);
   const checked = await builder.check(job, plan.origin);
-  const isDue = decideOn({ job, slot, checked }, planning);
+  const isDue = decideOn({ job, row, checked }, planning);
   if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
   else await checked.own.end();
 }
@@ -146,15 +146,15 @@ async function checkPrice(settings: Settings, planning: Planning): Promise<void>
   requireOneCurrency([...state.spending.costs.map(({ currency }) => currency), ...currencies]);
 }
 
-/** Its slot in the table; undefined when the id is there already. */
-function enter({ key }: Job, planning: Planning): number | undefined {
-  const { table } = planning.state;
-  const slot = table.add(key);
-  if (table.has(slot, 'seen')) return undefined;
-  table.mark(slot, 'seen');
-  planning.plan.total++;
-  planning.sum = addKey(planning.sum, key);
-  return slot;
+/** Its row in the index; undefined when the file has its id already. */
+function enter({ id }: Job, planning: Planning): number | undefined {
+  const { index } = planning.state;
+  const row = index.add(id);
+  if (index.has(row, 'inFile')) return undefined;
+  index.mark(row, 'inFile');
+  index.setPlace(row, ++planning.plan.total);
+  planning.sum = addIdHash(planning.sum, hashId(id));
+  return row;
 }
 
 /** False from the first due job on that is not kept ready: others would go out before it. */
@@ -164,27 +164,24 @@ function hasRoom({ characters }: CheckedJob, planning: Planning): boolean {
 }
 
 /** Decides whether a job is sent. */
-function decideOn(
-  { job, slot, checked }: { job: Job; slot: number; checked: CheckedJob },
-  planning: Planning,
-): boolean {
+function decideOn({ job, row, checked }: { job: Job; row: number; checked: CheckedJob }, planning: Planning): boolean {
   const { plan, flags } = planning;
-  const { table } = planning.state;
+  const { index } = planning.state;
   const { built, settings, request } = checked;
   const gateway = plan.gateways.get(gatewayKey(settings)) ?? { settings, forms: {}, post: built.post };
   gateway.forms = { [built.post.use]: settings.auth.value, ...gateway.forms };
   plan.gateways.set(gatewayKey(settings), gateway);
-  const before = table.stateOf(slot);
-  const same = table.requestOf(slot) === request;
-  const decision = decide({ state: before, incomplete: table.has(slot, 'incomplete'), same }, flags);
+  const before = index.stateOf(row);
+  const same = index.requestOf(row) === request;
+  const decision = decide({ state: before, incomplete: index.has(row, 'incomplete'), same }, flags);
   if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
   if (decision !== 'run') return false;
   plan.due++;
   if (before !== 'new') plan.again++;
-  table.mark(slot, 'due');
+  index.mark(row, 'toSend');
   // What is known of the job as it was says nothing of the job as it is.
-  if (!same) table.setState(slot, 'new');
-  table.setRequest(slot, request);
+  if (!same) index.setState(row, 'new');
+  index.setRequest(row, request);
   return true;
 }
 

@@ -33,8 +33,8 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
   return {
     stop: () => shown.stop(),
     /** It went out, and its result is not on the disk. The first such failure ends the batch and is told by its end. */
-    lose({ id, key }: Job, error: unknown) {
-      state.table.setState(state.table.find(key), 'unknown');
+    lose({ id }: Job, error: unknown) {
+      state.index.setState(state.index.find(id), 'unknown');
       const told = error instanceof GatewayError ? error : new GatewayError('internal', messageOf(error));
       state.failures.set(
         id,
@@ -42,12 +42,12 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
       );
       if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
     },
-    count({ id, key }: Job, performed: Performed, bound: Bound | undefined) {
+    count({ id }: Job, performed: Performed, bound: Bound | undefined) {
       // It is what it was.
       if (performed.state === 'unsent') return;
-      const slot = state.table.find(key);
-      state.table.setState(slot, performed.state);
-      state.table.mark(slot, 'incomplete', performed.incomplete === true);
+      const row = state.index.find(id);
+      state.index.setState(row, performed.state);
+      state.index.mark(row, 'incomplete', performed.incomplete === true);
       state.usage = addUsage(state.usage, performed.usage);
       const { spending } = state;
       if (performed.cost && sums) state.spending = sums.addSpending(spending, performed.cost);

@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keyOf, keyToHex } from '../jobs/digest.ts';
+import { hashId, hexOf } from '../jobs/digest.ts';
 import { isObject } from '../../json.ts';
-import { endSignals } from '../folder/reconcile.ts';
+import { endSignals } from '../folder/results.ts';
 import { endsBatch } from './runner.ts';
 import { type Pacer, paceRetries } from './throttle.ts';
 import type { SharedGate } from '../../transport/gate.ts';
@@ -231,7 +231,7 @@ async function planOutput({ job, built: { prompt, model }, performing, context }
 function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
   if (name !== undefined) return name;
   const word = fileWord(id);
-  return word === id ? word : `${word}-${keyToHex(keyOf(id)).slice(0, 8)}`;
+  return word === id ? word : `${word}-${hexOf(hashId(id)).slice(0, 8)}`;
 }
 
 /** Work of one turn of the event loop, in ms: what comes behind it waits for turns of its own. */

@@ -200,10 +200,10 @@ export async function countOpenFiles(): Promise<OpenFiles | undefined> {
 }
 
 /** The jobs that this run sends, each once, in the order of their file. Throws GatewayError batch-locked where that changed since it was checked. */
-async function* dueJobs({ source, state: { table }, plan }: Batch): AsyncGenerator<Job, void> {
+async function* dueJobs({ source, state: { index }, plan }: Batch): AsyncGenerator<Job, void> {
   let left = plan.due - plan.ready.size;
   for (const { job } of plan.ready.values()) {
-    table.mark(table.find(job.key), 'due', false);
+    index.mark(index.find(job.id), 'toSend', false);
     yield job;
   }
   if (left === 0) return;
@@ -211,14 +211,14 @@ async function* dueJobs({ source, state: { table }, plan }: Batch): AsyncGenerat
     throw changed(source.name, cause);
   };
   for await (const job of source.jobs(refuse)) {
-    const slot = table.find(job.key);
+    const row = index.find(job.id);
     // What was added meanwhile is sent by the next run.
-    if (slot < 0) continue;
-    if (table.has(slot, 'reread')) throw changed(`${source.name}:${job.line}`);
-    table.mark(slot, 'reread');
-    if (!table.has(slot, 'due')) continue;
+    if (row < 0) continue;
+    if (index.has(row, 'reread')) throw changed(`${source.name}:${job.line}`);
+    index.mark(row, 'reread');
+    if (!index.has(row, 'toSend')) continue;
     left--;
-    table.mark(slot, 'due', false);
+    index.mark(row, 'toSend', false);
     yield job;
   }
   if (left > 0) throw changed(source.name);
@@ -233,7 +233,7 @@ async function prepareDue(job: Job, { plan, builder, state, source }: Batch): Pr
   const place = `${source.name}:${job.line}: the job or its files`;
   try {
     const checked = await builder.check(job, plan.origin);
-    if (state.table.requestOf(state.table.find(job.key)) === checked.request) return checked;
+    if (state.index.requestOf(state.index.find(job.id)) === checked.request) return checked;
     await checked.own.end();
   } catch (error) {
     // It was whole when it was checked.

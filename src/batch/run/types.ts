@@ -1,5 +1,5 @@
 import type { Lock } from '../folder/lock.ts';
-import type { JournalState } from '../folder/journal.ts';
+import type { BatchState } from '../folder/journal.ts';
 import type { JobRecord, Shard, Step } from '../types.ts';
 import type { LeaseTimes } from '../../files/lease.ts';
 import type { BatchPlan } from './plan.ts';
@@ -46,7 +46,7 @@ export interface Batch {
   outdir: string;
   lock: Lock;
   shard: Shard | undefined;
-  state: JournalState;
+  state: BatchState;
   lostEnds: readonly JobRecord[];
   plan: BatchPlan;
   /** Monotonic clock at the start, in ms. */

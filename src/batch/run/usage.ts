@@ -1,13 +1,11 @@
 import type { Usage } from '../../formats/content/types.ts';
 
-/** Token counts added up; what neither of the two says stays unknown. */
-export function addUsage(sum: Usage, more: Usage | undefined): Usage {
-  if (more === undefined) return sum;
-  const added: Record<string, number> = { ...(sum as Record<string, number>) };
-  for (const [name, count] of Object.entries(more)) {
-    if (typeof count === 'number' && Number.isFinite(count)) added[name] = (added[name] ?? 0) + count;
-  }
-  return added;
+/** Adds token counts to a sum; a count that neither of the two has stays unknown. */
+export function addUsage(sum: Usage, more: Usage = {}): Usage {
+  const counts = sum as Record<string, number>;
+  for (const [name, count] of Object.entries(more) as [string, unknown][])
+    if (typeof count === 'number' && Number.isFinite(count)) counts[name] = (counts[name] ?? 0) + count;
+  return sum;
 }
 
 /** All tokens of a usage: what the gateway calls the total, else in and out together. */

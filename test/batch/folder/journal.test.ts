@@ -1,7 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { keyOf } from '../../../src/batch/jobs/digest.ts';
 import { mostFailures, readJournal } from '../../../src/batch/folder/journal.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
@@ -29,9 +28,9 @@ describe('the journal', () => {
     return path;
   };
   const stateOf = async (path: string, id: string) => {
-    const { table } = await readJournal(path);
-    const slot = table.find(keyOf(id));
-    return slot < 0 ? undefined : table.stateOf(slot);
+    const { index } = await readJournal(path);
+    const row = index.find(id);
+    return row < 0 ? undefined : index.stateOf(row);
   };
 
   test('the last record of an id counts', async () => {
@@ -64,9 +63,9 @@ describe('the journal', () => {
         record('sent', 'a', again),
         record('unsent', 'a', again),
       ]);
-      const { table, failures } = await readJournal(path);
-      const slot = table.find(keyOf('a'));
-      expect([table.stateOf(slot), table.requestOf(slot)]).toEqual([type, '00000000000000aa']);
+      const { index, failures } = await readJournal(path);
+      const row = index.find('a');
+      expect([index.stateOf(row), index.requestOf(row)]).toEqual([type, '00000000000000aa']);
       expect(failures.get('a')?.class).toBe({ failed: 'quota', unknown: 'unknown', sent: 'no-reply' }[type]);
     },
   );
@@ -131,6 +130,6 @@ describe('the journal', () => {
   test('no folder, no journal: everything is new', async () => {
     const state = await readJournal(join(scratchFolder(), 'missing'));
     expect(state.run).toBeUndefined();
-    expect(state.table.size).toBe(0);
+    expect(state.index.size).toBe(0);
   });
 });

@@ -4,8 +4,7 @@ import { createPacer, paceRetries } from '../../../src/batch/run/throttle.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/batch/run/progress.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../../src/batch/report/summary.ts';
-import { keyOf } from '../../../src/batch/jobs/digest.ts';
-import { JobTable } from '../../../src/batch/folder/job-table.ts';
+import { JobIndex } from '../../../src/batch/folder/job-index.ts';
 import { addUsage, totalTokens } from '../../../src/batch/run/usage.ts';
 
 /** A clock that only sleeping moves. */
@@ -100,7 +99,7 @@ describe('the summary', () => {
   const counts = { jobs: 5, done: 2, incomplete: 0, failed: 1, unknown: 1, pending: 1 };
 
   test('counts jobs by where they stand', () => {
-    const table = new JobTable();
+    const index = new JobIndex();
     for (const [id, state] of [
       ['a', 'done'],
       ['b', 'failed'],
@@ -108,8 +107,8 @@ describe('the summary', () => {
       ['d', 'unknown'],
       ['e', 'new'],
     ] as const)
-      table.setState(table.add(keyOf(id)), state);
-    expect(countJobs(table, { jobs: 7 })).toEqual({
+      index.setState(index.add(id), state);
+    expect(countJobs(index, { jobs: 7 })).toEqual({
       jobs: 7,
       done: 1,
       incomplete: 0,
@@ -117,8 +116,8 @@ describe('the summary', () => {
       unknown: 2,
       pending: 3,
     });
-    const only = (slot: number) => slot === table.find(keyOf('a'));
-    expect(countJobs(table, { jobs: 1, only })).toEqual({
+    index.mark(index.find('a'), 'inFile');
+    expect(countJobs(index, { jobs: 1, inFile: true })).toEqual({
       jobs: 1,
       done: 1,
       incomplete: 0,

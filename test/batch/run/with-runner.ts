@@ -1,4 +1,3 @@
-import { keyOf } from '../../../src/batch/jobs/digest.ts';
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
 import type { Recorder } from '../../../src/batch/folder/recorder.ts';
 import type { ReadyJob } from '../../../src/batch/run/job-queue.ts';
@@ -16,7 +15,7 @@ interface Setup {
 /** The job of a line without an id. */
 export function jobOf(line: number): Job {
   const id = String(line);
-  return { id, key: keyOf(id), line, command: 'text', name: undefined, values: {} };
+  return { id, line, command: 'text', name: undefined, values: {} };
 }
 
 /** Writes nothing down. */

@@ -1,0 +1,247 @@
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Cost } from '../../cost/types.ts';
+import type { Certainty, ErrorClass } from '../../errors.ts';
+
+import { cannotWrite, copyAside } from '../../files/synced-file.ts';
+import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
+import type { Usage } from '../../formats/content/types.ts';
+import { isObject, type JsonObject, parseObject } from '../../json.ts';
+import { addUsage } from '../run/usage.ts';
+import { batchFiles, type JobError, type JobRecord } from '../types.ts';
+import type { JobIndex } from './job-index.ts';
+import { type BatchState, countCost, keepFailure, mayHaveCost } from './journal.ts';
+import { openIfThere, readFileLines } from './read-lines.ts';
+
+/** One line of results.jsonl. */
+export interface ResultLine {
+  id: string;
+  request: string;
+  document: JsonObject;
+}
+
+/** Where results.jsonl has the last result of each job, and what else is in it. */
+export interface ResultPlaces {
+  /** In bytes, by the job's row; -1 where it has no result. */
+  offsets: Float64Array;
+  bytes: Uint32Array;
+  /** Where the last whole line ends. */
+  end: number;
+  /** Lines that are not the result of a job of the batch. */
+  unassignedRanges: Range[];
+  /** So many of them cannot be read; the others are of unknown jobs. */
+  unreadable: number;
+  unknownJobs: number;
+  /** A part of a line follows the last whole one. */
+  torn: boolean;
+}
+
+/**
+ * Finds the last result of each job. With `places`, what was added to the file since these were found. `see` gets
+ * each result of a job as it was sent last.
+ */
+export async function locateResults(
+  folder: string,
+  index: JobIndex,
+  { places, see }: { places?: ResultPlaces; see?: (row: number, result: ResultLine, offset: number) => unknown } = {},
+): Promise<ResultPlaces> {
+  const found = { end: 0, unreadable: 0, unknownJobs: 0, unassignedRanges: [], ...places, torn: false };
+  const offsets = new Float64Array(index.size).fill(-1);
+  const bytes = new Uint32Array(index.size);
+  if (places) {
+    offsets.set(places.offsets);
+    bytes.set(places.bytes);
+  }
+  for await (const lines of readFileLines(join(folder, batchFiles.results), found.end))
+    for (const line of lines) {
+      if (!line.whole) {
+        found.torn = true;
+        break;
+      }
+      found.end = line.offset + line.bytes;
+      if (line.bytes === 1) continue;
+      const result = parseResult(line.text);
+      const row = result === undefined ? -1 : index.find(result.id);
+      if (result === undefined || row < 0) {
+        found[result === undefined ? 'unreadable' : 'unknownJobs']++;
+        (found.unassignedRanges as Range[]).push({ offset: line.offset, bytes: line.bytes });
+        continue;
+      }
+      offsets[row] = line.offset;
+      bytes[row] = line.bytes;
+      if (see && index.requestOf(row) === result.request) await see(row, result, line.offset);
+    }
+  return { ...found, offsets, bytes };
+}
+
+/** Undefined for a line that is not a result. */
+export function parseResult(text: string): ResultLine | undefined {
+  const document = parseObject(text);
+  const { id, request } = document;
+  return typeof id === 'string' && typeof request === 'string' ? { id, request, document } : undefined;
+}
+
+/** Reads results in any order; those that are near each other in the file are read together. To be closed. */
+export interface ResultReader {
+  /** The last result of a job; undefined where it has none, or one of another request. */
+  read(row: number): Promise<JsonObject | undefined>;
+  close(): Promise<void>;
+}
+
+const blockBytes = 512 * 1024;
+/** Jobs end in another order than they begin: so many bytes before the one that is asked for are read with it. */
+const backBytes = 64 * 1024;
+
+export async function openResults(folder: string, index: JobIndex, places: ResultPlaces): Promise<ResultReader> {
+  const handle = await openIfThere(join(folder, batchFiles.results));
+  let block = { from: 0, bytes: Buffer.alloc(0) };
+  async function textAt(offset: number, bytes: number): Promise<string> {
+    if (offset < block.from || offset + bytes > block.from + block.bytes.length) {
+      const from = Math.max(0, offset - backBytes);
+      const buffer = Buffer.allocUnsafe(Math.max(blockBytes, offset - from + bytes));
+      const { bytesRead = 0 } = (await handle?.read(buffer, 0, buffer.length, from)) ?? {};
+      block = { from, bytes: buffer.subarray(0, bytesRead) };
+    }
+    return block.bytes.toString('utf8', offset - block.from, offset - block.from + bytes);
+  }
+  return {
+    async read(row) {
+      const offset = places.offsets[row] ?? -1;
+      const result = offset < 0 ? undefined : parseResult(await textAt(offset, places.bytes[row] ?? 0));
+      return result?.request === index.requestOf(row) ? result.document : undefined;
+    },
+    close: async () => handle?.close(),
+  };
+}
+
+/**
+ * Looks through the results for ends that the journal lacks: a run was killed between the two files, and such jobs are not unknown.
+ * The state has them then; they are returned to be written into the journal.
+ */
+export async function findLostEnds(
+  folder: string,
+  state: BatchState,
+): Promise<{ lostEnds: JobRecord[]; places: ResultPlaces }> {
+  const lostEnds: JobRecord[] = [];
+  const places = await locateResults(folder, state.index, {
+    see(row, result, offset) {
+      // What is before that is the answer to what earlier runs sent.
+      if (offset < (state.run?.results ?? 0) || state.index.stateOf(row) !== 'sent') return undefined;
+      const end = endOf(result, state.lastAt);
+      lostEnds.push(end);
+      return applyLostEnd(row, end, state);
+    },
+  });
+  return { lostEnds, places };
+}
+
+async function applyLostEnd(row: number, end: JobRecord, state: BatchState): Promise<void> {
+  const { index, failures } = state;
+  index.setState(row, end.type as 'done');
+  index.mark(row, 'incomplete', end.incomplete === true);
+  if (end.error === undefined) failures.delete(end.id);
+  else keepFailure(failures, end.id, end.error);
+  addUsage(state.usage, end.usage);
+  if (end.cost === undefined && mayHaveCost(end)) return;
+  // It was counted among those of unknown cost.
+  const { addUnknown } = await import('../../cost/cost.ts');
+  state.spending = addUnknown(state.spending, state.held.get(end.id) ?? '0', -1);
+  await countCost(end, state);
+}
+
+/** The record that the journal lacks. */
+function endOf({ id, request, document }: ResultLine, at: number): JobRecord {
+  const { ok, usage, cost, attempts, complete, error: failure } = document;
+  const { class: name, message, billed } = isObject(failure) ? failure : {};
+  const isUnknown = name === 'no-reply' || endSignals.has(name);
+  const error: JobError = {
+    class: typeof name === 'string' ? name : 'unknown',
+    message: typeof message === 'string' ? message : 'no error is known',
+    billed: billed as Certainty | undefined,
+  };
+  return {
+    type: ok === true ? 'done' : isUnknown ? 'unknown' : 'failed',
+    id,
+    request,
+    at,
+    ...(attempts === 0
+      ? { billed: 'no' as const }
+      : { usage: usage as Usage | undefined, cost: cost as Cost | undefined }),
+    incomplete: ok === true && complete === false ? true : undefined,
+    error: ok === true ? undefined : error,
+  };
+}
+
+/** A job that one of these ended has a result only where it was sent: it may have been billed. */
+export const endSignals: ReadonlySet<unknown> = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed']);
+
+/**
+ * Leaves one line in results.jsonl for each job, its last one; other lines are moved to the file beside it. The order is that of
+ * the lines, or with `ordered` that of the job file; jobs that it does not name come last. The old file is there until the new one
+ * is whole. Throws GatewayError not-written.
+ */
+export async function arrangeResults(
+  folder: string,
+  index: JobIndex,
+  { places, ordered = false }: { places: ResultPlaces; ordered?: boolean | undefined },
+): Promise<void> {
+  const rows = rowsInOrder(index, places, ordered);
+  if (areArranged(rows, places)) return;
+  const path = join(folder, batchFiles.results);
+  const from = await openIfThere(path);
+  if (from === undefined) return;
+  try {
+    await copyAside(path, from, places.unassignedRanges);
+    const copy = async (to: FileHandle): Promise<void> => {
+      for (const range of rangesOf(rows, places)) await copyRange(from, to, range);
+    };
+    await writeAnew(path, copy, { mode: 0o666 });
+  } catch (error) {
+    throw cannotWrite(path, error);
+  } finally {
+    await from.close();
+  }
+}
+
+/** Jobs that are done and have no result: somebody changed the file. */
+export function countMissing(index: JobIndex, { offsets }: ResultPlaces): number {
+  let missing = 0;
+  for (const [row, offset] of offsets.entries()) if (offset < 0 && index.stateOf(row) === 'done') missing++;
+  return missing;
+}
+
+function rowsInOrder(index: JobIndex, { offsets }: ResultPlaces, ordered: boolean): Uint32Array {
+  const rows = Uint32Array.from(offsets.keys()).filter((row) => (offsets[row] as number) >= 0);
+  const byOffset = (a: number, b: number): number => (offsets[a] as number) - (offsets[b] as number);
+  const placeOf = (row: number): number => (index.has(row, 'inFile') ? index.placeOf(row) : 2 ** 32);
+  return sorted(rows, ordered ? (a, b) => placeOf(a) - placeOf(b) || byOffset(a, b) : byOffset);
+}
+
+/** Sorts in place; a million rows that are in order already are not sorted again. */
+export function sorted(rows: Uint32Array, compare: (a: number, b: number) => number): Uint32Array {
+  const isSorted = rows.every((row, at) => at === 0 || compare(rows[at - 1] as number, row) <= 0);
+  return isSorted ? rows : rows.sort(compare);
+}
+
+function areArranged(rows: Uint32Array, { offsets, bytes, end }: ResultPlaces): boolean {
+  let next = 0;
+  for (const row of rows) {
+    if (offsets[row] !== next) return false;
+    next += bytes[row] as number;
+  }
+  return next === end;
+}
+
+/** Lines that follow each other in the file are one range. */
+function* rangesOf(rows: Uint32Array, { offsets, bytes }: ResultPlaces): Generator<Range, void> {
+  let range: Range = { offset: 0, bytes: 0 };
+  for (const row of rows) {
+    const next = { offset: offsets[row] as number, bytes: bytes[row] as number };
+    if (next.offset === range.offset + range.bytes) range.bytes += next.bytes;
+    else {
+      yield range;
+      range = next;
+    }
+  }
+  yield range;
+}

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { complete, type Completion, type Sources } from './complete.ts';
-import { scripts, type Shell, shells } from './scripts.ts';
+import { scripts, shells } from './scripts.ts';
 import { usageError } from '../../errors.ts';
 import { services } from '../../services.ts';
 import { splitShellLine } from '../../shell-word.ts';
@@ -37,81 +37,81 @@ export function completionCommand(command: Command): Action {
   };
 }
 
-/** `__complete <shell> …`: what the scripts ask at every TAB. The program itself is the source, so nothing goes stale. */
+/** `__complete <shell> …`: what the scripts call at every TAB. They ask the program, so they cannot be out of date. */
 export function completeCommand(command: Command, openTree: (words: readonly string[]) => Promise<Command>): Action {
   command.argument('[words...]');
   return async (context, [shell = '', ...rest]) => {
     const takesLine = shell === 'bash' || shell === 'powershell';
     const line = takesLine ? wordsOf(rest[0] ?? '').slice(1) : rest;
-    const found = await complete(await openTree(line), line, sourcesOf(context));
-    await context.io.stdout.write(lines(found, { shell: shell as Shell, current: line.at(-1) ?? '' }));
+    const found = await complete(await openTree(line), line, sourcesFor(context));
+    await context.io.stdout.write(formatLines(found, shell, line.at(-1) ?? ''));
   };
 }
 
-/** The last word is the one being typed, empty behind a blank. */
+/** The last word is the one being typed: empty after a blank. */
 function wordsOf(line: string): string[] {
   const { words, isComplete } = splitShellLine(line);
   return isComplete ? [...words, ''] : words;
 }
 
-/** bash replaces only what stands behind the last `=` or `:` of a word, zsh what stands behind `--flag=`. */
-function lines({ candidates, rest }: Completion, { shell, current }: { shell: Shell; current: string }): string {
-  const flag = /^--[^=]*=/.exec(current)?.[0] ?? '';
-  const cuts = { bash: /^.*[=:]/.exec(current)?.[0] ?? '', zsh: flag, fish: '', powershell: '' };
-  const cut = (cuts[shell] ?? '').length;
-  const rows = candidates.map(({ value, text }) => (text === '' ? value.slice(cut) : `${value.slice(cut)}\t${text}`));
-  return [...rows, `:${rest}`].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
+/** bash replaces only what follows the last `=` or `:` of a word, zsh what follows `--flag=`. */
+const keptByShell: Readonly<Record<string, RegExp>> = { bash: /^.*[=:]/, zsh: /^--[^=]*=/ };
+
+function formatLines({ values, files }: Completion, shell: string, current: string): string {
+  const kept = keptByShell[shell]?.exec(current)?.[0].length ?? 0;
+  const rows = values.map(([value, text]) => (text === '' ? value.slice(kept) : `${value.slice(kept)}\t${text}`));
+  return [...rows, files ? ':files' : ':none'].map((row) => `${row.replaceAll(/[\r\n]/g, ' ')}\n`).join('');
 }
 
-/** A broken config or a missing home is no reason to complete nothing else. */
+/** A wrong config or a missing home folder only lacks its own values. */
 function orNone(read: () => Promise<string[]>): Promise<string[]> {
   return read().catch(() => []);
 }
 
-function sourcesOf({ io }: Context): Sources {
+function sourcesFor({ io }: Context): Sources {
   const load = async (): Promise<LoadedConfig> => readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   return {
-    models: async (words) => modelsFor(words, await load().catch(() => undefined), io),
+    models: async (line) => modelsFor(line, await load().catch(() => undefined), io),
     profiles: () => orNone(async () => Object.keys((await load()).config.profiles)),
     sessions: () => orNone(async () => (await listSessions(await sessionsFolder())).map(({ name }) => name)),
-    keys: () => configKeys,
+    keys: configKeys,
     valuesOf: valuesOfKey,
   };
 }
 
-/** Models of the profile, the environment and the kept list; offline the local ones. */
+/** Models of the environment, the profile, the service and the saved list; offline the local ones. */
 async function modelsFor(
-  words: readonly string[],
-  config: LoadedConfig | undefined,
+  line: readonly string[],
+  loaded: LoadedConfig | undefined,
   io: Context['io'],
 ): Promise<string[]> {
-  if (words.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
-  const listed = config === undefined ? [] : await orNone(() => listedModels(config, words, io));
-  return [...new Set([...modelsOf(config?.config, words, io.env), ...listed])];
+  if (line.includes('--offline')) return Object.values(useDefaults).map(({ local }) => local);
+  const ofEnvironment = useNames.flatMap((use) => variablesOf('model', use).map((name) => io.env[name]));
+  const listed = loaded === undefined ? [] : await orNone(() => listedModels(loaded, line, io));
+  const all = [...ofEnvironment, ...modelsOfProfiles(loaded?.config, line, io.env), ...listed];
+  return [...new Set(all.filter((model) => model !== undefined && model !== ''))] as string[];
 }
 
-/** A model of the service that the line names, and what `models` kept of its list. A TAB asks nobody: it sends no key, and it does not wait. */
-async function listedModels(config: LoadedConfig, words: readonly string[], io: Context['io']): Promise<string[]> {
-  const use = useNames.find((name) => words.includes(name)) ?? 'text';
+function modelsOfProfiles(config: Config | undefined, line: readonly string[], env: Context['io']['env']): string[] {
+  const named = flagValue(line, '--profile') ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
+  const profiles = typeof named === 'object' ? Object.values(named) : [named];
+  return profiles.flatMap((profile) => Object.values(config?.profiles[profile]?.models ?? {}));
+}
+
+/** A model of the service, and the list that `models` saved. TAB sends no request: it needs no key and does not wait. */
+async function listedModels(config: LoadedConfig, line: readonly string[], io: Context['io']): Promise<string[]> {
+  const use = useNames.find((name) => line.includes(name)) ?? 'text';
   const flags = {
-    profile: flagValue(words, '--profile'),
-    service: flagValue(words, '--service'),
-    baseUrl: flagValue(words, '--base-url'),
+    profile: flagValue(line, '--profile'),
+    service: flagValue(line, '--service'),
+    baseUrl: flagValue(line, '--base-url'),
   };
   const settings = surveySettings({ flags, env: io.env, config, use });
   const recommended = services[settings.service.value].models[use];
   return [...(recommended === undefined ? [] : [recommended]), ...(await keptModels(settings, io.now()))];
 }
 
-function flagValue(words: readonly string[], flag: string): string | undefined {
-  const at = words.indexOf(flag);
-  return at < 0 ? words.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : words[at + 1];
-}
-
-function modelsOf(config: Config | undefined, words: readonly string[], env: Context['io']['env']): string[] {
-  const named = flagValue(words, '--profile') ?? (env['GATEWAY_PROFILE'] || config?.profile) ?? 'default';
-  const names = typeof named === 'object' ? Object.values(named) : [named];
-  const models = names.flatMap((name) => Object.values(config?.profiles[name]?.models ?? {}));
-  const all = [...useNames.flatMap((use) => variablesOf('model', use).map((variable) => env[variable])), ...models];
-  return [...new Set(all.filter((model) => model !== undefined && model !== ''))] as string[];
+function flagValue(line: readonly string[], flag: string): string | undefined {
+  const at = line.indexOf(flag);
+  return at < 0 ? line.find((word) => word.startsWith(`${flag}=`))?.slice(flag.length + 1) : line[at + 1];
 }

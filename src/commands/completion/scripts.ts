@@ -1,12 +1,11 @@
-/** The shells that can be completed in. */
+/** The shells with completion. */
 export const shells = ['bash', 'zsh', 'fish', 'powershell'] as const;
-export type Shell = (typeof shells)[number];
 
 /**
- * Each script asks the program itself at every TAB (`__complete`), so it never goes stale: lines of `value<TAB>text`, and
- * a last line `:files` or `:none` for what the shell may add.
+ * Each script runs `__complete` at every TAB. It prints lines of `value<TAB>text`, and a last line `:files` or `:none`: whether
+ * the shell adds file names.
  */
-export const scripts: Readonly<Record<Shell, string>> = {
+export const scripts: Readonly<Record<(typeof shells)[number], string>> = {
   bash: `# gateway-cli completion for bash: eval "$(gateway-cli completion bash)" in ~/.bashrc
 _gateway_cli() {
   local line rest=

@@ -1,7 +1,7 @@
 import type { Token, Tokens } from 'marked';
 
-/** Names of characters that roff would read, or print as others. */
-const names: Readonly<Record<string, string>> = {
+/** Characters that roff reads as requests, or prints as others. */
+const escapes: Readonly<Record<string, string>> = {
   '\\': '\\(rs',
   '-': '\\-',
   "'": '\\(aq',
@@ -11,9 +11,13 @@ const names: Readonly<Record<string, string>> = {
   '"': '\\(dq',
 };
 
-/** Text that a man page shows as it stands. It must not begin its line where it can begin with a dot: see `line`. */
+/** Text without markup. */
 export function plain(text: string): string {
-  return text.replaceAll(/[\\'`^~"-]|[^\n\x20-\x7e]/gu, (character) => names[character] ?? `\\[u${hex(character)}]`);
+  return text.replaceAll(/[\\'`^~"-]|[^\n\x20-\x7e]/gu, (character) => escapes[character] ?? `\\[u${hex(character)}]`);
+}
+
+function hex(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
 }
 
 export function bold(text: string): string {
@@ -24,111 +28,88 @@ export function italic(text: string): string {
   return `\\fI${plain(text)}\\fR`;
 }
 
-/** A line of the page, of text that has its marks. A dot in front would make it a request. */
-function line(marked: string): string {
-  return marked.replace(/^(?=\.)/, '\\&');
-}
-
 export function section(title: string): string {
   return `.SH ${plain(title.toUpperCase())}`;
 }
 
-export function subsection(title: string): string {
-  return `.SS ${plain(title)}`;
+/** A line of marked text. A dot at its beginning would be a request. */
+function line(marked: string): string {
+  return marked.replace(/^\./, '\\&.');
 }
 
 export function paragraph(marked: string): string[] {
   return ['.PP', line(marked)];
 }
 
-/** A term, and what it means behind it. Further lines stand below each other. */
-export function term(marked: string, [first = '', ...others]: readonly string[]): string[] {
-  return ['.TP', line(marked), line(first), ...others.flatMap((text) => ['.br', line(text)])];
+/** A term and its meaning, whose lines stay lines. */
+export function term(marked: string, first = '', ...more: readonly string[]): string[] {
+  return ['.TP', line(marked), line(first), ...more.flatMap((text) => ['.br', line(text)])];
 }
 
-/** Lines that are copied as they stand. */
+/** Lines that stay as they are. */
 export function verbatim(lines: readonly string[]): string[] {
   return ['.PP', '.RS 2', '.EX', ...lines.map((text) => line(plain(text))), '.EE', '.RE'];
 }
 
-function hex(character: string): string {
-  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-}
-
-/** Blocks of Markdown as lines of a man page. Throws at what our topics do not use, so that nothing is lost. */
+/** Blocks of Markdown as lines of a man page. Throws for a kind of token that no topic has yet. */
 export function roffOf(blocks: readonly Token[]): string[] {
-  return blocks.flatMap(blockLines);
+  return blocks.flatMap((block) => rendererIn(blockRenderers, block)(block));
 }
 
-function blockLines(block: Token): string[] {
-  switch (block.type) {
-    case 'heading':
-      return [(block as Tokens.Heading).depth <= 2 ? section(textOf(block)) : subsection(textOf(block))];
-    case 'paragraph':
-      return paragraph(inline(block.tokens));
-    case 'code':
-      return verbatim((block as Tokens.Code).text.split('\n'));
-    case 'list':
-      return listLines(block as Tokens.List);
-    case 'table':
-      return tableLines(block as Tokens.Table);
-    case 'space':
-      return [];
-    default:
-      throw new Error(`a man page cannot hold this: ${block.raw}`);
-  }
+type Renderers<Output> = Readonly<Record<string, (token: Tokens.Generic) => Output>>;
+
+function rendererIn<Output>(renderers: Renderers<Output>, { type, raw }: Token): (token: Tokens.Generic) => Output {
+  const render = renderers[type];
+  if (render === undefined) throw new Error(`a man page cannot contain this: ${raw}`);
+  return render;
 }
 
-function listLines({ items, ordered, start }: Tokens.List): string[] {
-  return items.flatMap(({ tokens }, index) => [
-    ordered ? `.IP ${Number(start) + index}. 3` : '.IP \\(bu 2',
-    ...tokens.flatMap((token) => (token.type === 'text' ? [line(inline(token.tokens))] : blockLines(token))),
-  ]);
-}
-
-/** Each row is a term with its meaning: columns have no room in a page that is read at any width. */
-function tableLines({ header, rows }: Tokens.Table): string[] {
-  return rows.flatMap(([first, ...cells]) => {
-    const named = cells.flatMap(({ text, tokens }, index) => {
-      const name = cells.length === 1 ? '' : `${textOf(header[index + 1])}: `;
-      return text === '' ? [] : [plain(name) + inline(tokens)];
+const blockRenderers: Renderers<string[]> = {
+  space: () => [],
+  heading: (token) => [token['depth'] <= 2 ? section(textOf(token)) : `.SS ${plain(textOf(token))}`],
+  paragraph: ({ tokens }) => paragraph(inline(tokens)),
+  code: (token) => verbatim(textOf(token).split('\n')),
+  list: (token) => {
+    const { items, ordered, start } = token as Tokens.List;
+    return items.flatMap(({ tokens }, index) => [
+      ordered ? `.IP ${Number(start) + index}. 3` : '.IP \\(bu 2',
+      ...tokens.flatMap((inner) =>
+        inner.type === 'text' ? [line(inline((inner as Tokens.Text).tokens))] : roffOf([inner]),
+      ),
+    ]);
+  },
+  // A row is a term with its meaning: a page of any width has no room for columns.
+  table: (token) => {
+    const { header, rows } = token as Tokens.Table;
+    return rows.flatMap(([first, ...cells]) => {
+      const filled = cells
+        .map((cell, index) => ({ cell, name: textOf(header[index + 1]) }))
+        .filter(({ cell }) => cell.text);
+      const named = filled.map(({ cell, name }) => plain(cells.length === 1 ? '' : `${name}: `) + inline(cell.tokens));
+      return term(inline(first?.tokens), ...named);
     });
-    return term(inline(first?.tokens), named);
-  });
-}
+  },
+};
 
 function inline(tokens: readonly Token[] = []): string {
-  return tokens.map(inlineOf).join('');
+  return tokens.map((token) => rendererIn(inlineRenderers, token)(token)).join('');
 }
 
-function inlineOf(token: Token): string {
-  const { tokens } = token as Tokens.Generic;
-  switch (token.type) {
-    case 'strong':
-      return bold(textOf(token));
-    case 'em':
-      return italic(textOf(token));
-    case 'codespan':
-      // A list without blanks may be longer than a line.
-      return bold((token as Tokens.Codespan).text).replaceAll(/,(?=\S)/g, ',\\:');
-    case 'link':
-      return linkText(token as Tokens.Link);
-    case 'text':
-      return tokens ? inline(tokens) : plain((token as Tokens.Text).text.replaceAll('\n', ' '));
-    case 'escape':
-      return plain((token as Tokens.Escape).text);
-    default:
-      throw new Error(`a man page cannot hold this: ${token.raw}`);
-  }
-}
+const inlineRenderers: Renderers<string> = {
+  strong: (token) => bold(textOf(token)),
+  em: (token) => italic(textOf(token)),
+  // A list without blanks can be longer than a line.
+  codespan: (token) => bold(textOf(token)).replaceAll(/,(?=\S)/g, ',\\:'),
+  // A link to a file of the repository gets its path there.
+  link: (token) => {
+    const address = (token as Tokens.Link).href.replace(/^(\.\.\/)+/, '');
+    return textOf(token) === address ? plain(address) : `${inline(token.tokens)} (${plain(address)})`;
+  },
+  text: (token) => (token.tokens ? inline(token.tokens) : plain(textOf(token).replaceAll('\n', ' '))),
+  escape: (token) => plain(textOf(token)),
+};
 
-/** A link with its address; one to a file of the repository with its path there. */
-function linkText(link: Tokens.Link): string {
-  const address = link.href.replace(/^(\.\.\/)+/, '');
-  return link.text === address ? plain(address) : `${inline(link.tokens)} (${plain(address)})`;
-}
-
-/** The text of a block without its marks. */
+/** The text of a token without its markup. */
 function textOf(token: Token | Tokens.TableCell | undefined): string {
   const { tokens, text = '' } = token as Tokens.Generic;
   return tokens?.map(textOf).join('') ?? text;

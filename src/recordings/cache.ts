@@ -3,47 +3,47 @@ import { stat } from 'node:fs/promises';
 import { codeOf, GatewayError } from '../errors.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { parseHead, readFirstLine, type RecordingHead } from './format.ts';
-import { openRecorder, type Recorder } from './recorder.ts';
+import { openRecorder, type Recorder, type RecorderOptions } from './recorder.ts';
 import { openGrowingIndex } from './recording-index.ts';
-import type { RecorderOptions } from './recording-writer.ts';
 import { playRecording } from './replay.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** How a folder is used as a cache. */
 export interface CacheOptions extends RecorderOptions {
-  /** Recordings that are older do not answer, in ms. */
+  /** Older recordings are not used, in ms. */
   maxAgeMs?: number | undefined;
-  isWhole: IsWhole;
+  isComplete: IsComplete;
 }
 
-/** Reads a reply to its end; false where it is cut or broken. `path` is that of the request, below the base URL. */
-export type IsWhole = (path: string, reply: HttpReply) => Promise<boolean>;
+/** Reads a reply to its end; false if it is cut or damaged. `path` is that of the request, below the base URL. */
+export type IsComplete = (path: string, reply: HttpReply) => Promise<boolean>;
 
 /**
- * Answers from the recordings of a folder, and records what has to be asked. Only whole replies with status 200 answer.
- * Of equal requests at once one is asked, and the others wait for its recording. Throws GatewayError like `openRecorder`.
+ * Answers from the recordings of a folder, and sends and records other requests. Only complete replies with status 200 are
+ * used. Of equal requests at the same time one is sent, and the others wait for its recording. Throws GatewayError like
+ * `openRecorder`.
  */
 export async function openCache(options: CacheOptions): Promise<Pick<Recorder, 'record' | 'close'>> {
-  const recorder = await openRecorder({ ...options, onKept: (key, path) => index.add(key, path) });
+  const recorder = await openRecorder({ ...options, onRecorded: (key, path) => index.add(key, path) });
   const index = await openGrowingIndex(options.folder);
-  const takeTurn = createTurns();
+  const acquire = createNamedLocks();
   const find = createFinder(options);
   return {
     record: (exchange, base) => async (request, exchangeOptions) => {
       const { signal } = exchangeOptions;
       const key = await describeRequest(request, base);
-      const endTurn = await takeTurn(`${key.hash} ${key.scope} ${request.sample ?? 0}`, signal);
+      const release = await acquire(`${key.hash} ${key.scope} ${request.sample ?? 0}`, signal);
       try {
-        const kept = await find(index.find(key), key, request.sample);
-        if (kept !== undefined) {
-          endTurn();
-          const reply = await playRecording(kept.path, request, { signal, endsWell: true });
-          return { ...reply, recordedAt: kept.at };
+        const found = await find(index.find(key), key, request.sample);
+        if (found !== undefined) {
+          release();
+          const reply = await playRecording(found.path, request, { signal, endsWell: true });
+          return { ...reply, recordedAt: found.at };
         }
-        const reply = await recorder.keep(key, () => exchange(request, exchangeOptions), signal);
-        return { ...reply, body: endingWith(reply.body, endTurn) };
+        const reply = await recorder.recordOne(key, () => exchange(request, exchangeOptions), signal);
+        return { ...reply, body: endingWith(reply.body, release) };
       } catch (error) {
-        endTurn();
+        release();
         throw error;
       }
     },
@@ -59,43 +59,43 @@ async function* endingWith(body: AsyncIterable<Uint8Array>, end: () => void): As
   }
 }
 
-/** A recording that may answer. */
-interface Kept extends Pick<RecordingHead, 'hash' | 'scope'> {
+/** A recording that can answer. */
+interface UsableRecording extends Pick<RecordingHead, 'hash' | 'scope'> {
   path: string;
   /** When it was recorded, ms since 1970. */
   at: number;
 }
 
-/** Finds the answer with a number, from 0, among the recordings of a request. Each file is judged once. */
+/** Finds the answer with a number, from 0, among the recordings of a request. Each file is checked once. */
 function createFinder({
   now,
   maxAgeMs = Infinity,
-  isWhole,
-}: CacheOptions): (paths: readonly string[], key: RequestKey, sample?: number) => Promise<Kept | undefined> {
-  const judged = new Map<string, Promise<Kept | undefined>>();
+  isComplete,
+}: CacheOptions): (paths: readonly string[], key: RequestKey, sample?: number) => Promise<UsableRecording | undefined> {
+  const checks = new Map<string, Promise<UsableRecording | undefined>>();
   return async (paths, { hash, scope }, sample = 0) => {
     let left = sample;
     for (const path of paths) {
-      // One that cannot be read does not answer; the others do.
-      const judging = judged.get(path) ?? judgeRecording(path, isWhole).catch(() => undefined);
-      judged.set(path, judging);
-      const kept = await judging;
-      if (kept?.hash !== hash || kept.scope !== scope || now() - kept.at > maxAgeMs) continue;
-      if (left-- === 0) return kept;
+      // One that cannot be read is not used; the others are.
+      const check = checks.get(path) ?? checkRecording(path, isComplete).catch(() => undefined);
+      checks.set(path, check);
+      const found = await check;
+      if (found?.hash !== hash || found.scope !== scope || now() - found.at > maxAgeMs) continue;
+      if (left-- === 0) return found;
     }
     return undefined;
   };
 }
 
-/** Undefined where the file is no recording of a whole reply with status 200, or where somebody removed it. */
-export async function judgeRecording(path: string, isWhole: IsWhole): Promise<Kept | undefined> {
+/** Undefined if the file is not a recording of a complete reply with status 200, or was removed. */
+export async function checkRecording(path: string, isComplete: IsComplete): Promise<UsableRecording | undefined> {
   try {
     const head = parseHead(await readFirstLine(path));
     if (head === undefined) return undefined;
     const request = { method: head.request.method, url: new URL('http://recording') };
     const { signal } = new AbortController();
     const reply = await playRecording(path, request, { signal });
-    if (reply.status !== 200 || !(await isWhole(head.request.path, reply))) return undefined;
+    if (reply.status !== 200 || !(await isComplete(head.request.path, reply))) return undefined;
     const { hash, scope } = head;
     return { path, hash, scope, at: head.at ?? (await stat(path)).mtimeMs };
   } catch (error) {
@@ -104,20 +104,20 @@ export async function judgeRecording(path: string, isWhole: IsWhole): Promise<Ke
   }
 }
 
-/** Lets one after the other use a name. The function that it resolves with ends the turn. Rejects with the signal's reason. */
-function createTurns(): (name: string, signal: AbortSignal) => Promise<() => void> {
-  /** Each aborts when the turn is over. */
-  const turns = new Map<string, AbortController>();
+/** A lock for each name. Resolves with the function that releases it; rejects with the signal's reason. */
+function createNamedLocks(): (name: string, signal: AbortSignal) => Promise<() => void> {
+  /** Each aborts at its release. */
+  const held = new Map<string, AbortController>();
   return async (name, signal) => {
     signal.throwIfAborted();
-    for (let turn = turns.get(name); turn !== undefined; turn = turns.get(name)) {
-      await once(turn.signal, 'abort', { signal }).catch(() => signal.throwIfAborted());
+    for (let lock = held.get(name); lock !== undefined; lock = held.get(name)) {
+      await once(lock.signal, 'abort', { signal }).catch(() => signal.throwIfAborted());
     }
     const own = new AbortController();
     setMaxListeners(0, own.signal);
-    turns.set(name, own);
+    held.set(name, own);
     return () => {
-      if (turns.get(name) === own) turns.delete(name);
+      if (held.get(name) === own) held.delete(name);
       own.abort();
     };
   };

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { isObject, type JsonObject, type JsonValue, parseObject } from '../json.ts';
 
-/** How an exchange ended: by itself, by an early end of the connection, by a reset, or because the reader left. */
+/** How an exchange ended: complete, by an early end of the connection, by a reset, or because its reader stopped. */
 const endings = ['end', 'cut', 'reset', 'left'] as const;
 export type Ended = (typeof endings)[number];
 
-/** A request as a recording shows it: members in order of their names, each long Base64 as its size and SHA-256. */
+/** A request in a recording: members sorted by name, each long Base64 as its size and SHA-256. */
 export interface RecordedRequest {
   method: string;
   /** Below the base URL, with the query but without a key. */
@@ -16,11 +16,11 @@ export interface RecordedRequest {
 
 /** First line of a recording. */
 export interface RecordingHead {
-  /** SHA-256 of the request line as it stands here, in hex, before anything in it was masked. */
+  /** SHA-256 of the request in this line before it was masked, in hex. */
   hash: string;
-  /** Who was asked, as `RequestKey` has it; the first recordings do not tell. */
+  /** The gateway, as in `RequestKey`; the first recordings have none. */
   scope: string | undefined;
-  /** When the request went out, ms since 1970; the first recordings do not tell. */
+  /** When the request was sent, ms since 1970; the first recordings have none. */
   at: number | undefined;
   request: RecordedRequest;
 }
@@ -31,17 +31,17 @@ export type RecordingLine =
   | { kind: 'chunk'; bytes: Uint8Array; delay: number }
   | { kind: 'ended'; ended: Ended; delay: number };
 
-/** The first line; `request` is canonical JSON, kept as it is. */
+/** The first line; `request` is canonical JSON. */
 export function encodeHead({ hash, scope, at }: Pick<RecordingHead, 'hash' | 'scope' | 'at'>, request: string): string {
   return `{"recording":1,"hash":"${hash}","scope":"${scope}","at":${at},"request":${request}}\n`;
 }
 
-/** One line of a recording. A chunk is text where its own bytes are UTF-8, else Base64. */
+/** A further line. A chunk is text if its bytes are UTF-8, else Base64. */
 export function encodeLine(line: RecordingLine): string {
   return `${JSON.stringify(membersOf(line))}\n`;
 }
 
-/** Names every member: nothing else that an object may carry gets into a file. */
+/** Names every member, so that no other property of an object is written. */
 function membersOf(line: RecordingLine): JsonObject {
   const { delay } = line;
   if (line.kind === 'reply') return { status: line.status, headers: { ...line.headers }, delay };
@@ -50,7 +50,7 @@ function membersOf(line: RecordingLine): JsonObject {
   return isUtf8(bytes) ? { delay, text: bytes.toString('utf8') } : { delay, base64: bytes.toString('base64') };
 }
 
-/** Reads the first line; undefined when it is none. */
+/** Parses the first line; undefined if it is not one. */
 export function parseHead(text: string): RecordingHead | undefined {
   // The member was called cassette at first.
   const { cassette, recording = cassette, hash, scope, at, request } = parseObject(text);
@@ -65,7 +65,7 @@ export function parseHead(text: string): RecordingHead | undefined {
   };
 }
 
-/** Reads a further line; undefined when it is none. */
+/** Parses a further line; undefined if it is not one. */
 export function parseLine(text: string): RecordingLine | undefined {
   const object = parseObject(text);
   const { delay = 0 } = object;
@@ -76,10 +76,7 @@ export function parseLine(text: string): RecordingLine | undefined {
   }
   const ended = endings.find((ending): ending is Ended => ending === object['ended']);
   if (ended !== undefined) return { kind: 'ended', ended, delay };
-  return parseReply(object, delay);
-}
-
-function parseReply({ status, headers }: JsonObject, delay: number): RecordingLine | undefined {
+  const { status, headers } = object;
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599) return undefined;
   if (!isObject(headers)) return undefined;
   const entries = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
@@ -87,8 +84,8 @@ function parseReply({ status, headers }: JsonObject, delay: number): RecordingLi
 }
 
 /**
- * The lines of a file, split at line feeds alone: the text of a chunk may hold other separators. One line at most waits in
- * memory. Throws what the system says.
+ * The lines of a file, split only at line feeds: the text of a chunk can contain other separators. At most one line is in
+ * memory. Throws errors of the system.
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let pieces: Buffer[] = [];
@@ -104,8 +101,54 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (pieces.length > 0) yield Buffer.concat(pieces).toString('utf8');
 }
 
-/** The first line of a file, or nothing. */
+/** The first line of a file; empty if there is none. */
 export async function readFirstLine(path: string): Promise<string> {
   for await (const line of readLines(path)) return line;
   return '';
+}
+
+/** A recorded reply. */
+export interface RecordedReply {
+  /** Undefined if the connection was lost before the head of the reply. */
+  status: number | undefined;
+  headers: Readonly<Record<string, string>>;
+  /** Undefined if the file has no end. */
+  ended: Ended | undefined;
+  chunks: readonly Uint8Array[];
+}
+
+/** Reads the reply of a recording. Ignores lines that cannot be parsed. */
+export async function readReply(path: string): Promise<RecordedReply> {
+  const reply: RecordedReply & { chunks: Uint8Array[] } = {
+    status: undefined,
+    headers: {},
+    ended: undefined,
+    chunks: [],
+  };
+  for await (const text of readLines(path)) {
+    const line = parseLine(text);
+    if (line?.kind === 'reply') Object.assign(reply, { status: line.status, headers: line.headers });
+    if (line?.kind === 'ended') reply.ended = line.ended;
+    if (line?.kind === 'chunk') reply.chunks.push(line.bytes);
+  }
+  return reply;
+}
+
+/** Hex digits of a hash in file names. */
+const shownDigits = 16;
+
+/** `generateContent-some-model-<hash>-<number>.jsonl`; equal requests are numbered from 1. */
+export function recordingName({ label, hash }: { label: string; hash: string }, number: number): string {
+  return `${label}${label === '' ? '' : '-'}${shownHash(hash)}-${number}.jsonl`;
+}
+
+/** The hash and number of a file name; undefined if the user named the file. */
+export function readRecordingName(name: string): { shownHash: string; number: number } | undefined {
+  const [, hash, number] = /(?:^|-)([0-9a-f]{16})-([1-9]\d{0,8})\.jsonl$/.exec(name) ?? [];
+  return hash === undefined ? undefined : { shownHash: hash, number: Number(number) };
+}
+
+/** The part of a hash in file names. */
+export function shownHash(hash: string): string {
+  return hash.slice(0, shownDigits);
 }

@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, parseObject } from '../json.ts';
+import { parseObject } from '../json.ts';
 import { readLines } from './format.ts';
 import { listHeads } from './recording-index.ts';
+import { modelOf } from './request-key.ts';
 
 /** The environment variables that name models (README). */
 export const modelVariableNames = [
@@ -12,7 +13,7 @@ export const modelVariableNames = [
   'GATEWAY_EDIT_MODEL',
 ] as const;
 
-/** The models of the four uses, as far as they are known. */
+/** The known models of the four uses. */
 export interface ModelsByUse {
   text?: string | undefined;
   chat?: string | undefined;
@@ -20,32 +21,31 @@ export interface ModelsByUse {
   edit?: string | undefined;
 }
 
-/** Which models the commands were told while a folder was recorded; beside the recordings, for `serve --replay`. */
+/** The model variables of the commands while a folder was recorded; beside the recordings, for `serve --replay`. */
 const fileName = 'models.json';
 
-/** Keeps the variables with the recordings. Throws what the system says. */
-export async function keepVariables(folder: string, variables: Readonly<Record<string, string>>): Promise<void> {
+/** Saves the variables with the recordings. Throws errors of the system. */
+export async function saveVariables(folder: string, variables: Readonly<Record<string, string>>): Promise<void> {
   await writeFile(join(folder, fileName), `${JSON.stringify(variables, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** The variables that were kept; undefined where there are none. */
-export async function keptVariables(folder: string): Promise<Record<string, string> | undefined> {
-  const text = await readFile(join(folder, fileName), 'utf8').catch(() => undefined);
-  const kept = text === undefined ? {} : parseObject(text);
+/** The saved variables; undefined if there are none. */
+export async function savedVariables(folder: string): Promise<Record<string, string> | undefined> {
+  const saved = parseObject(await readFile(join(folder, fileName), 'utf8').catch(() => ''));
   const variables = modelVariableNames.flatMap((name) => {
-    const value = kept[name];
+    const value = saved[name];
     return typeof value === 'string' && /^[^\p{Cc}]+$/u.test(value) ? [[name, value] as const] : [];
   });
   return variables.length === 0 ? undefined : Object.fromEntries(variables);
 }
 
-/** The models of the recorded requests, each once. Throws GatewayError usage where there is no recording. */
+/** The models of the recorded requests, each once. Throws GatewayError usage if there is no recording. */
 export async function recordedModels(folder: string): Promise<string[]> {
   const heads = await listHeads(folder);
   return [...new Set(heads.map(({ request: { path, body } }) => modelOf(path, body)))].filter((model) => model !== '');
 }
 
-/** For each use the first model that was recorded for it: a picture in the reply tells images from text. */
+/** The first recorded model of each use: a picture in the reply distinguishes images from text. */
 export async function recordedByUse(folder: string): Promise<ModelsByUse> {
   const found: ModelsByUse = {};
   for (const { path: file, request } of await listHeads(folder)) {
@@ -65,12 +65,4 @@ async function repliesWithImage(file: string): Promise<boolean> {
   let number = 0;
   for await (const line of readLines(file)) if (++number > 1 && line.includes('inlineData')) return true;
   return false;
-}
-
-/** The model that a recorded request names, or ''. */
-export function modelOf(path: string, body: unknown): string {
-  const [, model] = /\/models\/([^/?]+):[A-Za-z]+/.exec(path) ?? [];
-  if (model !== undefined) return decodeURIComponent(model);
-  const named = isObject(body) ? body['model'] : undefined;
-  return typeof named === 'string' ? named : '';
 }

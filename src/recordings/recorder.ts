@@ -1,32 +1,55 @@
-import { readdir } from 'node:fs/promises';
+import { chmod, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { codeOf, GatewayError, usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
-import { makeFolder } from '../files/temp-file.ts';
-import { newFileMode } from '../files/temp-file.ts';
+import { clearDeadParts, partNonce } from '../files/process-mark.ts';
+import {
+  createTempFile,
+  makeFolder,
+  newFileMode,
+  placeFile,
+  removeFile,
+  type TempFile,
+  writeFully,
+} from '../files/temp-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
-import { readRecordingName, shownHash, clearDeadParts } from './parts.ts';
-import type { Ended } from './format.ts';
-import { type RecorderOptions, type RecordingWriter, startRecording } from './recording-writer.ts';
+import { encodeHead, encodeLine, type Ended, readRecordingName, recordingName, shownHash } from './format.ts';
+import { createChunkMasker, type Mask, recordedHeaders, type TimedChunk } from './mask.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
-/** Keeps exchanges as recordings. */
+/** Where recordings are written, and what that needs. */
+export interface RecorderOptions {
+  /** Absolute path; made if it is missing. */
+  folder: string;
+  mask: Mask;
+  /** Monotonic clock, ms. */
+  elapsed: () => number;
+  /** Wall clock, ms since 1970. */
+  now: () => number;
+  /** Called if a recording could not be written; the exchange continues. */
+  onFailure: (error: unknown) => void;
+  /** Called for every complete recording. */
+  onRecorded?: ((key: RequestKey, path: string) => void) | undefined;
+}
+
+/** Records exchanges. */
 export interface Recorder {
-  /** The same exchange, recorded; `base` is what the paths of the service begin behind. */
+  /** An exchange that is recorded; `base` is the URL that the paths of requests are below. */
   record(exchange: Exchange, base: URL): Exchange;
-  /** Records one exchange of a request that was described already. */
-  keep(key: RequestKey, exchange: () => Promise<HttpReply>, signal: AbortSignal): Promise<HttpReply>;
-  /** Ends what is still open. */
+  /** Records one exchange of a request with a known key. */
+  recordOne(key: RequestKey, exchange: () => Promise<HttpReply>, signal: AbortSignal): Promise<HttpReply>;
+  /** Ends recordings that are still open. */
   close(): Promise<void>;
 }
 
-/** Opens the folder. Throws GatewayError usage when it cannot be had, or takes no file. */
+/** Opens the folder. Throws GatewayError usage if it cannot be made or written. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const nextNumber = await openCounter(options.folder);
   const open = new Set<RecordingWriter>();
-  const keep: Recorder['keep'] = async (key, exchange, signal) => {
-    const asked = { key, number: nextNumber(key.hash), started: options.elapsed(), at: options.now() };
+  const recordOne: Recorder['recordOne'] = async (key, exchange, signal) => {
+    const sent = { key, number: nextNumber(key.hash), started: options.elapsed(), at: options.now() };
     const start = (reply?: HttpReply): RecordingWriter => {
-      const writer = startRecording({ ...asked, reply }, options);
+      const writer = startRecording({ ...sent, reply }, options);
       open.add(writer);
       return { ...writer, end: (ended) => writer.end(ended).finally(() => open.delete(writer)) };
     };
@@ -34,21 +57,24 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
       const reply = await exchange();
       return { ...reply, body: recorded(reply.body, start(reply), signal) };
     } catch (error) {
-      if (isLost(error) && !signal.aborted) await start().end(endedBy(error));
+      const isLost = error instanceof GatewayError && error.class === 'no-reply';
+      if (isLost && !signal.aborted) await start().end(endedBy(error));
       throw error;
     }
   };
   return {
-    keep,
-    record: (exchange, base) => async (request, exchangeOptions) =>
-      keep(await describeRequest(request, base), () => exchange(request, exchangeOptions), exchangeOptions.signal),
+    recordOne,
+    record: (exchange, base) => async (request, exchangeOptions) => {
+      const key = await describeRequest(request, base);
+      return recordOne(key, () => exchange(request, exchangeOptions), exchangeOptions.signal);
+    },
     async close() {
       await Promise.all([...open].map((writer) => writer.end('left')));
     },
   };
 }
 
-/** Numbers equal requests in the order in which they were sent, behind those that are in the folder already. */
+/** Numbers equal requests in the order in which they are sent, after those in the folder. */
 async function openCounter(folder: string): Promise<(hash: string) => number> {
   const names = await openFolder(folder);
   const last = new Map<string, number>();
@@ -65,7 +91,7 @@ async function openCounter(folder: string): Promise<(hash: string) => number> {
 async function openFolder(folder: string): Promise<string[]> {
   try {
     await makeFolder(folder);
-    // A file that comes and goes: whether one can be kept is known before anything is sent.
+    // Creates and removes a file, so that a folder that cannot be written is an error before anything is sent.
     await newFileMode(folder);
     const names = await readdir(folder);
     await clearDeadParts(folder, names);
@@ -96,11 +122,134 @@ async function* recorded(
   }
 }
 
-/** Whether a request went out and the connection was lost before the head of its reply. */
-function isLost(error: unknown): boolean {
-  return error instanceof GatewayError && error.class === 'no-reply';
-}
-
 function endedBy(error: unknown): Ended {
   return codeOf(error) === 'ECONNRESET' ? 'reset' : 'cut';
+}
+
+/** Writes one exchange into a file. A failure to write ends the recording, not the exchange. */
+interface RecordingWriter {
+  chunk(bytes: Uint8Array): Promise<void>;
+  /** Writes the end and gives the file its name. Only the first call counts. */
+  end(ended: Ended): Promise<void>;
+}
+
+/** An exchange before its first chunk. */
+interface SentRequest {
+  key: RequestKey;
+  /** Number among equal requests, from 1. */
+  number: number;
+  /** When the request was sent, by the monotonic clock. */
+  started: number;
+  /** When the request was sent, by the wall clock. */
+  at: number;
+  /** Undefined if the connection was lost before the head. */
+  reply: HttpReply | undefined;
+}
+
+/** Lines stay in memory until there are so many characters to write. */
+const blockLength = 64 * 1024;
+
+/** Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. */
+function startRecording({ key, number, started, at, reply }: SentRequest, options: RecorderOptions): RecordingWriter {
+  const { folder, mask, elapsed, onFailure, onRecorded } = options;
+  const masker = createChunkMasker(mask);
+  const delay = createDelayClock(elapsed, started);
+  let pending = encodeHead({ hash: key.hash, scope: key.scope, at }, mask.hide(key.text));
+  if (reply) {
+    const { status, headers } = reply;
+    pending += mask.hide(encodeLine({ kind: 'reply', status, headers: recordedHeaders(headers), delay: delay() }));
+  }
+  let written = 0;
+  const flush = async ({ handle }: TempFile): Promise<void> => {
+    const bytes = Buffer.from(pending);
+    pending = '';
+    await writeFully(handle, bytes, written);
+    written += bytes.byteLength;
+  };
+  const writeChunks = async (file: TempFile, chunks: TimedChunk[]): Promise<void> => {
+    for (const chunk of chunks) {
+      pending += encodeLine({ kind: 'chunk', ...chunk });
+      if (pending.length >= blockLength) await flush(file);
+    }
+  };
+  const enqueue = createQueue(createTempFile(folder, { nonce: partNonce }), onFailure);
+  let ending: Promise<void> | undefined;
+  return {
+    chunk(bytes) {
+      const chunk = { bytes, delay: delay() };
+      return enqueue((file) => writeChunks(file, masker.push(chunk)));
+    },
+    end(ended) {
+      if (ending) return ending;
+      const line = encodeLine({ kind: 'ended', ended, delay: delay() });
+      ending = enqueue(async (file) => {
+        await writeChunks(file, masker.end());
+        pending += line;
+        await flush(file);
+        await file.handle.close();
+        const final = await publish(file.path, { folder, key, number, bytes: written });
+        onRecorded?.(key, final);
+      });
+      return ending;
+    },
+  };
+}
+
+/** Rounded from the start on, so that the sum of all delays stays exact. */
+function createDelayClock(elapsed: () => number, started: number): () => number {
+  let last = 0;
+  return () => {
+    const now = Math.round(elapsed() - started);
+    const delay = now - last;
+    last = now;
+    return delay;
+  };
+}
+
+/**
+ * Runs writes one after the other: the recorder can be closed while a chunk is being written. After the first failure, which is
+ * reported, the file is removed and later writes are ignored.
+ */
+function createQueue(
+  opening: Promise<TempFile>,
+  onFailure: (error: unknown) => void,
+): (write: (file: TempFile) => Promise<void>) => Promise<void> {
+  // Reported with the first write.
+  opening.catch(() => undefined);
+  let hasFailed = false;
+  let tail = Promise.resolve();
+  const attempt = async (write: (file: TempFile) => Promise<void>): Promise<void> => {
+    if (hasFailed) return;
+    try {
+      await write(await opening);
+    } catch (error) {
+      hasFailed = true;
+      await opening.then(discard).catch(() => undefined);
+      onFailure(error);
+    }
+  };
+  return (write) => (tail = tail.then(() => attempt(write)));
+}
+
+async function discard({ path, handle }: TempFile): Promise<void> {
+  await handle.close().catch(() => undefined);
+  await removeFile(path);
+}
+
+/** Gives the file the first free number: another process can have taken it. Returns the path. */
+async function publish(
+  temp: string,
+  { folder, key, number, bytes }: { folder: string; key: RequestKey; number: number; bytes: number },
+): Promise<string> {
+  for (let at = number; ; at++) {
+    const final = join(folder, recordingName(key, at));
+    try {
+      await placeFile(temp, final, { bytes, replace: false });
+      // A file system without links gets a copy, with the mode of an ordinary file.
+      await chmod(final, 0o600);
+      return final;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
 }

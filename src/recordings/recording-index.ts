@@ -1,32 +1,65 @@
 import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, settingError } from '../errors.ts';
 import { readReason } from '../files/file-reason.ts';
-import { readRecordingName, shownHash } from './parts.ts';
-import { parseHead, readFirstLine, type RecordedRequest, type RecordingHead } from './format.ts';
-import { type RequestKey, requestText, sha256 } from './request-key.ts';
 import { isObject, type JsonValue } from '../json.ts';
+import {
+  parseHead,
+  readFirstLine,
+  readRecordingName,
+  type RecordedRequest,
+  type RecordingHead,
+  shownHash,
+} from './format.ts';
+import { modelOf, type RequestKey, requestText, sha256 } from './request-key.ts';
 
 /** The recordings of a folder. */
 export interface RecordingIndex {
   /**
-   * The recording for a request: equal requests get theirs in the recorded order, and the last one again and again.
-   * Throws GatewayError usage where there is none, naming the nearest and what differs.
+   * The recording for a request: equal requests get theirs in the recorded order, then always the last one. Throws GatewayError
+   * usage if there is none, with the nearest recording and its differences.
    */
   take(key: RequestKey): Promise<string>;
 }
 
-interface ListedFile {
-  path: string;
-  /** From the name; files that the user named have none and come last. */
-  number: number;
-  shownHash: string | undefined;
+/** Opens a folder of recordings. Throws GatewayError usage if it does not exist or has none. */
+export async function openIndex(folder: string): Promise<RecordingIndex> {
+  let files = await listSome(folder);
+  const runs = new Map<string, { paths: string[]; taken: number }>();
+  const heads = new Map<string, ReadFile>();
+  const rescan = async (): Promise<ReadFile[]> => {
+    files = await listSome(folder);
+    for (const head of await readHeads(files.filter(({ path }) => !heads.has(path)))) heads.set(head.path, head);
+    return files.flatMap(({ path }) => heads.get(path) ?? []);
+  };
+  const find = async (key: RequestKey): Promise<string[]> => {
+    const named = await readHeads(files.filter((file) => file.shownHash === shownHash(key.hash)));
+    const found = matching(named, key);
+    if (found.length > 0) return found;
+    // It may have been recorded since, or renamed, or its request changed by hand.
+    const all = await rescan();
+    const others = matching(all, key);
+    if (others.length > 0) return others;
+    throw noRecording(folder, key, all);
+  };
+  return {
+    async take(key) {
+      const name = `${key.hash} ${key.scope}`;
+      const found = runs.get(name) ?? { paths: await find(key), taken: 0 };
+      // Of two calls that searched at the same time, the first counts.
+      const run = runs.get(name) ?? found;
+      runs.set(name, run);
+      return run.paths[Math.min(run.taken++, run.paths.length - 1)] as string;
+    },
+  };
 }
 
-interface ReadFile extends ListedFile, RecordingHead {
-  /** Of the request as it stands in the file now. */
-  changedHash: string;
+/** The paths of the recordings of a request: those of the same gateway, else all, as a replay need not name a gateway. */
+function matching(files: readonly ReadFile[], { hash, scope }: RequestKey): string[] {
+  const equal = files.filter((file) => file.hash === hash || file.changedHash === hash);
+  const inScope = equal.filter((file) => file.scope === scope);
+  return (inScope.length > 0 ? inScope : equal).map(({ path }) => path);
 }
 
 /** The recordings of a folder to which more are added. */
@@ -36,64 +69,55 @@ export interface GrowingIndex {
   add(key: RequestKey, path: string): void;
 }
 
-/** Opens a folder that may be empty. Throws GatewayError usage when it cannot be read. */
+/** Opens a folder that may be empty. Throws GatewayError usage if it cannot be read. */
 export async function openGrowingIndex(folder: string): Promise<GrowingIndex> {
   const found = new Map<string, string[]>();
-  const put = (hash: string, path: string): void => {
-    const paths = found.get(shownHash(hash)) ?? [];
-    paths.push(path);
-    found.set(shownHash(hash), paths);
+  const add = (hash: string, path: string): void => {
+    found.set(shownHash(hash), [...(found.get(shownHash(hash)) ?? []), path]);
   };
   const files = await listFiles(folder);
-  for (const file of files) if (file.shownHash !== undefined) put(file.shownHash, file.path);
-  // Names that the user gave: the first line tells.
-  for (const { hash, path } of await readHeads(files.filter((file) => file.shownHash === undefined))) put(hash, path);
-  return { find: ({ hash }) => [...(found.get(shownHash(hash)) ?? [])], add: ({ hash }, path) => put(hash, path) };
+  for (const file of files) if (file.shownHash !== undefined) add(file.shownHash, file.path);
+  // Files that the user named have the hash only in their first line.
+  for (const { hash, path } of await readHeads(files.filter((file) => file.shownHash === undefined))) add(hash, path);
+  return { find: ({ hash }) => found.get(shownHash(hash)) ?? [], add: ({ hash }, path) => add(hash, path) };
 }
 
-/** Opens a folder of recordings. Throws GatewayError usage when it is not there or has none. */
-export async function openIndex(folder: string): Promise<RecordingIndex> {
-  let files = await listSome(folder);
-  const runs = new Map<string, { paths: string[]; taken: number }>();
-  const heads = new Map<string, ReadFile>();
-  const lookAgain = async (): Promise<ReadFile[]> => {
-    files = await listSome(folder);
-    for (const head of await readHeads(files.filter(({ path }) => !heads.has(path)))) heads.set(head.path, head);
-    return files.flatMap(({ path }) => heads.get(path) ?? []);
-  };
-  const find = async (key: RequestKey): Promise<string[]> => {
-    const named = await readHeads(files.filter((file) => file.shownHash === shownHash(key.hash)));
-    const found = fitting(named, key);
-    if (found.length > 0) return found;
-    // It may have been recorded since, or renamed, or its request changed by hand: then its first line tells.
-    const all = await lookAgain();
-    const others = fitting(all, key);
-    if (others.length > 0) return others;
-    throw noRecording(folder, key, all);
-  };
-  return {
-    async take(key) {
-      const name = `${key.hash} ${key.scope}`;
-      const run = runs.get(name) ?? { paths: await find(key), taken: 0 };
-      // Two may have looked at the same time: the first one counts.
-      const kept = runs.get(name) ?? run;
-      runs.set(name, kept);
-      const path = kept.paths[Math.min(kept.taken++, kept.paths.length - 1)];
-      return path as string;
-    },
-  };
+/** A recording, except its reply. */
+export interface SurveyedRecording {
+  /** The name of its file without `.jsonl`. */
+  id: string;
+  path: string;
+  /** When it was recorded, ms since 1970. */
+  at: number;
+  request: RecordedRequest;
+  /** '' if the request names none. */
+  model: string;
+  /** Size of the file. */
+  bytes: number;
 }
 
-/** The paths of the recordings of a request: those of who is asked now, else all, for a replay need not name a gateway. */
-function fitting(files: readonly ReadFile[], { hash, scope }: RequestKey): string[] {
-  const equal = files.filter((file) => file.hash === hash || file.changedHash === hash);
-  const own = equal.filter((file) => file.scope === scope);
-  return (own.length > 0 ? own : equal).map(({ path }) => path);
+/** The recordings of a folder, the newest first; without links and other files. Throws GatewayError usage if there is none. */
+export async function surveyRecordings(folder: string): Promise<SurveyedRecording[]> {
+  const found: SurveyedRecording[] = [];
+  for (const { path, request, at } of await listHeads(folder)) {
+    const stats = await lstat(path);
+    if (!stats.isFile()) continue;
+    const model = modelOf(request.path, request.body);
+    found.push({ id: basename(path, '.jsonl'), path, at: at ?? stats.mtimeMs, request, model, bytes: stats.size });
+  }
+  return found.sort((a, b) => b.at - a.at);
 }
 
-/** Where each recording of a folder is, its request, and when it went out. Throws GatewayError usage like `openIndex`. */
+/** Path, request and time of each recording of a folder. Throws GatewayError usage like `openIndex`. */
 export async function listHeads(folder: string): Promise<Pick<ReadFile, 'path' | 'request' | 'at'>[]> {
   return readHeads(await listSome(folder));
+}
+
+interface ListedFile {
+  path: string;
+  /** From the name; files that the user named have none and come last. */
+  number: number;
+  shownHash: string | undefined;
 }
 
 async function listSome(folder: string): Promise<ListedFile[]> {
@@ -112,13 +136,13 @@ async function listFiles(folder: string): Promise<ListedFile[]> {
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const { name } = entry;
     if (!name.endsWith('.jsonl') || name.startsWith('.') || !(await isFile(entry, folder))) continue;
-    const told = readRecordingName(name);
-    files.push({ path: join(folder, name), number: told?.number ?? Infinity, shownHash: told?.shownHash });
+    const parsed = readRecordingName(name);
+    files.push({ path: join(folder, name), number: parsed?.number ?? Infinity, shownHash: parsed?.shownHash });
   }
   return files.sort((a, b) => (a.number === b.number ? 0 : a.number - b.number));
 }
 
-/** Also behind a link; a pipe or a device would never end. */
+/** Follows links; a pipe or a device would never end. */
 async function isFile(entry: Dirent, folder: string): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isFile();
   return stat(join(folder, entry.name)).then(
@@ -127,6 +151,12 @@ async function isFile(entry: Dirent, folder: string): Promise<boolean> {
   );
 }
 
+interface ReadFile extends ListedFile, RecordingHead {
+  /** Hash of the request in the file, which can have been changed by hand. */
+  changedHash: string;
+}
+
+/** Skips files that are not recordings or cannot be read. */
 async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
   const read: ReadFile[] = [];
   for (const file of files) {
@@ -136,7 +166,6 @@ async function readHeads(files: readonly ListedFile[]): Promise<ReadFile[]> {
   return read;
 }
 
-/** Undefined for what is no recording. Rejects where it cannot be read: the others of the folder can. */
 async function readHead(file: ListedFile): Promise<ReadFile | undefined> {
   const head = parseHead(await readFirstLine(file.path));
   if (head === undefined) return undefined;
@@ -144,81 +173,70 @@ async function readHead(file: ListedFile): Promise<ReadFile | undefined> {
   return { ...file, ...head, changedHash: sha256(requestText(path, body, method)) };
 }
 
+/** The error with the nearest recording and what differs. */
 function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]): Error {
-  const asked = JSON.parse(key.text) as RecordedRequest;
+  const wanted = JSON.parse(key.text) as RecordedRequest;
   let nearest: { path: string; found: Difference[] } | undefined;
   for (const { path, request } of files) {
-    const found = differences(request, asked);
+    const found = differences(request, wanted);
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
   }
-  const what = `no recording in ${folder} fits ${asked.method} ${asked.path}`;
+  const what = `no recording in ${folder} fits ${wanted.method} ${wanted.path}`;
   if (!nearest) return settingError(what, { reason: 'no-recording' });
   const lines = describeDifferences(nearest.found);
   const name = basename(nearest.path);
   return settingError(`${what}; the nearest is ${name}: ${lines.join('; ')}`, { reason: 'no-recording', value: name });
 }
 
-/** One place where two requests are not the same; undefined where only one of them has it. */
+/** A value that differs between two requests; undefined on the side that does not have it. */
 interface Difference {
   /** `path`, `body.messages.0.content` */
   place: string;
   recorded: string | undefined;
-  asked: string | undefined;
+  wanted: string | undefined;
 }
 
-const mostDifferences = 1000;
+const maxDifferences = 1000;
+const describedDifferences = 5;
 const shownLength = 60;
 
-/** What differs between a recorded request and one that was asked for, place by place. */
-function differences(recorded: RecordedRequest, asked: RecordedRequest): Difference[] {
+function differences(recorded: RecordedRequest, wanted: RecordedRequest): Difference[] {
   const found: Difference[] = [];
-  compare('method', recorded.method, asked.method, found);
-  compare('path', recorded.path, asked.path, found);
-  compare('body', recorded.body, asked.body, found);
+  for (const member of ['method', 'path', 'body'] as const) compare(member, recorded[member], wanted[member], found);
   return found;
 }
 
-/** How unlike two requests are: another path weighs more than any text. */
+/** How different two requests are: another path weighs more than any text. */
 function distance(found: readonly Difference[]): number {
   return found.reduce((sum, { place }) => sum + (place === 'path' || place === 'method' ? 100 : 1), 0);
 }
 
-/** One line a difference, at most `most`; long texts begin where they part. */
-function describeDifferences(found: readonly Difference[], most = 5): string[] {
-  const lines = found.slice(0, most).map(({ place, recorded, asked }) => {
-    const from = Math.max(0, commonStart(recorded ?? '', asked ?? '') - 20);
-    return `${place}: recorded ${excerpt(recorded, from)}, asked ${excerpt(asked, from)}`;
+/** One text for each difference; of long values the part where they differ. */
+function describeDifferences(found: readonly Difference[]): string[] {
+  const lines = found.slice(0, describedDifferences).map(({ place, recorded, wanted }) => {
+    const from = Math.max(0, commonStart(recorded ?? '', wanted ?? '') - 20);
+    return `${place}: recorded ${excerpt(recorded, from)}, asked ${excerpt(wanted, from)}`;
   });
-  return found.length > most ? [...lines, `and ${found.length - most} more`] : lines;
+  const more = found.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
 function compare(
   place: string,
   recorded: JsonValue | undefined,
-  asked: JsonValue | undefined,
+  wanted: JsonValue | undefined,
   out: Difference[],
 ): void {
-  if (out.length >= mostDifferences) return;
-  if (Array.isArray(recorded) && Array.isArray(asked)) {
-    for (let i = 0; i < Math.max(recorded.length, asked.length); i++)
-      compare(`${place}.${i}`, recorded[i], asked[i], out);
+  if (out.length >= maxDifferences) return;
+  const areArrays = Array.isArray(recorded) && Array.isArray(wanted);
+  if (areArrays || (isObject(recorded) && isObject(wanted))) {
+    const [left, right] = [new Map(Object.entries(recorded)), new Map(Object.entries(wanted))];
+    const names = new Set([...left.keys(), ...right.keys()]);
+    for (const name of names) compare(`${place}.${name}`, left.get(name), right.get(name), out);
     return;
   }
-  if (isObject(recorded) && isObject(asked)) {
-    const names = new Set([...Object.keys(recorded), ...Object.keys(asked)]);
-    for (const name of names) compare(`${place}.${name}`, own(recorded, name), own(asked, name), out);
-    return;
-  }
-  const [left, right] = [textOf(recorded), textOf(asked)];
-  if (left !== right) out.push({ place, recorded: left, asked: right });
-}
-
-function own(object: Record<string, JsonValue>, name: string): JsonValue | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function textOf(value: JsonValue | undefined): string | undefined {
-  return value === undefined ? undefined : JSON.stringify(value);
+  const [left, right] = [recorded, wanted].map((value) => (value === undefined ? undefined : JSON.stringify(value)));
+  if (left !== right) out.push({ place, recorded: left, wanted: right });
 }
 
 function commonStart(a: string, b: string): number {

@@ -5,9 +5,9 @@ import { describeRequest } from './request-key.ts';
 import { openIndex } from './recording-index.ts';
 
 /**
- * Answers requests from the recordings of a folder, chunk for chunk and without waits: nothing is sent. The exchange throws
- * GatewayError usage where no recording fits, bad-reply where one cannot be read. `base` is what the paths of the service
- * begin behind.
+ * Answers requests from the recordings of a folder, chunk by chunk without waits; nothing is sent. The exchange throws
+ * GatewayError usage if no recording matches, bad-reply if one cannot be read. `base` is the URL that the paths of requests are
+ * below.
  */
 export async function openReplay(folder: string): Promise<(base: URL) => Exchange> {
   const index = await openIndex(folder);
@@ -20,28 +20,22 @@ export async function openReplay(folder: string): Promise<(base: URL) => Exchang
     };
 }
 
-/** What a failure says of the request. */
-type Asked = Pick<HttpRequest, 'method' | 'url'>;
+/** The part of a request that errors name. */
+type RequestName = Pick<HttpRequest, 'method' | 'url'>;
 
-/** How one recording is played. */
-interface PlayOptions {
-  signal: AbortSignal;
-  /** A reply whose reader had all that it needed before the connection ended is played as one that ended. */
-  endsWell?: boolean;
-}
-
-/** The reply of a recording. Throws GatewayError like the exchange of `openReplay`. */
+/**
+ * The reply of a recording. With `endsWell`, a reply that was cut after its reader had all it needed ends without an error.
+ * Throws GatewayError like the exchange of `openReplay`.
+ */
 export async function playRecording(
   path: string,
-  request: Asked,
-  { signal, endsWell = false }: PlayOptions,
+  request: RequestName,
+  { signal, endsWell = false }: { signal: AbortSignal; endsWell?: boolean },
 ): Promise<HttpReply> {
   const lines = readRecording(path);
   try {
     const { value: reply } = await lines.next();
-    if (reply?.kind === 'ended' && reply.ended !== 'end') {
-      throw noReply(reply.ended, request);
-    }
+    if (reply?.kind === 'ended' && reply.ended !== 'end') throw noReply(reply.ended, request);
     if (reply?.kind !== 'reply') throw broken(path, 2);
     const { status, headers } = reply;
     return { status, headers, body: playBody({ path, lines, signal, request, endsWell }) };
@@ -51,15 +45,15 @@ export async function playRecording(
   }
 }
 
-interface Playing {
+interface OpenRecording {
   path: string;
   lines: AsyncGenerator<RecordingLine>;
   signal: AbortSignal;
-  request: Asked;
+  request: RequestName;
   endsWell: boolean;
 }
 
-async function* playBody({ path, lines, signal, request, endsWell }: Playing): AsyncGenerator<Uint8Array> {
+async function* playBody({ path, lines, signal, request, endsWell }: OpenRecording): AsyncGenerator<Uint8Array> {
   for await (const line of lines) {
     signal.throwIfAborted();
     if (line.kind === 'chunk') yield line.bytes;
@@ -71,7 +65,7 @@ async function* playBody({ path, lines, signal, request, endsWell }: Playing): A
   throw broken(path, undefined);
 }
 
-/** The lines behind the first. */
+/** The lines after the first. */
 async function* readRecording(path: string): AsyncGenerator<RecordingLine> {
   let number = 0;
   for await (const text of readLines(path)) {
@@ -95,8 +89,8 @@ function causeOf(ended: Loss): Error {
   return Object.assign(new Error(lossReasons[ended]), { code });
 }
 
-/** The same failure as when it was recorded; who left then finds nothing more now. */
-function cutShort(ended: Loss, request: Asked): GatewayError {
+/** The error of the recorded exchange; after `left` there is nothing more to replay. */
+function cutShort(ended: Loss, request: RequestName): GatewayError {
   return new GatewayError('incomplete', `the reply was cut: ${lossReasons[ended]}`, {
     sent: 'yes',
     retryable: true,
@@ -106,7 +100,7 @@ function cutShort(ended: Loss, request: Asked): GatewayError {
 }
 
 /** The connection was lost before the head of the reply. */
-function noReply(ended: Loss, request: Asked): GatewayError {
+function noReply(ended: Loss, request: RequestName): GatewayError {
   return new GatewayError('no-reply', `no reply was recorded: ${lossReasons[ended]}`, {
     reason: 'recorded-loss',
     sent: 'yes',
@@ -116,7 +110,7 @@ function noReply(ended: Loss, request: Asked): GatewayError {
   });
 }
 
-function placeOf({ method = 'POST', url }: Asked): string {
+function placeOf({ method = 'POST', url }: RequestName): string {
   return `${method} ${url.origin}${url.pathname}`;
 }
 

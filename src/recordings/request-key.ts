@@ -6,31 +6,28 @@ import { isObject, type JsonValue } from '../json.ts';
 import type { HttpRequest, RequestBody } from '../transport/types.ts';
 import { base64Length, isUpload, type Upload } from '../upload.ts';
 
-/** Base64 up to this length stands in a recording as it is, in characters. */
+/** Base64 up to this length is recorded unchanged, in characters. */
 const shortBase64 = 1024;
 
-/** JSON that is nested deeper is not taken apart. */
-const mostDepth = 500;
+/** JSON that is nested deeper is recorded as a digest. */
+const maxDepth = 500;
 
-/** A request as it is looked up and shown. */
+/** The key of a request among recordings. */
 export interface RequestKey {
   /** SHA-256 of `text`, in hex. */
   hash: string;
   /** Canonical JSON of a RecordedRequest. */
   text: string;
   /**
-   * SHA-256 in hex of who was asked: the base URL, the headers that the user set, and the versions of the interface that the
-   * request names. Credentials are left out.
+   * SHA-256 in hex of what identifies the gateway: the base URL, the headers that the user set, and the API versions in the
+   * request's headers, without credentials.
    */
   scope: string;
-  /** Words for the file's name: operation and model. */
+  /** For the file name: operation and model. */
   label: string;
 }
 
-/**
- * Describes a request below a base URL. Files are read once, a piece at a time, for their digests.
- * Throws GatewayError usage when one cannot be read.
- */
+/** Describes a request below a base URL. Files are read for their digests. Throws GatewayError usage if one cannot be read. */
 export async function describeRequest(request: HttpRequest, base: URL): Promise<RequestKey> {
   const { method, url, body } = request;
   const path = pathBelow(url, base);
@@ -48,18 +45,18 @@ function scopeOf({ headers, ownHeaders = {} }: HttpRequest, base: URL): string {
   return sha256(JSON.stringify([base.origin, base.pathname.replace(/\/$/, ''), sorted]));
 }
 
-/** Names of headers that carry the version of an interface; an SDK tells its own version and its runtime's too. */
+/** Names of headers with an API version, without those of an SDK's own version and runtime. */
 const versionName = /^(?!x-stainless-).*-(?:version|beta)$/;
 
-/** Names under which requests and replies carry credentials. */
+/** Names of headers and parameters with credentials. */
 export const secretWord = /cookie|authenticat|authorization|api-?key|secret|(?:^|-)token$|session/;
 
-/** The text whose hash is a request's. */
+/** The text whose hash identifies a request. */
 export function requestText(path: string, body: JsonValue, method = 'POST'): string {
   return canonicalJson({ method, path, body });
 }
 
-/** Path and query; the base URL's prefix and a key in the query are no part of the request. */
+/** Path and query, without the base URL's prefix and a key in the query. */
 function pathBelow({ pathname, searchParams }: URL, base: URL): string {
   const prefix = base.pathname.replace(/\/$/, '');
   const path = pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;
@@ -80,12 +77,12 @@ async function readBody(body: RequestBody): Promise<JsonValue> {
     return value;
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError)) throw error;
-    return foreignBody(body);
+    return otherBody(body);
   }
 }
 
-/** What is not JSON that can be shown: nobody needs to read it to replay it. */
-function foreignBody({ segments, bytes }: RequestBody): string {
+/** A body that is not JSON, or cannot be shown, as a digest. */
+function otherBody({ segments, bytes }: RequestBody): string {
   const sum = createHash('sha256');
   for (const segment of segments) if (!isUpload(segment)) sum.update(segment);
   return digestText(bytes, sum.digest('hex'));
@@ -105,11 +102,24 @@ async function uploadText({ source, bytes }: Upload): Promise<string> {
   }
 }
 
+/** The model that a request names, or ''. */
+export function modelOf(path: string, body: unknown): string {
+  const [, model] = modelPath.exec(path) ?? [];
+  if (model !== undefined) return decodeURIComponent(model);
+  return nameIn(body);
+}
+
+const modelPath = /\/models\/([^/?]+):([A-Za-z]+)/;
+
+function nameIn(body: unknown): string {
+  const model = isObject(body) ? body['model'] : undefined;
+  return typeof model === 'string' ? model : '';
+}
+
 function labelOf(path: string, body: JsonValue): string {
-  const [, model, action] = /\/models\/([^/?]+):([A-Za-z]+)/.exec(path) ?? [];
-  const named = isObject(body) ? body['model'] : undefined;
+  const [, model = '', action] = modelPath.exec(path) ?? [];
   const place = path.startsWith('/v1/messages') ? 'messages' : (path.split('?')[0] ?? '');
-  const words = action === undefined ? [place, typeof named === 'string' ? named : ''] : [action, model ?? ''];
+  const words = action === undefined ? [place, nameIn(body)] : [action, model];
   const plain = words
     .join('-')
     .slice(0, 80)
@@ -118,14 +128,14 @@ function labelOf(path: string, body: JsonValue): string {
 }
 
 /**
- * JSON with the members of every object in order of their names, and each long Base64 string as its size and SHA-256: equal
- * requests have equal texts, whoever wrote them. Throws RangeError for what is nested too deeply.
+ * JSON with the members of every object sorted by name, and each long Base64 string as its size and SHA-256, so that equal
+ * requests have equal texts. Throws RangeError if it is nested too deeply.
  */
 function canonicalJson(value: JsonValue, depth = 0): string {
-  if (depth > mostDepth) throw new RangeError('nested too deeply');
+  if (depth > maxDepth) throw new RangeError('nested too deeply');
   if (typeof value === 'string') return JSON.stringify(shortened(value));
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
-  // JSON has no such number: to write null for it would make two requests equal.
+  // JSON would have null, which would make two requests equal.
   if (typeof value === 'number' && !Number.isFinite(value)) throw new RangeError('a number is out of range');
   if (!isObject(value)) return JSON.stringify(value);
   const members = Object.keys(value)
@@ -134,7 +144,7 @@ function canonicalJson(value: JsonValue, depth = 0): string {
   return `{${members.join(',')}}`;
 }
 
-/** What stands for bytes that are too long to show: `sha256sum` of the file gives the same digest. */
+/** Replaces bytes that are too long to show: `sha256sum` of the file gives the same digest. */
 function digestText(bytes: number, sha256: string): string {
   return `<${bytes} bytes, sha256 ${sha256}>`;
 }
@@ -144,7 +154,7 @@ export function sha256(content: string | Uint8Array): string {
   return hash('sha256', content);
 }
 
-/** The same value with each long Base64 string as its size and SHA-256. */
+/** A value with each long Base64 string as its size and SHA-256. */
 export function shortenedJson(value: JsonValue): JsonValue {
   return JSON.parse(canonicalJson(value)) as JsonValue;
 }
@@ -152,7 +162,7 @@ export function shortenedJson(value: JsonValue): JsonValue {
 function shortened(text: string): string {
   if (text.length <= shortBase64 || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text;
   const bytes = Buffer.from(text, 'base64');
-  // Another text of the same bytes is another request.
+  // Another encoding of the same bytes is another request.
   if (bytes.toString('base64') !== text) return text;
   return digestText(bytes.length, sha256(bytes));
 }

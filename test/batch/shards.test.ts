@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { imageReply } from '../helpers/with-server.ts';
-import { bootMark } from '../../src/files/lock.ts';
+import { bootMark } from '../../src/files/process-mark.ts';
 import { run } from '../helpers/run.ts';
 import { manyJobs, test } from './with-batch.ts';
 

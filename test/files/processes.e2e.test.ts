@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { isRunning, ownMark, type ProcessMark } from '../../src/files/lock.ts';
+import { isRunning, ownMark, type ProcessMark } from '../../src/files/process-mark.ts';
 import { bundle } from '../helpers/bundle.ts';
 import { canUnshare, markOf, unshare } from '../helpers/processes.ts';
 
@@ -33,7 +33,7 @@ test.skipIf(!canUnshare).for([
     const script = `const { isRunning, ownMark } = await import(process.argv[1]);
     const outer = JSON.parse(process.argv[2]);
     console.log(JSON.stringify({ own: ownMark(), ownRuns: isRunning(ownMark()), outerRuns: isRunning(outer) ?? null }));`;
-    const path = await bundle('src/files/lock.ts');
+    const path = await bundle('src/files/process-mark.ts');
     const node = [process.execPath, '--input-type=module', '-e', script, path, JSON.stringify(ownMark())];
     const inner = JSON.parse(execFileSync(command, [...argv, ...node], { encoding: 'utf8' })) as { own: ProcessMark };
     expect(inner).toMatchObject({ own: { host: ownMark().host, pid: 1 }, ownRuns: true, outerRuns: null });

@@ -14,7 +14,7 @@ function jobFile(cwd: string, name: string, from: number, to: number): void {
   writeFileSync(join(cwd, name), lines.join('\n'));
 }
 
-test('a process that is killed while it records leaves nothing that answers', async () => {
+test('a process that is killed while it records leaves no recording that answers', async () => {
   const server = await serve();
   const whole = JSON.stringify(textReply('whole'));
   server.reply({ chunks: [whole.slice(0, 60), new Promise(() => {})] });

@@ -15,7 +15,7 @@ const stream = eventStream(...messageEvents('Hel', 'lo'));
 
 const document = (stdout: string): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>;
 
-describe('the second run asks nothing and prints the same', () => {
+describe('the second run sends nothing and prints the same', () => {
   test('text', async ({ server, cli }) => {
     server.reply({ body: textReply('once') });
     const cwd = scratchFolder();
@@ -51,7 +51,7 @@ describe('the second run asks nothing and prints the same', () => {
     expect(bytesIn('two')).toEqual(['a', 'b', 'c'].map(png));
   });
 
-  test('a batch, of whose equal jobs one was asked, and whose tokens count once', async ({ server, cli }) => {
+  test('a batch, of whose equal jobs one was sent, and whose tokens count once', async ({ server, cli }) => {
     const cwd = scratchFolder();
     const jobs = ['x', 'y', 'x'].map((prompt) => JSON.stringify({ prompt })).join('\n');
     writeFileSync(join(cwd, 'jobs.jsonl'), jobs);
@@ -69,7 +69,7 @@ describe('the second run asks nothing and prints the same', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('what callers of serve ask', async ({ server }) => {
+  test('requests to serve', async ({ server }) => {
     server.reply({ chunks: [stream.slice(0, 300), stream.slice(300)] });
     const cwd = scratchFolder();
     const config = writeConfig(cwd, { work: { baseUrl: server.url, apiKey: 'canary-7f3a9c51-secret' } });
@@ -109,7 +109,7 @@ test.for<[string, ScriptedReply]>([
     },
   ],
   ['what is not JSON', { body: '<html>' }],
-])('%s is asked again', async ([, failing], { server, cli }) => {
+])('%s is sent again', async ([, failing], { server, cli }) => {
   server.reply(failing);
   server.reply({ chunks: [stream] });
   const cwd = scratchFolder();
@@ -120,7 +120,7 @@ test.for<[string, ScriptedReply]>([
   expect(server.requests).toHaveLength(2);
 });
 
-test('an answer that was blocked is answered again and not billed', async ({ server, cli }) => {
+test('a blocked answer is replayed and not billed', async ({ server, cli }) => {
   server.reply({ body: { promptFeedback: { blockReason: 'SAFETY' } } });
   const cwd = scratchFolder();
   const codes: unknown[] = [];
@@ -132,7 +132,7 @@ test('an answer that was blocked is answered again and not billed', async ({ ser
   expect(codes).toEqual([10, 10]);
 });
 
-test('what is recorded needs no key, and what is not names it', async ({ server, cli }) => {
+test('a recorded request needs no key, and any other asks for it', async ({ server, cli }) => {
   server.reply({ body: textReply('once') });
   const { cwd } = await cli(['text', 'hi', ...cache]);
   const env = { GATEWAY_BASE_URL: server.url, GATEWAY_MODEL: 'm' };
@@ -142,7 +142,7 @@ test('what is recorded needs no key, and what is not names it', async ({ server,
   expect(miss.stderr).toContain('GATEWAY_API_KEY');
 });
 
-test('--max-age asks again for what is older, and -v says how old an answer is', async ({ server, cli }) => {
+test('--max-age sends older requests again, and -v gives the age of an answer', async ({ server, cli }) => {
   server.reply({ body: textReply('old') });
   server.reply({ body: textReply('new') });
   const { cwd } = await cli(['text', 'hi', ...cache]);
@@ -157,7 +157,7 @@ test('--max-age asks again for what is older, and -v says how old an answer is',
   expect(server.requests).toHaveLength(2);
 });
 
-test('half a file answers nothing, and one with a name of your own does', async ({ server, cli }) => {
+test('an incomplete file does not answer, and one with a name of your own does', async ({ server, cli }) => {
   server.reply({ body: textReply('whole') });
   const { cwd } = await cli(['text', 'hi', ...cache]);
   const [name = ''] = readdirSync(join(cwd, 'kept'));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createChunkMasker, type TimedChunk } from '../../src/recordings/recording-writer.ts';
+import { createChunkMasker, type TimedChunk } from '../../src/recordings/mask.ts';
 import { createMasker } from '../../src/settings/redact.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
@@ -12,7 +12,7 @@ function maskAll(chunks: readonly Uint8Array[]): TimedChunk[] {
   return [...pushed, ...masker.end()];
 }
 
-test('hides a secret wherever chunks are cut, and keeps every length and delay', () => {
+test('hides a secret across any chunks, and keeps every length and delay', () => {
   const bytes = Buffer.from(text);
   const hidden = text.replaceAll(secret, '*'.repeat(secret.length));
   for (let first = 0; first <= bytes.length; first++) {
@@ -25,18 +25,18 @@ test('hides a secret wherever chunks are cut, and keeps every length and delay',
   }
 });
 
-test('hides a secret that comes byte for byte', () => {
+test('hides a secret that arrives byte by byte', () => {
   const masked = maskAll([...Buffer.from(text)].map((byte) => Buffer.from([byte])));
   expect(Buffer.concat(masked.map(({ bytes }) => bytes)).toString()).not.toContain(secret.slice(0, 6));
 });
 
-test('holds no more back than may still be the beginning of a secret', () => {
+test('holds back only what can be the start of a secret', () => {
   const masker = createChunkMasker(createMasker([new Secret(secret)]));
   const released = Array.from({ length: 100 }, () => masker.push({ bytes: Buffer.from('abc'), delay: 0 })).flat();
   expect(released.length).toBeGreaterThan(80);
 });
 
-test('without secrets every chunk goes through at once, as it is', () => {
+test('without secrets every chunk is returned at once, unchanged', () => {
   const masker = createChunkMasker(createMasker([]));
   const chunk = { bytes: Buffer.from('abc'), delay: 1 };
   expect(masker.push(chunk)).toEqual([chunk]);

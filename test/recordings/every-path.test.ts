@@ -3,7 +3,7 @@ import { scratchFolder } from '../helpers/scratch.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { type Served, startServe, startWork, upstreamKey, writeConfig } from './served.ts';
 
-test('every path and method goes through --upstream, with the key in the form of its caller, and comes again', async () => {
+test('passes every path and method to --upstream, with the key in the form of its caller, and replays it', async () => {
   const server = await startScriptedServer();
   onTestFinished(() => server.close());
   const cwd = scratchFolder();
@@ -69,7 +69,7 @@ test('every path and method goes through --upstream, with the key in the form of
   expect(await askAll(replaying)).toEqual(live);
 });
 
-test('--upstream --spec-only passes on the operations of the specification alone', async () => {
+test('--upstream --spec-only passes on only the operations of the specification', async () => {
   const work = await startWork();
   const served = await startServe(['--upstream', 'work', '--spec-only'], work);
   const { status } = await fetch(`${served.url}/v1/models`, { headers: { 'x-api-key': served.key } });

@@ -1,23 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openRecorder, type Recorder } from '../../src/recordings/recorder.ts';
-import type { RecorderOptions } from '../../src/recordings/recording-writer.ts';
+import { openRecorder, type Recorder, type RecorderOptions } from '../../src/recordings/recorder.ts';
 import type { Exchange, HttpReply, HttpRequest } from '../../src/transport/types.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 export const base = new URL('http://127.0.0.1:9/');
 
-/** A request of the messages format with a body of one's own. */
+/** A request of the messages format with a given body. */
 export function messagesRequest(body: object | string = { model: 'm', n: 1 }): HttpRequest {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const headers = { 'x-api-key': 'not-kept' };
   return { url: new URL('/v1/messages', base), headers, body: { segments: [bytes], bytes: bytes.length } };
 }
 
-/** A step of a body: bytes, a wait by the test's clock (ms), or what it fails with. */
+/** A step of a body: bytes, a wait by the test's clock (ms), or an error. */
 export type BodyStep = string | Uint8Array | number | Error;
 
-/** A clock that goes on only when it is told to. */
+/** A clock that only the test moves. */
 export function createClock(): { elapsed: () => number; pass: (ms: number) => void } {
   let now = 1000;
   return { elapsed: () => now, pass: (ms) => void (now += ms) };
@@ -68,7 +67,7 @@ function parsedLines(path: string): unknown[] {
     .map((line) => JSON.parse(line) as unknown);
 }
 
-/** Reads a body to its end: the chunks, and what it failed with. */
+/** Reads a body to its end: the chunks, and the error if it failed. */
 export async function readBody({ body }: HttpReply): Promise<{ chunks: string[]; error: unknown }> {
   const chunks: string[] = [];
   try {
@@ -79,5 +78,5 @@ export async function readBody({ body }: HttpReply): Promise<{ chunks: string[];
   }
 }
 
-/** A signal that nobody aborts. */
+/** A signal that is never aborted. */
 export const calm = { signal: new AbortController().signal };

@@ -18,7 +18,7 @@ test.each<[string, RecordingLine, string]>([
   expect(parseLine(text)).toEqual(line);
 });
 
-test('leaves out whatever else an object carries', () => {
+test('omits other properties of an object', () => {
   const line = { kind: 'ended', ended: 'end', delay: 1, key: 'secret' } as RecordingLine;
   expect(encodeLine(line)).toBe('{"ended":"end","delay":1}\n');
 });
@@ -44,11 +44,11 @@ test.each([
   ['a status that is none', '{"status":99,"headers":{},"delay":0}'],
   ['no headers', '{"status":200,"delay":0}'],
   ['nothing known', '{"delay":1}'],
-])('does not take %s for a line', (_name, text) => {
+])('does not parse %s as a line', (_name, text) => {
   expect(parseLine(text)).toBeUndefined();
 });
 
-test('reads the first line, and nothing else as one', () => {
+test('parses the first line, and no other as one', () => {
   const request = '{"body":{"a":1},"method":"POST","path":"/v1/messages"}';
   expect(parseHead(encodeHead({ hash: 'abc', scope: 'b', at: 5 }, request))).toEqual({
     hash: 'abc',

@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { partNonce } from '../../src/recordings/parts.ts';
-import { ownMark } from '../../src/files/lock.ts';
+import { ownMark, partNonce } from '../../src/files/process-mark.ts';
 import { namesIn, serve, start } from '../faults/program.ts';
 import { startServe, upstreamKey, writeConfig } from './served.ts';
 
 const part = (nonce: string): string => `.gateway-cli-${nonce}.part`;
 const unfinished = /^\.gateway-cli-[\w-]+-[0-9a-f]{24}\.part$/;
 
-test('what a killed recording left is cleared by the next one, and nothing else is', async () => {
+test('the next recording removes the files of a killed one, and no others', async () => {
   const server = await serve();
   server.reply({ chunks: ['{"candidates":', new Promise(() => {})] });
   const { child, cwd } = start(['text', '--record', 'kept', 'hi'], server);

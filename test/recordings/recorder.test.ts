@@ -47,7 +47,7 @@ test('writes the request, the head without secrets, every chunk with its delay, 
   );
 });
 
-test.skipIf(process.platform === 'win32')('lets nobody else read what it wrote', async () => {
+test.skipIf(process.platform === 'win32')('writes files that only their owner can read', async () => {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   await readBody(await recorder.record(answers(pass, ['a']), base)(messagesRequest(), calm));
@@ -58,14 +58,14 @@ test.each<[string, BodyStep[], string]>([
   ['an early end as cut', ['a', failure('UND_ERR_SOCKET')], 'cut'],
   ['a reset as reset', ['a', failure('ECONNRESET')], 'reset'],
   ['nothing at all as an end', [], 'end'],
-])('tells %s', async (_name, steps, ended) => {
+])('records %s', async (_name, steps, ended) => {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   await readBody(await recorder.record(answers(pass, steps), base)(messagesRequest(), calm));
   expect(recordingsIn(folder)[0]?.lines.at(-1)).toEqual({ ended, delay: 0 });
 });
 
-test('tells that the reader left, also when it never came', async () => {
+test('records that the reader stopped, even before the first chunk', async () => {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   const exchange = recorder.record(answers(pass, ['a', 'b'], ['c']), base);
@@ -85,7 +85,7 @@ test('tells that the reader left, also when it never came', async () => {
   expect(kept).toContainEqual([{ ended: 'left', delay: 0 }]);
 });
 
-test('tells of an abort that the reader left', async () => {
+test('records an abort as a reader that stopped', async () => {
   const { elapsed } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   const stop = new AbortController();
@@ -100,7 +100,7 @@ test('tells of an abort that the reader left', async () => {
   expect(recordingsIn(folder)[0]?.lines.at(-1)).toMatchObject({ ended: 'left' });
 });
 
-test('numbers equal requests as they were sent, behind those that are there', async () => {
+test('numbers equal requests in the order of sending, after the existing ones', async () => {
   const { elapsed, pass } = createClock();
   const first = await recorderFor({ elapsed });
   const again = (recorder: typeof first.recorder) => recorder.record(answers(pass, ['a'], ['b']), base);
@@ -118,7 +118,7 @@ test('numbers equal requests as they were sent, behind those that are there', as
   expect(kept.map(({ lines }) => lines[2])).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'a' }, { text: 'b' }]);
 });
 
-test('never replaces what another process has written meanwhile', async () => {
+test('never replaces a file that another process has written meanwhile', async () => {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   const probe = await recorderFor({ elapsed });
@@ -162,19 +162,19 @@ test('keeps keys out of requests, heads and chunks', async () => {
   expect(lines[3]).toEqual({ delay: 0, text: '*'.repeat(10) });
 });
 
-test('goes on without a recording when it cannot be written, and says so', async () => {
+test('continues without a recording if it cannot be written, with a warning', async () => {
   const { elapsed, pass } = createClock();
   const failures: unknown[] = [];
   const { recorder, folder } = await recorderFor({ elapsed, onFailure: (error) => void failures.push(error) });
   rmSync(folder, { recursive: true });
   const reply = await recorder.record(answers(pass, ['a', 'b']), base)(messagesRequest(), calm);
-  // The body is read late: that the file could not be opened is known long before.
+  // The body is read long after the file could not be opened.
   for (let i = 0; i < 5; i++) await readdir(tmpdir());
   expect(await readBody(reply)).toEqual({ chunks: ['a', 'b'], error: undefined });
   expect(failures).toMatchObject([{ code: 'ENOENT' }]);
 });
 
-test('is closed in the middle of a chunk without harm to what is written', async () => {
+test('can be closed in the middle of a chunk', async () => {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   const long = 'x'.repeat(200_000);
@@ -192,7 +192,7 @@ test('is closed in the middle of a chunk without harm to what is written', async
   ]);
 });
 
-test('an exchange without a reply leaves nothing', async () => {
+test('an exchange that was not sent leaves no file', async () => {
   const { elapsed } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
   const exchange = recorder.record(() => Promise.reject(failure('ECONNREFUSED')), base);

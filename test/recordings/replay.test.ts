@@ -13,7 +13,7 @@ import {
   recorderFor,
 } from './exchange-under-test.ts';
 
-/** A folder with one recording for each body; equal requests unless said otherwise. */
+/** A folder with one recording for each body; by default of equal requests. */
 async function recorded(bodies: readonly (readonly BodyStep[])[], requests: readonly object[] = []): Promise<string> {
   const { elapsed, pass } = createClock();
   const { recorder, folder } = await recorderFor({ elapsed });
@@ -22,7 +22,7 @@ async function recorded(bodies: readonly (readonly BodyStep[])[], requests: read
   return folder;
 }
 
-/** Plays what a folder holds. */
+/** Replays a folder. */
 async function play(folder: string) {
   const exchange = (await openReplay(folder))(base);
   return { ask: (body?: object) => exchange(messagesRequest(body), calm) };
@@ -34,7 +34,7 @@ const text = async (reply: Promise<Parameters<typeof readBody>[0]>): Promise<str
 describe('the same reply', () => {
   const steps = ['a', 10, 'é\u2028\n', 0, Buffer.from([0xc3]), Buffer.from([0xa9]), 30, '{"x":"y"}'];
 
-  test('comes chunk for chunk, with status and headers', async () => {
+  test('comes chunk by chunk, with status and headers', async () => {
     const { ask } = await play(await recorded([steps]));
     const reply = await ask();
     expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'text/plain' } });
@@ -42,7 +42,7 @@ describe('the same reply', () => {
     expect(await readBody(reply)).toEqual({ chunks, error: undefined });
   });
 
-  test('comes without the waits that it had', async () => {
+  test('comes without its waits', async () => {
     const { ask } = await play(await recorded([['a', 1_000_000, 'b']]));
     expect(await text(ask())).toBe('a|b');
   });
@@ -50,7 +50,7 @@ describe('the same reply', () => {
   test.each([
     ['UND_ERR_SOCKET', 'the reply was cut: the connection was closed'],
     ['ECONNRESET', 'the reply was cut: the connection was reset (ECONNRESET)'],
-  ])('ends as it ended: %s', async (code, message) => {
+  ])('ends as it was recorded: %s', async (code, message) => {
     const { ask } = await play(await recorded([['a', Object.assign(new Error('gone'), { code })]]));
     const { chunks, error } = await readBody(await ask());
     expect(chunks).toEqual(['a']);
@@ -58,7 +58,7 @@ describe('the same reply', () => {
   });
 });
 
-test('answers equal requests in the recorded order, and the last one again and again', async () => {
+test('answers equal requests in the recorded order, then always with the last one', async () => {
   const folder = await recorded(Array.from({ length: 12 }, (_, index) => [String(index)]));
   const { ask } = await play(folder);
   const got: string[] = [];
@@ -66,7 +66,7 @@ test('answers equal requests in the recorded order, and the last one again and a
   expect(got).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '11', '11']);
 });
 
-test('gives each of many requests at once its own', async () => {
+test('gives each of many concurrent requests its own recording', async () => {
   const { ask } = await play(await recorded([['a'], ['b'], ['c']]));
   expect((await Promise.all([text(ask()), text(ask()), text(ask())])).toSorted()).toEqual(['a', 'b', 'c']);
 });
@@ -113,13 +113,13 @@ describe('a request with no recording', () => {
     for (const part of expected) expect(message).toContain(part);
   });
 
-  test('names five differences at most', async () => {
+  test('names at most five differences', async () => {
     const { ask } = await play(await recorded([['a']], [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 }]));
     await expect(ask({})).rejects.toThrow(/body\.a: .*body\.e: .*; and 2 more$/);
   });
 });
 
-test('says what to do where nothing is recorded', async () => {
+test('says what to do if nothing is recorded', async () => {
   const facts = { class: 'usage', details: { reason: 'no-recordings' } };
   await expect(openReplay('/no/such/folder')).rejects.toMatchObject(facts);
   const { folder } = await recorderFor({ elapsed: () => 0 });
@@ -142,7 +142,7 @@ test('ends when the signal aborts', async () => {
   expect(chunks).toEqual(['a']);
 });
 
-describe('a recording that is broken is a bad reply', () => {
+describe('a damaged recording is a bad reply', () => {
   test.each<[string, (text: string) => string, string]>([
     ['without an end', (all) => all.slice(0, all.lastIndexOf('{"ended"')), 'it has no end'],
     ['with a line that is none', (all) => all.replace('"text":"a"', '"text":'), 'line 3 is not one of a recording'],
@@ -159,7 +159,7 @@ describe('a recording that is broken is a bad reply', () => {
     expect(thrown).toMatchObject({ class: 'bad-reply', message: `cannot replay ${path}: ${reason}` });
   });
 
-  test('but a line of white space at its end is none', async () => {
+  test('except an empty line at its end', async () => {
     const folder = await recorded([['a']]);
     appendFileSync(join(folder, readdirSync(folder)[0] ?? ''), '\n');
     const { ask } = await play(folder);
@@ -167,7 +167,7 @@ describe('a recording that is broken is a bad reply', () => {
   });
 });
 
-test('what is recorded after the start answers too', async () => {
+test('a recording that was added after the start answers too', async () => {
   const folder = await recorded([['a']]);
   const { ask } = await play(folder);
   await expect(ask({ n: 2 })).rejects.toThrow('no recording');

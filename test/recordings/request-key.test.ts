@@ -50,7 +50,7 @@ describe('equal requests have equal hashes', () => {
     expect(await hashOf(one)).toBe(await hashOf(other));
   });
 
-  test('behind whatever base URL', async () => {
+  test('below any base URL', async () => {
     const elsewhere = request('{}', 'http://127.0.0.1:8787/v1/messages');
     expect(await hashOf(elsewhere, new URL('http://127.0.0.1:8787'))).toBe(await hashOf(request('{}')));
   });
@@ -77,7 +77,7 @@ test.each([
   expect(await hashOf(request(one))).not.toBe(await hashOf(request(other)));
 });
 
-test('shows a long upload by its size and by the digest that sha256sum gives', async () => {
+test('shows a long upload as its size and its digest as of sha256sum', async () => {
   const bytes = Buffer.alloc(3000, 7);
   const { text, label } = await describeRequest(
     { ...request(''), body: segmentBody({ model: 'some/model v1', data: createUpload(bytes) }) },
@@ -92,7 +92,7 @@ test('shows a long upload by its size and by the digest that sha256sum gives', a
   expect(label).toBe('messages-some-model-v1');
 });
 
-test.each([600, 100_000])('takes JSON that is nested %d deep for plain bytes', async (depth) => {
+test.each([600, 100_000])('treats JSON that is nested %d deep as plain bytes', async (depth) => {
   const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
   const { text } = await describeRequest(request(deep), base);
   expect((JSON.parse(text) as { body: string }).body).toMatch(
@@ -100,7 +100,7 @@ test.each([600, 100_000])('takes JSON that is nested %d deep for plain bytes', a
   );
 });
 
-test('names the file that cannot be read', async () => {
+test('names a file that cannot be read', async () => {
   const gone = { ...request(''), body: segmentBody({ data: createUpload('/no/such/photo.png', 3000) }) };
   await expect(describeRequest(gone, base)).rejects.toMatchObject({
     class: 'usage',

@@ -20,7 +20,7 @@ test('a cache answers each gateway with its own recording', async ({ server, cli
   }
 });
 
-test('a cache answers the same host below another path, or with another header of the user, anew', async ({
+test('a cache sends a request to another path of the same host, or with another header of the user, again', async ({
   server,
   cli,
 }) => {
@@ -40,7 +40,7 @@ test('a cache answers the same host below another path, or with another header o
     expect(readFileSync(join(cwd, 'kept', name), 'utf8')).not.toContain('tenant');
 });
 
-test('a replay of a batch for two gateways gives each job the answer of its own', async ({ server, cli }) => {
+test('a replay of a batch for two gateways gives each job the answer of its gateway', async ({ server, cli }) => {
   const other = await startScriptedServer();
   onTestFinished(() => other.close());
   server.reply({ body: textReply('one') });
@@ -53,7 +53,7 @@ test('a replay of a batch for two gateways gives each job the answer of its own'
   expect((await cli(['text', 'hi', '--replay', 'kept', '--base-url', other.url], { cwd })).stdout).toBe('other\n');
 });
 
-test('serve asks again for another version or beta of the interface, and for no other header of a caller', async ({
+test('serve sends a request with another version or beta header again, and with another header of a caller not', async ({
   server,
 }) => {
   const stream = eventStream(...messageEvents('Hello'));
@@ -85,7 +85,7 @@ test('serve asks again for another version or beta of the interface, and for no 
   await stop();
 });
 
-test('a recording of the first versions, which names no gateway, is replayed but does not answer for a cache', async ({
+test('a recording without a gateway, of the first versions, is replayed but does not answer in a cache', async ({
   server,
   cli,
 }) => {
@@ -100,7 +100,10 @@ test('a recording of the first versions, which names no gateway, is replayed but
   expect((await cli(['text', 'hi', ...cache], { cwd })).stdout).toBe('new\n');
 });
 
-test('a recording under the name of another request answers neither a replay nor a cache', async ({ server, cli }) => {
+test('a recording with the file name of another request answers neither a replay nor a cache', async ({
+  server,
+  cli,
+}) => {
   server.reply({ body: textReply('a') });
   server.reply({ body: textReply('b') });
   const cwd = scratchFolder();
@@ -121,7 +124,7 @@ test.for<[string, (path: string) => void]>([
   ['is nested too deeply', (path) => writeFileSync(path, nested(600))],
   ['is nested beyond the stack', (path) => writeFileSync(path, nested(100_000))],
   ['is not JSON', (path) => writeFileSync(path, 'oops\n')],
-])('one recording that %s does not spoil the folder', async ([, spoil], { server, cli }) => {
+])('one recording that %s does not affect the others', async ([, spoil], { server, cli }) => {
   server.reply({ body: textReply('good') });
   const cwd = scratchFolder();
   await cli(['text', 'hi', '--record', 'kept'], { cwd });

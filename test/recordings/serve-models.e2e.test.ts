@@ -8,7 +8,7 @@ type Work = Awaited<ReturnType<typeof startWork>>;
 
 const four = { text: 'local-text', chat: 'local-chat', image: 'local-image', edit: 'local-edit' };
 
-/** A gateway whose profile `work` names these models. */
+/** A gateway with these models in its profile `work`. */
 async function workWith(models: object): Promise<Work> {
   const work = await startWork();
   const config = writeConfig(work.cwd, { work: { baseUrl: work.url, apiKey: upstreamKey, models } });
@@ -34,7 +34,7 @@ const modelsOf = ({ env }: Served): object =>
 
 const replay = ['--replay', 'kept'];
 
-test('a script of every command is recorded with the models of the profile, and finds them in the replay', async () => {
+test('a script of every command is recorded with the models of the profile, and gets them in the replay', async () => {
   const work = await workWith(four);
   const recording = await startServe(['--upstream', 'work', '--record', 'kept'], work);
   const live = await script(work, recording, 'a');
@@ -59,7 +59,7 @@ test('a script of every command is recorded with the models of the profile, and 
   }
   await replaying.stop();
 
-  // Recordings alone, as `--record` of other commands leaves them: what they hold tells.
+  // Only recordings, as `--record` of other commands writes them: their content gives the models.
   unlinkSync(join(work.cwd, 'kept', 'models.json'));
   expect(modelsOf(await startServe(replay, work))).toEqual(modelsOf(recording));
   expect(modelsOf(await startServe(replay, { ...work, env: { GATEWAY_MODEL: 'told' } }))).toEqual({
@@ -72,11 +72,11 @@ test.each([
   ['no chat', { text: 'm' }, { GATEWAY_MODEL: 'm' }],
   ['chat alone', { chat: 'c' }, { GATEWAY_CHAT_MODEL: 'c' }],
   ['nothing', {}, {}],
-])('a profile with %s exports no more than it says', async (_name, models, expected) => {
+])('a profile with %s exports only its models', async (_name, models, expected) => {
   expect(modelsOf(await startServe(['--upstream', 'work'], await workWith(models)))).toEqual(expected);
 });
 
-test('the command around which it serves finds the same models, whatever the environment says', async () => {
+test('the command that serve runs gets the same models, whatever the environment says', async () => {
   const work = await workWith({ text: 'm' });
   const words = ['sh', '-c', 'env | grep "_MODEL=" | sort > "$0"'];
   const env = {

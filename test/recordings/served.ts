@@ -19,7 +19,7 @@ export async function startWork(options: AppOptions = {}): Promise<{ cwd: string
   return { cwd, config, url: upstream.url };
 }
 
-/** Writes a config with these profiles, one of which may be the usual one, and returns its path. */
+/** Writes a config with these profiles, one of which can be the default, and returns its path. */
 export function writeConfig(cwd: string, profiles: object, profile?: string): string {
   const config = join(cwd, 'config.json');
   writeFileSync(config, JSON.stringify({ profiles, profile }), { mode: 0o600 });
@@ -31,11 +31,11 @@ export interface Served {
   port: number;
   key: string;
   env: Record<string, string>;
-  /** Ends it as Ctrl-C would. */
+  /** Ends it like Ctrl-C. */
   stop(): Promise<Ran>;
 }
 
-/** `gateway-cli serve <flags>` inside this process, ready to be asked. */
+/** `gateway-cli serve <flags>` inside this process, ready for requests. */
 export async function startServe(
   flags: readonly string[],
   { cwd, config, env = {} }: { cwd: string; config: string; env?: Record<string, string> },

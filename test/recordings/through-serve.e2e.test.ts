@@ -32,7 +32,7 @@ const requests: Asked[] = [
   asked('a wrong request', content('local-text'), { contents: [] }),
 ];
 
-/** What the socket carried: the head without what is new each time, and the body cut into its frames. */
+/** The bytes of the socket: the head without values that change each time, and the body in its frames. */
 async function ask(port: number, key: string, { target, body }: Asked) {
   const { bytes, error } = await readSocket(await openPost({ port, key }, { target, body }));
   const end = bytes.indexOf('\r\n\r\n');
@@ -52,7 +52,7 @@ function framesIn(body: Buffer): number {
   return count;
 }
 
-test('what serve --upstream recorded is replayed byte for byte and frame for frame', { timeout: 180_000 }, async () => {
+test('replays a recording of serve --upstream byte by byte and frame by frame', { timeout: 180_000 }, async () => {
   const work = await startWork({ pace: 1 });
   const recording = await startServe(['--upstream', 'work', '--record', 'kept'], work);
   const live: Awaited<ReturnType<typeof ask>>[] = [];
@@ -74,7 +74,7 @@ test('what serve --upstream recorded is replayed byte for byte and frame for fra
   for (const secret of [upstreamKey, recording.key]) expect(text).not.toContain(secret);
 });
 
-test('a connection that upstream loses before the head ends its caller with the same code when it is replayed', async () => {
+test('a connection that upstream lost before the head gives its caller the same code in a replay', async () => {
   const work = await startWork();
   const callers = [
     ['chat', 'hi', '-m', 'fault-reset'],
@@ -111,7 +111,7 @@ test('a request with no recording is 404 in the shape of its format and names th
   });
 });
 
-test('--upstream goes to the profile, wherever the environment points', async () => {
+test('--upstream uses the profile, whatever the environment says', async () => {
   const work = await startWork();
   const env = { GATEWAY_BASE_URL: 'http://127.0.0.1:1', GATEWAY_API_KEY: 'another-key', GATEWAY_OFFLINE: '1' };
   const served = await startServe(['--upstream', 'work'], { ...work, env });
@@ -166,7 +166,7 @@ test('keeps the prefix of the base URL, the forms of the profile and the version
   });
 });
 
-test.each(['GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE'])('--upstream says that %s does not count', async (name) => {
+test.each(['GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE'])('--upstream warns that %s is ignored', async (name) => {
   const { cwd } = await startWork();
   const config = writeConfig(cwd, { work: { baseUrl: 'https://g.example' } });
   const env = { GATEWAY_CONFIG: config, [name]: upstreamKey };

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts';
 import { isObject, parseObject } from '../../json.ts';
 import { holdLease, type LeaseOptions, leaseLeft, type LeaseTimes, readClocks } from '../../files/lease.ts';
 import { createFile, readText, takeOver } from '../../files/lock.ts';
-import { isRunning, ownMark, type ProcessMark } from '../../files/lock.ts';
+import { isRunning, ownMark, type ProcessMark } from '../../files/process-mark.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { shellWord } from '../../shell-word.ts';

@@ -6,7 +6,7 @@ import { countJobs, countOf } from './summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
-import { clearDeadParts, partNonce } from '../../recordings/parts.ts';
+import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
 import { readBatchFolder, rowsOfReport, tellUnread } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';

@@ -11,7 +11,7 @@ import { totalTokens } from './usage.ts';
 import { priceOf } from '../../cost/price.ts';
 import type { Bound, Spending } from '../../cost/types.ts';
 import { createDeadlines } from '../../client/deadline.ts';
-import { bootMark } from '../../files/lock.ts';
+import { bootMark } from '../../files/process-mark.ts';
 import { version } from '../../version.ts';
 import { trackProgress } from './progress.ts';
 import type { CheckedJob } from '../jobs/request.ts';

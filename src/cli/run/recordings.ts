@@ -6,8 +6,7 @@ import { outcomeOf, readReply } from '../../client/perform.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { openCache } from '../../recordings/cache.ts';
 import { recordedModels } from '../../recordings/models.ts';
-import { openRecorder } from '../../recordings/recorder.ts';
-import type { RecorderOptions } from '../../recordings/recording-writer.ts';
+import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';
 import { openReplay } from '../../recordings/replay.ts';
 import { variablesOf } from '../../settings/table.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
@@ -19,10 +18,10 @@ import { isCache, type RecordingFlags } from '../flags/shared.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './connection.ts';
 
-/** So many models of the recordings are named at most. */
+/** How many models of the recordings the error names. */
 const namedModels = 5;
 
-/** A replay without a model: which ones the folder holds. Throws GatewayError usage where it holds no recording. */
+/** The error for a replay without a model. Throws GatewayError usage if the folder has no recording. */
 export async function noModelToReplay(replay: string, { io }: Context, use: Use): Promise<GatewayError> {
   const models = await recordedModels(resolve(io.cwd, replay)).catch(behind('--replay '));
   const [first] = models;
@@ -34,15 +33,15 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
   );
 }
 
-/** Answers from recordings; nothing is sent. Throws GatewayError usage when there are none. */
+/** Answers from recordings; nothing is sent. Throws GatewayError usage if there are none. */
 export async function openReplaying(replay: string, { io }: Context): Promise<Exchanges> {
   const at = await openReplay(resolve(io.cwd, replay)).catch(behind('--replay '));
   return { at, close: async () => undefined };
 }
 
 /**
- * What is sent, kept in the folder that `--record` names, and answered from there with `--replay` too; the credentials stay
- * out of it. Throws GatewayError usage.
+ * Records exchanges, without credentials, in the folder of `--record`, and with `--replay` too answers from it.
+ * Throws GatewayError usage.
  */
 export async function openRecording(
   transport: Transport,
@@ -51,7 +50,7 @@ export async function openRecording(
 ): Promise<Exchanges> {
   const { record, maxAge } = flags;
   const { io, ui } = context;
-  await warnOfPlain(credentials, context);
+  await warnOfPlainCredentials(credentials, context);
   const options: RecorderOptions = {
     folder: resolve(io.cwd, record),
     mask: createMasker(credentials.map(({ secret }) => secret)),
@@ -60,7 +59,7 @@ export async function openRecording(
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
   };
   const opening = isCache(flags)
-    ? openCache({ ...options, maxAgeMs: maxAge, isWhole: isWholeReply })
+    ? openCache({ ...options, maxAgeMs: maxAge, isComplete: isCompleteReply })
     : openRecorder(options);
   const recorder = await opening.catch(behind('--record '));
   return {
@@ -72,8 +71,8 @@ export async function openRecording(
   };
 }
 
-/** Whether the client can read a reply to its end; of other paths than those of the formats, whether it has one. */
-export async function isWholeReply(path: string, reply: HttpReply): Promise<boolean> {
+/** Whether the client can read a reply to its end; for paths that are not of a format, whether the reply has an end. */
+export async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
   const reading = { store: createEmptyStore(), model: '', joined: true } as const;
   try {
     const format = formatAt(path);
@@ -91,8 +90,8 @@ function formatAt(path: string): 'content' | 'messages' | undefined {
   return /^\/v1\/messages(?:\?|$)/.test(path) ? 'messages' : undefined;
 }
 
-/** A reply is never altered for a word that it may hold by chance; whoever uses such a word as a credential shall know. */
-async function warnOfPlain(credentials: readonly Credential[], { ui }: Context): Promise<void> {
+/** A credential that can occur in a reply by chance is not masked, so its user gets a warning. */
+async function warnOfPlainCredentials(credentials: readonly Credential[], { ui }: Context): Promise<void> {
   const plain = credentials.filter(({ secret }) => !isUnmistakable(secret.reveal().trim())).map(({ name }) => name);
   if (plain.length === 0) return;
   const short = plain.length === 1 ? 'is too short or too plain' : 'are too short or too plain';

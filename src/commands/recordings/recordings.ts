@@ -3,19 +3,20 @@ import type { Command } from 'commander';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import type { JsonValue } from '../../json.ts';
+import { type RecordedReply, readReply } from '../../recordings/format.ts';
+import { type SurveyedRecording, surveyRecordings } from '../../recordings/recording-index.ts';
 import { shortenedJson } from '../../recordings/request-key.ts';
-import { type RecordedReply, readReply, type SurveyedRecording, surveyRecordings } from '../../recordings/survey.ts';
 import { asColumn } from '../../terminal/break-lines.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
-import { judgeRecording } from '../../recordings/cache.ts';
+import { checkRecording } from '../../recordings/cache.ts';
 import { addFlags, type FlagTable, age } from '../../cli/flags/flag.ts';
-import { isWholeReply } from '../../cli/run/recordings.ts';
+import { isCompleteReply } from '../../cli/run/recordings.ts';
 
-/** `recordings list <dir>`: one line each, the newest first. */
+/** `recordings list <dir>`: a line for each, the newest first. */
 export function recordingsListCommand(command: Command): Action {
   command.argument('<dir>', 'a folder that --record wrote').usage('<dir> [flags]');
   setExamples(command, [
@@ -25,7 +26,7 @@ export function recordingsListCommand(command: Command): Action {
   return (context, [dir = '']) => runList(dir, context);
 }
 
-/** `recordings show <dir> <id>`: the request and the reply to read, pictures by their size and digest. */
+/** `recordings show <dir> <id>`: the request and the reply, pictures by their size and digest. */
 export function recordingsShowCommand(command: Command): Action {
   command
     .argument('<dir>', 'a folder that --record wrote')
@@ -43,7 +44,7 @@ async function runList(dir: string, { io, root, report }: Context): Promise<void
   const replies: RecordedReply[] = [];
   for (const { path } of found) replies.push(await readReply(path));
   if (root.json) {
-    const recordings = found.map((recording, index) => factsOf(recording, replies[index]));
+    const recordings = found.map((recording, index) => documentOf(recording, replies[index]));
     report.own = { schema: 'gateway-cli/recordings@1', recordings };
     return;
   }
@@ -65,8 +66,11 @@ function outcomeOf({ status, ended }: RecordedReply): string {
   return ended === 'end' ? String(status) : `${status} ${ended ?? 'cut'}`;
 }
 
-/** What both documents say of a recording. */
-function factsOf({ id, path, at, request, model, bytes }: SurveyedRecording, reply: RecordedReply | undefined): object {
+/** The members of a recording in JSON documents. */
+function documentOf(
+  { id, path, at, request, model, bytes }: SurveyedRecording,
+  reply: RecordedReply | undefined,
+): object {
   return {
     id,
     file: basename(path),
@@ -88,7 +92,7 @@ async function runShow(dir: string, id: string, { io, root, report }: Context): 
   if (root.json) {
     report.own = {
       schema: 'gateway-cli/recording@1',
-      ...factsOf(recording, reply),
+      ...documentOf(recording, reply),
       request,
       reply: reply.status === undefined ? undefined : { status: reply.status, headers: reply.headers, body },
     };
@@ -98,20 +102,20 @@ async function runShow(dir: string, id: string, { io, root, report }: Context): 
     `recorded ${localTime(recording.at)}: ${outcomeOf(reply)}`,
     '',
     `${request.method} ${request.path}`,
-    textOf(request.body),
+    bodyText(request.body),
     ...(reply.status === undefined ? [] : ['', `HTTP ${reply.status}`]),
     ...Object.entries(reply.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(reply.status === undefined ? [] : ['', textOf(body)]),
+    ...(reply.status === undefined ? [] : ['', bodyText(body)]),
   ];
   const text = `${lines.join('\n').trimEnd()}\n`;
   await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
 }
 
-function textOf(body: JsonValue): string {
+function bodyText(body: JsonValue): string {
   return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
 }
 
-/** The value of a JSON body, else its text; long Base64 by its size and digest. */
+/** The value of a JSON body, else its text, with long Base64 as its size and digest. */
 function bodyOf({ chunks }: RecordedReply): JsonValue {
   const text = Buffer.concat(chunks).toString('utf8');
   try {
@@ -121,7 +125,7 @@ function bodyOf({ chunks }: RecordedReply): JsonValue {
   }
 }
 
-/** By its whole id, its file's name, or a part that it alone has. Throws GatewayError usage. */
+/** Finds a recording by its id, its file's name, or a unique part of it. Throws GatewayError usage. */
 function findRecording(typed: string, dir: string, all: readonly SurveyedRecording[]): SurveyedRecording {
   const id = basename(typed, '.jsonl');
   const exact = all.find((recording) => recording.id === id);
@@ -146,7 +150,7 @@ interface PruneFlags {
   dryRun?: true;
 }
 
-/** `recordings prune <dir>`: removes recordings, and never another file. */
+/** `recordings prune <dir>`: removes recordings, but no other file. */
 export function recordingsPruneCommand(command: Command): Action {
   command.argument('<dir>', 'a folder that --record wrote').usage('<dir> --max-age <time> | --failed [flags]');
   setExamples(command, [
@@ -165,7 +169,8 @@ async function runPrune(dir: string, flags: PruneFlags, { io, root, report, ui }
   const chosen: SurveyedRecording[] = [];
   for (const recording of all) {
     const isOld = io.now() - recording.at > maxAge;
-    if (isOld || (failed && (await judgeRecording(recording.path, isWholeReply)) === undefined)) chosen.push(recording);
+    if (isOld || (failed && (await checkRecording(recording.path, isCompleteReply)) === undefined))
+      chosen.push(recording);
   }
   for (const { path, id } of chosen) {
     if (!dryRun) await removeFile(path);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import {
-  keepVariables,
-  keptVariables,
+  saveVariables,
+  savedVariables,
   type ModelsByUse,
   modelVariableNames,
   recordedByUse,
@@ -45,7 +45,7 @@ export async function keepModels(record: string, models: Variables, { io }: Cont
   const told = modelsIn(servedEnvironment(io.env, models));
   if (Object.keys(told).length === 0) return;
   try {
-    await keepVariables(resolve(io.cwd, record), told);
+    await saveVariables(resolve(io.cwd, record), told);
   } catch (error) {
     throw usageError(`--record '${record}': ${writeReason(error)}`, 'name a folder that can be written', error);
   }
@@ -54,7 +54,7 @@ export async function keepModels(record: string, models: Variables, { io }: Cont
 /** The models of a replay: those of the recording, else the environment's, else those that the recordings hold. */
 export async function replayedModels(replay: string, { io }: Context): Promise<Variables> {
   const folder = resolve(io.cwd, replay);
-  const kept = await keptVariables(folder);
+  const kept = await savedVariables(folder);
   if (kept !== undefined) return kept;
   const told = modelsIn(io.env);
   return Object.keys(told).length > 0 ? told : modelVariables(await recordedByUse(folder));

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findHolder, takeLock } from '../../../src/batch/folder/lock.ts';
-import { isRunning, ownMark } from '../../../src/files/lock.ts';
+import { isRunning, ownMark } from '../../../src/files/process-mark.ts';
 import { deadPid, markOf } from '../../helpers/processes.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 

@@ -18,7 +18,7 @@ function textIn(dir: string): string {
     .join('');
 }
 
-test('text: what was recorded is replayed without a gateway, a key or a base URL', async ({ server, cli }) => {
+test('text: a recording is replayed without a gateway, a key or a base URL', async ({ server, cli }) => {
   server.reply({ headers: { 'set-cookie': 's=1' }, body: textReply(`your key is ${canaryKey}`) });
   const live = await cli(['text', 'hi', '--record', 'kept']);
   expect(live).toMatchObject({ code: 0, stderr: '' });
@@ -30,7 +30,7 @@ test('text: what was recorded is replayed without a gateway, a key or a base URL
   expect(again.stdout).toBe(`your key is ${'*'.repeat(canaryKey.length)}\n`);
 });
 
-test('a header value that is no credential leaves the recorded reply as it came', async ({ server, cli }) => {
+test('a header value that is not a credential is not masked in the reply', async ({ server, cli }) => {
   const cwd = folder();
   writeFileSync(join(cwd, 'headers'), 'x-portkey-provider: openai\nx-team: docs\n');
   server.reply({ body: textReply('Hello from openai, see the docs!') });
@@ -40,7 +40,7 @@ test('a header value that is no credential leaves the recorded reply as it came'
   expect(again.stdout).toBe('Hello from openai, see the docs!\n');
 });
 
-test('a short credential alters no recording, and a warning says so', async ({ server, cli }) => {
+test('a short credential is not masked, with a warning', async ({ server, cli }) => {
   const cwd = folder();
   writeFileSync(join(cwd, 'headers'), 'x-corp-token: ollama\n');
   server.reply({ body: textReply('ollama says text') });
@@ -53,7 +53,7 @@ test('a short credential alters no recording, and a warning says so', async ({ s
   expect(again.stdout).toBe('ollama says text\n');
 });
 
-test('chat: streams come again, and a cut one ends as it did', async ({ server, cli }) => {
+test('chat: streams are replayed, and a cut one ends as it did', async ({ server, cli }) => {
   const whole = eventStream(...messageEvents('Hel', 'lo'));
   server.reply({ chunks: [whole.slice(0, 300), whole.slice(300)] });
   server.reply({ chunks: [whole.slice(0, whole.indexOf('"lo"')), cut] });
@@ -85,7 +85,7 @@ test.for([
   },
 );
 
-test('retries are recorded one by one and replayed in their order', async ({ server, cli }) => {
+test('retries are recorded and replayed in their order', async ({ server, cli }) => {
   server.reply({ status: 503, headers: { 'retry-after-ms': '1' }, body: { error: { code: 503, message: 'busy' } } });
   server.reply({ body: textReply('at last') });
   const live = await cli(['text', 'hi', '--record', 'kept']);
@@ -94,7 +94,7 @@ test('retries are recorded one by one and replayed in their order', async ({ ser
   expect(JSON.parse(again.stdout)).toMatchObject({ ok: true, text: 'at last', attempts: 2 });
 });
 
-test('image edit: an upload is kept as its digest, and the picture comes again', async ({ server, cli }) => {
+test('image edit: an upload is recorded as its digest, and the picture is replayed', async ({ server, cli }) => {
   const cwd = folder();
   const photo = Buffer.concat([Buffer.from(dotPng, 'base64'), Buffer.alloc(4000, 1)]);
   writeFileSync(join(cwd, 'photo.png'), photo);
@@ -108,7 +108,7 @@ test('image edit: an upload is kept as its digest, and the picture comes again',
   expect(readFileSync(join(cwd, 'b.png'))).toEqual(readFileSync(join(cwd, 'a.png')));
 });
 
-test('what Ctrl-C ended is kept as far as it came', async ({ server, cli }) => {
+test('a reply that Ctrl-C ended is recorded up to that point', async ({ server, cli }) => {
   const stop = new AbortController();
   const started = eventStream(...messageEvents('so far').slice(0, 3));
   server.reply({ chunks: [started, new Promise(() => {})] });
@@ -152,7 +152,7 @@ describe('refused before anything is sent', () => {
     [['--record', 'a', '--replay', 'b'], 'for a cache: --record b --replay b'],
     [['--replay', 'no-such-folder'], 'record into it first'],
     [['--record', '/dev/null/x'], "--record '/dev/null/x'"],
-    // It is there, and takes no file from anybody.
+    // It exists, and no process can create a file in it.
     [['--record', '/proc/self'], "--record '/proc/self'"],
     [['--record', '--quiet'], '--record needs a value'],
   ])('%s', async ([flags, message], { cli }) => {
@@ -179,7 +179,7 @@ describe('refused before anything is sent', () => {
     expect(ran.stderr).toContain('\n  give --model <model> or set GATEWAY_MODEL');
   });
 
-  test('folders that cannot be had, in words', async () => {
+  test('folders that cannot be used, in words', async () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'file'), '');
     mkdirSync(join(cwd, 'locked'), { mode: 0o500 });
@@ -191,7 +191,7 @@ describe('refused before anything is sent', () => {
       [['text', '--offline', 'hi', '--record', 'file'], 'it is not a folder'],
       [['text', '--offline', 'hi', '--record', 'file/below'], 'a part of the path is not a folder'],
     ];
-    // The superuser may write anywhere.
+    // The superuser can write anywhere.
     if (process.getuid?.() !== 0) {
       for (const name of ['locked', 'locked/x'])
         cases.push([['text', '--offline', 'hi', '--record', name], 'permission to write it']);

@@ -18,7 +18,7 @@ interface Listed {
   status: number;
 }
 
-/** A folder with a text, a picture and a 429, recorded two days, one day and no time ago, and files that are no recordings. */
+/** A folder with a text, a picture and a 429, recorded two days ago, one day ago and now, and files that are not recordings. */
 async function recorded(
   server: ScriptedServer,
   cli: (argv: readonly string[], options?: RunOptions) => Promise<Ran>,
@@ -45,7 +45,7 @@ async function recorded(
   return { cwd, kept, recordings: (JSON.parse(stdout) as { recordings: Listed[] }).recordings };
 }
 
-test.skipIf(process.platform === 'win32')('waits for no pipe, and reads no folder', async ({ server, cli }) => {
+test.skipIf(process.platform === 'win32')('does not wait for a pipe or read a folder', async ({ server, cli }) => {
   const { cwd, kept, recordings } = await recorded(server, cli);
   mkdirSync(join(kept, 'folder.jsonl'));
   execFileSync('mkfifo', [join(kept, 'pipe.jsonl')]);
@@ -57,7 +57,7 @@ test.skipIf(process.platform === 'win32')('waits for no pipe, and reads no folde
   expect(cached).toMatchObject({ code: 0, stdout: expect.stringContaining('calm') });
 });
 
-test('list names each recording, the newest first, and nothing else', async ({ server, cli }) => {
+test('list names only recordings, the newest first', async ({ server, cli }) => {
   const { cwd, recordings } = await recorded(server, cli);
   const path = '/v1beta/models/m:generateContent';
   expect(recordings).toMatchObject([
@@ -76,7 +76,7 @@ test('list names each recording, the newest first, and nothing else', async ({ s
 });
 
 describe('show', () => {
-  test('prints the request and the reply, harmless on a terminal', async ({ server, cli }) => {
+  test('prints the request and the reply, escaped on a terminal', async ({ server, cli }) => {
     const { cwd, recordings } = await recorded(server, cli);
     const { stdout } = await run(['recordings', 'show', 'kept', recordings[2]?.id ?? ''], {
       cwd,
@@ -88,7 +88,7 @@ describe('show', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  test('tells a picture by its size and digest', async ({ server, cli }) => {
+  test('shows a picture as its size and digest', async ({ server, cli }) => {
     const { cwd, recordings } = await recorded(server, cli);
     const { stdout } = await run(['recordings', 'show', 'kept', `${recordings[1]?.file}`, '--json'], { cwd });
     const shown = JSON.parse(stdout) as { reply: { body: { candidates: { content: { parts: object[] } }[] } } };
@@ -134,7 +134,7 @@ describe('prune', () => {
   });
 });
 
-test('a time that no calendar has is unknown', async () => {
+test('an impossible time is unknown', async () => {
   const cwd = scratchFolder();
   mkdirSync(join(cwd, 'kept'));
   const request = { method: 'POST', path: '/v1/messages', body: { model: 'm' } };

@@ -1,0 +1,102 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { kill, pid } from 'node:process';
+import { codeOf } from '../errors.ts';
+import { randomNonce, removeFile } from './temp-file.ts';
+
+/** A process, distinguished from a later one with the same number. */
+export interface ProcessMark {
+  host: string;
+  pid: number;
+  /** The PID namespace of the number; absent if the system has none. */
+  namespace?: string | undefined;
+  /** When it started, by its own machine; absent if the system does not report it. */
+  started?: string | undefined;
+}
+
+/** The mark of this process. */
+export function ownMark(): ProcessMark {
+  return { host: hostname(), pid, namespace: ownNamespace(), started: statusOf(pid)?.started };
+}
+
+/** Whether the process of a mark is running; undefined if it belongs to another machine or container, where it cannot be checked. */
+export function isRunning(mark: ProcessMark): boolean | undefined {
+  if (mark.host !== hostname() || mark.namespace !== ownNamespace()) return undefined;
+  if (!exists(mark.pid)) return false;
+  const status = statusOf(mark.pid);
+  if (status === undefined) return true;
+  // A container that restarts has the same name and the same small process numbers: only the start time differs.
+  return !status.isZombie && (mark.started === undefined || mark.started === status.started);
+}
+
+/** Containers can share a host name, and all of them have small process numbers. */
+function ownNamespace(): string | undefined {
+  return /\d+/.exec(linkTarget('/proc/self/ns/pid') ?? '')?.[0];
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function exists(pid: number): boolean {
+  try {
+    return kill(pid, 0);
+  } catch (error) {
+    // EPERM: it runs as another user.
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+/** The boot of this machine, if the system reports it: data written since then exists, synced or not. */
+export function bootMark(): string | undefined {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Only on Linux. A zombie keeps its number until its parent waits for it, which in a container may never happen. */
+function statusOf(of: number): { isZombie: boolean; started: string } | undefined {
+  // In another PID namespace than that of /proc, its numbers belong to other processes.
+  if (linkTarget('/proc/self') !== String(pid)) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${of}/stat`, 'latin1');
+    // The name in brackets can contain spaces and brackets; after it the state is the first field, the start time the 20th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { isZombie: fields[0] === 'Z', started: `${bootMark()}/${fields[19]}` };
+  } catch {
+    return undefined;
+  }
+}
+
+let ownText: string | undefined;
+
+/** A nonce for part files that later processes may remove: it contains the mark of this process, and random bits. */
+export function partNonce(): string {
+  if (ownText === undefined) {
+    const { host, pid, namespace = '', started = '' } = ownMark();
+    ownText = Buffer.from([host, pid, namespace, started].join('/')).toString('base64url');
+  }
+  return `${ownText}-${randomNonce()}`;
+}
+
+/** Removes the part files of processes that were killed. Processes that run, or ran on another machine, keep theirs. */
+export async function clearDeadParts(folder: string, names: readonly string[]): Promise<void> {
+  const dead = names.filter(isDeadPart).map((name) => removeFile(join(folder, name)));
+  // A file that cannot be removed is ignored by all readers.
+  await Promise.allSettled(dead);
+}
+
+function isDeadPart(name: string): boolean {
+  const [, mark = ''] = /^\.gateway-cli-([\w-]+)-[0-9a-f]{24}\.part$/.exec(name) ?? [];
+  const [host, pid, namespace, ...rest] = Buffer.from(mark, 'base64url').toString().split('/');
+  if (host === undefined || !/^[1-9]\d*$/.test(pid ?? '')) return false;
+  const started = rest.join('/') || undefined;
+  return isRunning({ host, pid: Number(pid), namespace: namespace || undefined, started }) === false;
+}

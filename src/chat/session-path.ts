@@ -4,7 +4,7 @@ import { codeOf, settingError, usageError } from '../errors.ts';
 import { readReason, writeReason } from '../files/file-reason.ts';
 import { makeFolder } from '../files/temp-file.ts';
 import { shellWord } from '../shell-word.ts';
-import { userFolders } from '../settings/sources.ts';
+import { userFolders } from '../settings/config-file.ts';
 
 /** A session of the state folder. */
 export interface SessionEntry {

@@ -4,8 +4,7 @@ import type { Meter } from '../cost/types.ts';
 import type { GatewayError } from '../errors.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonValue } from '../json.ts';
-import type { Redaction } from '../settings/redact.ts';
-import type { Secret } from '../settings/secret.ts';
+import type { Secret, Redaction } from '../settings/redact.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Progress } from '../terminal/progress.ts';
 

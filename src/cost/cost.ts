@@ -1,6 +1,6 @@
 import { Big } from 'big.js';
 import type { Usage } from '../formats/content/types.ts';
-import type { Price } from '../settings/config-types.ts';
+import type { Price } from '../settings/types.ts';
 import { type Body, isUpload } from '../upload.ts';
 import { currencyOf, formatOf, pricedTiers, priceOfAnswer, type Pricing } from './price.ts';
 import type { Bound, Cost, Meter, MeteredAnswer, Spending } from './types.ts';

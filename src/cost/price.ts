@@ -1,4 +1,4 @@
-import type { Price } from '../settings/config-types.ts';
+import type { Price } from '../settings/types.ts';
 import type { Sourced, Use } from '../settings/types.ts';
 import type { Result } from '../client/result.ts';
 import { quote } from '../formats/quote.ts';

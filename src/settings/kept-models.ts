@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { makeFolder } from '../files/temp-file.ts';
 import { writeAnew } from '../files/temp-file.ts';
 import { isObject } from '../json.ts';
-import { userFolders } from './sources.ts';
+import { userFolders } from './config-file.ts';
 import type { SettingsSurvey } from './types.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;

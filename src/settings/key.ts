@@ -1,16 +1,14 @@
+import { dirname, join, resolve } from 'node:path';
 import { GatewayError } from '../errors.ts';
 import { readReason, runReason } from '../files/file-reason.ts';
-import { formatDuration } from './duration.ts';
-import { createRedactor } from './redact.ts';
-import type { KeySource, SettingsFlags, Sourced, Use } from './types.ts';
-import { dirname, join, resolve } from 'node:path';
 import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
-import type { LoadedConfig, PickedProfile } from './config-types.ts';
-import { baseUrlOfProfile, vendorWay } from './service.ts';
-import { type Environment, fromEnvironment, fromFirst, fromFlag } from './sources.ts';
-import { flagOf, variablesOf } from './table.ts';
-import { Secret } from './secret.ts';
+import { formatDuration } from './duration.ts';
+import { vendorWay } from './missing.ts';
+import { baseUrlOfProfile } from './profile.ts';
+import { Secret, createRedactor } from './redact.ts';
+import { type Environment, fromEnvironment, fromFlagOf, fromVariables } from './sources.ts';
+import type { KeySource, PickedProfile, SettingsInput, Sourced } from './types.ts';
 
 /** The effects of reading a key. */
 export interface KeyEffects {
@@ -115,79 +113,35 @@ function keyError(message: string, hint: string, cause?: unknown): GatewayError 
   return new GatewayError('auth', message, { hint, cause, sent: 'no', retryable: false });
 }
 
-/** What decides where the key comes from. */
+/** What decides where the key comes from, beside flags and variables. */
 export interface KeyPlace {
-  flags: Pick<SettingsFlags, 'apiKeyFile'>;
-  env: Environment;
   offline: boolean;
   picked: PickedProfile | undefined;
-  /** The config file that holds the profile. */
-  config: Pick<LoadedConfig, 'path' | 'distrust'>;
   service: Sourced<ServiceName>;
   /** The service was named by `--service` or GATEWAY_SERVICE. */
   isNamed: boolean;
   baseUrl: Sourced<string> | undefined;
-  use: Use;
 }
-
-const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
 
 /**
  * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
  * these two only where they belong. The variable of a service that was named comes before GATEWAY_API_KEY, which may be of
- * another one. Where there is none, the source says why.
+ * another one. If there is none, the source says why.
  */
-export function pickKey(place: KeyPlace): KeySource {
-  if (place.offline) return { kind: 'missing', reason: 'no key is read offline', hint: 'leave --offline out' };
-  const flag = fromFlag(flagOf('apiKeyFile'), place.flags.apiKeyFile);
+export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
+  if (place.offline) return missing('no key is read offline', 'leave --offline out');
+  const flag = fromFlagOf('apiKeyFile', input.flags);
   if (flag !== undefined) return inFile(flag);
-  const vendor = vendorKey(place);
-  const isVendorFirst = place.isNamed && vendor !== undefined && vendor.kind !== 'missing';
-  const loose = isVendorFirst ? undefined : variableKey(place);
-  if (loose !== undefined) return loose;
-  const candidates = [profileKey(place), vendor].filter((source) => source !== undefined);
-  return candidates.find(({ kind }) => kind !== 'missing') ?? candidates[0] ?? noKey(place);
-}
-
-function variableKey({ env, use }: KeyPlace): KeySource | undefined {
-  const value = fromFirst(variablesOf('apiKey', use), env);
-  if (value !== undefined) return asValue(value);
-  const file = fromFirst(variablesOf('apiKeyFile', use), env);
-  return file && inFile(file);
-}
-
-function asValue({ value, from, origin }: Sourced<string>): KeySource {
-  return { kind: 'value', secret: new Secret(value), from, origin };
-}
-
-function inFile({ value, from, origin }: Sourced<string>): KeySource {
-  return { kind: 'file', path: value, from, origin };
-}
-
-function missing(reason: string, hint: string): KeySource {
-  return { kind: 'missing', reason, hint };
-}
-
-function noKey(place: KeyPlace): KeySource {
-  const service = place.service.value;
-  const { keyVariables, keyPage } = services[service];
-  const [variable] = keyVariables;
-  if (variable !== undefined)
-    return missing(`no API key of ${service} is set`, `set ${variable}; you make a key at ${keyPage}`);
-  const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
-  const vendor = place.baseUrl !== undefined && isLoopback(new URL(place.baseUrl.value)) && vendorWay(place);
-  const named = `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`;
-  return missing('no API key is set', vendor ? named : hint);
-}
-
-/** The key of a service's own tools goes to its own host, or to this machine where the service was named; nowhere else. */
-function vendorKey({ service, env, baseUrl }: KeyPlace): KeySource | undefined {
-  const { keyVariables, baseUrl: home } = services[service.value];
-  const name = keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
-  const found = name === undefined ? undefined : fromEnvironment(env, name);
-  if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
-  if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value))) return asValue(found);
-  return missing(keptFrom(`the key in ${name}`, home, baseUrl), ownKey);
+  const vendor = vendorKey(input, place);
+  if (!place.isNamed || vendor === undefined || vendor.kind === 'missing') {
+    const value = fromVariables('apiKey', input);
+    if (value !== undefined) return asValue(value);
+    const file = fromVariables('apiKeyFile', input);
+    if (file !== undefined) return inFile(file);
+  }
+  const own = profileKey(input, place);
+  const found = [own, vendor].find((source) => source !== undefined && source.kind !== 'missing');
+  return found ?? own ?? vendor ?? noKey(input, place);
 }
 
 /** The flag or variable of a key that belongs to no origin by itself. */
@@ -199,32 +153,71 @@ export function looseKey(key: KeySource): string | undefined {
 
 const looseKeys = new Set(['--api-key-file', 'GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE']);
 
-/** Why a key that there is does not go to the base URL. */
-function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefined): string {
-  const other =
-    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
-  return `${key} is for ${home} only, and ${other}`;
-}
-
 /** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
 export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {
   const own = picked && baseUrlOfProfile(picked.profile);
   return own !== undefined && baseUrl !== undefined && originOf(own) === originOf(baseUrl.value);
 }
 
-function profileKey({ picked, baseUrl, env, config }: KeyPlace): KeySource | undefined {
-  if (picked === undefined) return undefined;
-  const { apiKey, apiKeyFile, apiKeyCommand } = picked.profile;
-  if ((apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
+function asValue({ value, from, origin }: Sourced<string>): KeySource {
+  return { kind: 'value', secret: new Secret(value), from, origin };
+}
+
+function inFile({ value, from, origin }: Sourced<string>): KeySource {
+  return { kind: 'file', path: value, from, origin };
+}
+
+/** The key of a service's own tools goes to its own host, or to this machine if the service was named; nowhere else. */
+function vendorKey({ env }: SettingsInput, { service, baseUrl }: KeyPlace): KeySource | undefined {
+  const { keyVariables, baseUrl: home } = services[service.value];
+  const keys = keyVariables.map((name) => fromEnvironment(env, name));
+  const found = keys.find((key) => key !== undefined);
+  if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
+  if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value))) return asValue(found);
+  return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, home, baseUrl), ownKey);
+}
+
+function profileKey({ env, config }: SettingsInput, { picked, baseUrl }: KeyPlace): KeySource | undefined {
+  const { apiKey, apiKeyFile, apiKeyCommand } = picked?.profile ?? {};
+  if (picked === undefined || (apiKey ?? apiKeyFile ?? apiKeyCommand) === undefined) return undefined;
   if (!ownsOrigin(picked, baseUrl)) return withheld(picked, baseUrl);
   const place = { from: picked.label, origin: { kind: 'profile' } } as const;
   if (apiKey !== undefined) return asValue({ value: apiKey, ...place });
-  if (apiKeyCommand === undefined)
-    return inFile({ value: inConfigFolder(apiKeyFile ?? '', config.path, env), ...place });
-  const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : apiKeyCommand;
+  if (apiKeyFile !== undefined) return inFile({ value: inConfigFolder(apiKeyFile, config.path, env), ...place });
+  const argv = typeof apiKeyCommand === 'string' ? apiKeyCommand.trim().split(/[ \t]+/) : (apiKeyCommand ?? []);
   return { kind: 'command', argv, ...place, distrust: config.distrust };
 }
 
+/** Paths of a profile start at the config file's folder, never at the current one. */
+function inConfigFolder(path: string, configPath: string, env: Environment): string {
+  const home = env['HOME'] ?? env['USERPROFILE'];
+  if (home !== undefined && /^~[/\\]/.test(path)) return join(home, path.slice(2));
+  return resolve(dirname(configPath), path);
+}
+
+/** The URLs were checked to be http(s) before, so an origin is never `null`. */
+function originOf(url: string): string {
+  return new URL(url).origin;
+}
+
+function missing(reason: string, hint: string): KeySource {
+  return { kind: 'missing', reason, hint };
+}
+
+const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
+
+function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource {
+  const { keyVariables, keyPage } = services[service.value];
+  const [variable] = keyVariables;
+  if (variable !== undefined)
+    return missing(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
+  const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
+  const vendor = baseUrl !== undefined && isLoopback(new URL(baseUrl.value)) && vendorWay(input);
+  const named = `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`;
+  return missing('no API key is set', vendor ? named : hint);
+}
+
+/** Why a profile's key does not go to the base URL. */
 function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): KeySource {
   const name = picked.name.value;
   const own = baseUrlOfProfile(picked.profile);
@@ -236,14 +229,8 @@ function withheld(picked: PickedProfile, baseUrl: Sourced<string> | undefined): 
   return missing(keptFrom(`the key of profile ${name}`, originOf(own), baseUrl), hint);
 }
 
-/** Paths of a profile start at the config file's folder, never at the current one. */
-function inConfigFolder(path: string, configPath: string, env: Environment): string {
-  const home = env['HOME'] ?? env['USERPROFILE'];
-  if (home !== undefined && /^~[/\\]/.test(path)) return join(home, path.slice(2));
-  return resolve(dirname(configPath), path);
-}
-
-/** Both URLs were checked to be http(s) before, so an origin is never `null`. */
-function originOf(url: string): string {
-  return new URL(url).origin;
+function keptFrom(key: string, home: string, baseUrl: Sourced<string> | undefined): string {
+  const other =
+    baseUrl === undefined ? 'there is no base URL' : `the base URL is at ${originOf(baseUrl.value)} (${baseUrl.from})`;
+  return `${key} is for ${home} only, and ${other}`;
 }

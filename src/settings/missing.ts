@@ -1,49 +1,66 @@
 import { type GatewayError, usageError } from '../errors.ts';
-import { vendorsOf } from '../services.ts';
-import { namesIn, pickProfile } from './profile.ts';
-import type { SettingsInput, Use } from './types.ts';
-import { vendorWay, useDefaults } from './service.ts';
-import { fromEnvironment, typedFlags } from './sources.ts';
-import { variablesOf } from './table.ts';
+import { services, vendorsOf } from '../services.ts';
+import { isNamed, namesIn, pickProfile, serviceOfProfile } from './profile.ts';
+import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
+import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 
-/** What is missing, and the nearest way to it: the service whose key is there, the profiles that nobody chose. */
-export function missingError(input: SettingsInput, missing: readonly string[]): GatewayError {
-  const { use } = input;
-  const ways = [
-    missing.includes('base URL') &&
-      (vendorWay(input) ??
-        [...vendorsOf(use).map((name) => `--service ${name}`), '--base-url <url> (GATEWAY_BASE_URL)'].join(' or ')),
-    missing.includes('model') && `--model <model> or ${variablesOf('model', use).at(-1)}`,
-  ].filter((way) => way !== false);
+/** The command of each use, and one that needs no gateway. */
+const commands: { [use in Use]: { name: string; offline: string } } = {
+  text: { name: 'text', offline: "gateway-cli text --offline 'Hello'" },
+  image: { name: 'image gen', offline: "gateway-cli image gen --offline 'a lighthouse'" },
+  edit: { name: 'image edit', offline: "gateway-cli image edit --offline -i photo.png 'make it gray'" },
+  chat: { name: 'chat', offline: "gateway-cli chat --offline 'Hello'" },
+};
+
+/** The error for settings that are not set, with the nearest way to them: a service whose key is set, profiles not in use. */
+export function missingError(input: SettingsInput, missing: readonly ('base URL' | 'model')[]): GatewayError {
+  const { use, env, flags } = input;
+  const lacksUrl = missing.includes('base URL');
+  const lacksModel = missing.includes('model');
+  const isOfImages = use === 'image' || use === 'edit';
+  const urlWay =
+    vendorWay(input) ??
+    [...vendorsOf(use).map((name) => `--service ${name}`), '--base-url <url> (GATEWAY_BASE_URL)'].join(' or ');
+  const modelWay = `--model <model> or ${variablesOf('model', use).at(-1)}`;
+  const ofText = variablesOf('model', 'chat').findLast((name) => fromEnvironment(env, name) !== undefined);
   const hint = [
-    ...(missing.includes('model') ? otherModel(input) : []),
-    `set ${ways.join(', and ')}, or ${profileWay(input)}`,
-    ...(missing.includes('base URL') ? [] : listWay(input)),
-    `to try it without a gateway: ${useDefaults[use].example}`,
+    lacksModel && isOfImages && ofText && `${ofText} is for text; images have a model of their own`,
+    `set ${[lacksUrl && urlWay, lacksModel && modelWay].filter(Boolean).join(', and ')}, or ${profileWay(input)}`,
+    // Recordings have no list.
+    !lacksUrl && !flags.replay && `to see which there are: gateway-cli models${typedFlags(flags)}`,
+    `to try it without a gateway: ${commands[use].offline}`,
   ];
-  const names = missing.map((name) => (name === 'model' && isOfImages(use) ? 'image model' : name));
-  return usageError(`no ${names.join(' and no ')} is set`, hint.join('\n'));
+  const names = missing.map((name) => (name === 'model' && isOfImages ? 'image model' : name));
+  return usageError(`no ${names.join(' and no ')} is set`, hint.filter(Boolean).join('\n'));
 }
 
-function isOfImages(use: Use): boolean {
-  return useDefaults[use].fallback === 'image';
-}
-
-/** A model of text alone is set: it does not make images. */
-function otherModel({ env, use }: SettingsInput): string[] {
-  const name = ['GATEWAY_MODEL', 'GATEWAY_CHAT_MODEL'].find((one) => fromEnvironment(env, one) !== undefined);
-  return name !== undefined && isOfImages(use) ? [`${name} is for text; images have a model of their own`] : [];
-}
-
-/** The command that lists the models; recordings have no list. */
-function listWay({ flags }: SettingsInput): string[] {
-  return flags.replay === true ? [] : [`to see which there are: gateway-cli models${typedFlags(flags)}`];
+/** The service with this use whose key a variable holds, as the flag that names it. */
+export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
+  for (const name of vendorsOf(use)) {
+    const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
+    if (key !== undefined) return `--service ${name}, whose key is in ${key}`;
+  }
+  return undefined;
 }
 
 function profileWay(input: SettingsInput): string {
-  const { config } = input;
-  if (!config.exists) return 'a profile (gateway-cli config init)';
-  const { profiles } = config.config;
-  if (pickProfile(input) || Object.keys(profiles).length === 0) return `a profile in ${config.path}`;
-  return `choose a profile (--profile): ${namesIn(config.config)}`;
+  const { exists, path, config } = input.config;
+  if (!exists) return 'a profile (gateway-cli config init)';
+  if (pickProfile(input) || Object.keys(config.profiles).length === 0) return `a profile in ${path}`;
+  return `choose a profile (--profile): ${namesIn(config)}`;
+}
+
+/** The error for a use that the service does not have, with services that have it, and the commands that this one has. */
+export function useError({ service, baseUrl, profile, use }: SettingsSurvey, { profiles }: Config): GatewayError {
+  const { value, from, origin } = service;
+  const { title, uses } = services[value];
+  const message = `${title} (service ${value}, ${from}) does not have the ${use === 'chat' ? 'messages' : 'content'} format, which this command needs`;
+  const fitting = Object.entries(profiles).find(([, other]) => services[serviceOfProfile(other)].uses.includes(use));
+  // What a flag or a variable says would still win.
+  const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.origin.kind === 'profile');
+  if (fitting !== undefined && isOfProfile && profile !== undefined && !isNamed(profile))
+    return usageError(message, `gateway-cli config use ${fitting[0]} --for ${use}`);
+  const ways = [...vendorsOf(use).map((name) => `--service ${name}`), '--service gateway --base-url <url>'];
+  const others = uses.map((one) => commands[one].name).join(', ');
+  return usageError(message, `use one that has it: ${ways.join(', or ')}\nor a command that ${title} has: ${others}`);
 }

@@ -3,7 +3,7 @@ import { type GatewayError, usageError } from '../errors.ts';
 import { isObject, isTooDeep, tooDeepWords } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
 import { findJsonFault } from './json-position.ts';
-import type { Config, Prices } from './config-types.ts';
+import type { Config, Prices } from './types.ts';
 import { namesIn } from './profile.ts';
 
 /**

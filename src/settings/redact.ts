@@ -1,12 +1,63 @@
-import { isCredentialName } from './headers.ts';
-import { mask, type Secret } from './secret.ts';
+import { inspect } from 'node:util';
 
-const scheme = /^(?:Bearer|Basic) +/i;
+/** What is shown in place of a secret. */
+export const mask = '(redacted)';
+
+/** A value that no log, message or dump can show; only `reveal` gives it. */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  /** The value itself, for the header it goes into. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return mask;
+  }
+
+  toJSON(): string {
+    return mask;
+  }
+
+  [inspect.custom](): string {
+    return mask;
+  }
+}
+
+/** Keys that open nothing. */
+const harmlessKey = /(?:^|[-_.])(?:idempotency|cache|surrogate|routing|partition)[-_.]key(?=[-_.]|$)/g;
+
+/** A whole word of a name that means a credential, compounds such as `apikey` and a number after it included. */
+const credentialWord =
+  /^x?(?:(?:api|access|secret|auth|private|client|session|service|subscription|security|app|user|id|refresh|bearer)*(?:key|token|secret)|auth|authorization|password|passwd|passphrase|credentials?|cookie|jwt|signature)\d*$/;
+
+/**
+ * Whether a header of this name holds a credential: authorization, cookie, x-api-key and any other with a whole word such as
+ * key, token or secret. `x-portkey-provider` and `anthropic-ratelimit-tokens-remaining` have none.
+ */
+export function isCredentialName(name: string): boolean {
+  const words = name
+    .toLowerCase()
+    .replaceAll(harmlessKey, '')
+    .split(/[^a-z\d]+/);
+  return words.some((word) => credentialWord.test(word));
+}
+
+/** Whether a header is a credential, by its name or because its value holds a long run of letters and digits. */
+export function isCredential(name: string, value: string): boolean {
+  const runs = value.match(/[A-Za-z\d]{16,}/g) ?? [];
+  return isCredentialName(name) || runs.some((run) => /\d/.test(run) && /[A-Za-z]/.test(run));
+}
 
 /** Replaces every known secret in a text. */
 export type Redactor = (text: string) => string;
 
-/** How the secrets of a run are kept out of what it says and keeps. */
+/** How the secrets of a run are kept out of what it prints and writes. */
 export interface Redaction {
   /** For messages to people: errors, hints, warnings, lines of `--verbose`. */
   redact: Redactor;
@@ -15,22 +66,22 @@ export interface Redaction {
 }
 
 export function createRedaction(secrets: readonly Secret[]): Redaction {
-  const certain = patternOf(literalSpellings(secrets));
+  const pattern = patternOf(spellingsOf(secrets).map(escapePattern));
   return {
     redact: createRedactor(secrets),
-    clean: (value) => (certain === undefined ? value : redactStrings(value, (text) => text.replace(certain, mask))),
+    clean: (value) => (pattern === undefined ? value : redactStrings(value, (text) => text.replace(pattern, mask))),
   };
 }
 
 /**
  * A function that replaces each secret in a message, as it is, URL-encoded, JSON-escaped or inside Base64, by `(redacted)`.
- * One that may be an ordinary word counts only where it stands alone, one of one or two characters not at all.
+ * One that may be an ordinary word is replaced only as a whole word, one of one or two characters never.
  */
 export function createRedactor(secrets: readonly Secret[]): Redactor {
-  const alone = valuesOf(secrets)
+  const words = valuesOf(secrets)
     .filter((value) => value.length >= 3 && !isUnmistakable(value))
     .map((value) => String.raw`(?<![\w-]|\w[./])${escapePattern(value)}(?![\w-]|[./]\w)`);
-  const pattern = patternOf([...literalSpellings(secrets), ...alone]);
+  const pattern = patternOf([...spellingsOf(secrets).map(escapePattern), ...words]);
   return pattern === undefined ? (text) => text : (text) => text.replace(pattern, mask);
 }
 
@@ -39,97 +90,86 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
  * `reach` is the length of the longest spelling.
  */
 export function createMasker(secrets: readonly Secret[]): { hide: Redactor; reach: number } {
-  const pattern = patternOf(literalSpellings(secrets));
+  const spellings = spellingsOf(secrets);
+  const pattern = patternOf(spellings.map(escapePattern));
   if (pattern === undefined) return { hide: (text) => text, reach: 0 };
-  const lengths = certainValues(secrets).flatMap(spellingsOf);
   return {
     hide: (text) => text.replace(pattern, (found) => '*'.repeat(found.length)),
-    reach: Math.max(...lengths.map((text) => text.length)),
+    reach: spellings[0]?.length ?? 0,
   };
+}
+
+/** Headers as they may be shown: without credentials (the scheme stays), the values of `secretNames`, and known secrets. */
+export function redactHeaders(
+  headers: Readonly<Record<string, string>>,
+  redact: Redactor,
+  secretNames: readonly string[] = [],
+): Record<string, string> {
+  const hidden = new Set(secretNames.map((name) => name.toLowerCase()));
+  const shown = Object.entries(headers).map(([name, value]) => {
+    const isSecret = hidden.has(name.toLowerCase()) || isCredentialName(name);
+    return [name, isSecret ? (scheme.exec(value)?.[0] ?? '') + mask : redact(value)] as const;
+  });
+  return Object.fromEntries(shown);
 }
 
 /** Ordinary words, also several with one character between them, and numbers. */
 const wordsOrNumber = /^(?:[a-z]+(?:[-_. ][a-z]+)*|[\d.,:-]+)$/i;
 
-/** Whether a secret is told from ordinary text wherever it stands: no reply holds it by chance. */
+/** Whether a secret differs from ordinary text: no reply contains it by chance. */
 export function isUnmistakable(value: string): boolean {
   return value.length >= 16 || (value.length >= 8 && !wordsOrNumber.test(value));
 }
 
-/** The value with every string in it redacted, the names of its members too; no member is lost where two become one. */
+/** The value with every string in it redacted, the names of its members too; names that become equal get a number. */
 function redactStrings<T>(value: T, redact: Redactor): T {
   if (typeof value === 'string') return redact(value) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => redactStrings(item, redact)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  const names = new Set<string>();
-  const members = Object.entries(value).map(([name, item]) => {
-    const shown = freeName(redact(name), names);
-    names.add(shown);
-    return [shown, redactStrings(item, redact)] as const;
-  });
+  const members = new Map<string, unknown>();
+  for (const [name, item] of Object.entries(value)) {
+    const shown = redact(name);
+    let free = shown;
+    for (let n = 2; members.has(free); n++) free = `${shown} ${n}`;
+    members.set(free, redactStrings(item, redact));
+  }
   return Object.fromEntries(members) as T;
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  let free = name;
-  for (let n = 2; taken.has(free); n++) free = `${name} ${n}`;
-  return free;
-}
+const scheme = /^(?:Bearer|Basic) +/i;
 
-/** The values, and what stands behind the scheme of those that have one. */
+/** The values, and what follows the scheme of those that have one. */
 function valuesOf(secrets: readonly Secret[]): string[] {
   const values = secrets.map((secret) => secret.reveal().trim());
   return values.flatMap((value) => [value, value.replace(scheme, '')]);
 }
 
-function certainValues(secrets: readonly Secret[]): string[] {
-  return valuesOf(secrets).filter(isUnmistakable);
-}
-
-/** As patterns, the longest first. */
-function literalSpellings(secrets: readonly Secret[]): string[] {
-  const spellings = new Set(certainValues(secrets).flatMap(spellingsOf));
-  return [...spellings].sort((a, b) => b.length - a.length).map(escapePattern);
-}
-
-function patternOf(alternatives: readonly string[]): RegExp | undefined {
-  return alternatives.length === 0 ? undefined : new RegExp(alternatives.join('|'), 'g');
-}
-
-/**
- * Headers as they may be shown: credentials by name (the scheme before them stays), `alsoSecret` names, and known values.
- */
-export function redactHeaders(
-  headers: Readonly<Record<string, string>>,
-  redact: Redactor,
-  alsoSecret: readonly string[] = [],
-): Record<string, string> {
-  const hidden = new Set(alsoSecret.map((name) => name.toLowerCase()));
-  const shown = Object.entries(headers).map(([name, value]) => {
-    const secret = hidden.has(name.toLowerCase()) || isCredentialName(name);
-    return [name, secret ? hideCredential(value) : redact(value)] as const;
-  });
-  return Object.fromEntries(shown);
-}
-
-function hideCredential(value: string): string {
-  return (scheme.exec(value)?.[0] ?? '') + mask;
-}
-
-function spellingsOf(value: string): string[] {
-  const json = JSON.stringify(value).slice(1, -1);
-  return [value, json, encodeURIComponent(Buffer.from(value).toString()), ...base64Spellings(value)];
+/** Every spelling of the unmistakable values, the longest first. */
+function spellingsOf(secrets: readonly Secret[]): string[] {
+  const spellings = valuesOf(secrets)
+    .filter(isUnmistakable)
+    .flatMap((value) => [
+      value,
+      JSON.stringify(value).slice(1, -1),
+      encodeURIComponent(Buffer.from(value).toString()),
+      ...base64Spellings(value),
+    ]);
+  return [...new Set(spellings)].sort((a, b) => b.length - a.length);
 }
 
 /** Base64 of the value alone, and the part that stays the same at each of the three places it may begin in longer data. */
 function base64Spellings(value: string): string[] {
   const whole = Buffer.from(value).toString('base64');
-  const unpadded = whole.replaceAll('=', '');
   const inside = [0, 1, 2].map((lead) => {
     const bytes = Buffer.concat([Buffer.alloc(lead), Buffer.from(value)]);
     return bytes.toString('base64').slice(Math.ceil((lead * 8) / 6), Math.floor((bytes.length * 8) / 6));
   });
-  return [whole, unpadded, ...inside].flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')]);
+  const all = [whole, whole.replaceAll('=', ''), ...inside];
+  return all.flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')]);
+}
+
+function patternOf(alternatives: readonly string[]): RegExp | undefined {
+  return alternatives.length === 0 ? undefined : new RegExp(alternatives.join('|'), 'g');
 }
 
 function escapePattern(text: string): string {

@@ -1,16 +1,27 @@
 import { usageError } from '../errors.ts';
+import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import { formatDuration } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
-import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
 import { ownsOrigin, pickKey } from './key.ts';
-import { missingError } from './missing.ts';
-import type { PickedProfile } from './config-types.ts';
-import { pickProfile } from './profile.ts';
-import { pickService, requireUse, isForAnotherService, useDefaults } from './service.ts';
-import { flagOf, type Row, type SettingName, settingNames, settings, variablesOf } from './table.ts';
+import { missingError, useError } from './missing.ts';
+import { isForAnotherService, pickProfile, pickService } from './profile.ts';
+import {
+  byDefault,
+  fromFlagOf,
+  fromProfile,
+  fromVariables,
+  given,
+  inProfile,
+  mapValue,
+  sourced,
+  typedFlags,
+} from './sources.ts';
+import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import type {
   AuthForm,
+  AuthUse,
   HeaderNames,
+  PickedProfile,
   PlainSettings,
   Settings,
   SettingsInput,
@@ -18,38 +29,21 @@ import type {
   Sourced,
   Use,
 } from './types.ts';
-import {
-  byDefault,
-  fromFirst,
-  fromFlag,
-  fromProfile,
-  given,
-  inProfile,
-  mapValue,
-  sourced,
-  typedFlags,
-} from './sources.ts';
-
-/** The service recommends at least so long for images. */
-const imageTimeoutMs = 120_000;
 
 /**
- * flag > environment > profile > default. Pure: reads no file, no key and no clock.
- * Throws usage for what is missing or wrong. A missing key is no error yet: its source says why, and `readKey` throws.
+ * The settings of one request: flag > environment > profile > default. Pure: reads no file, no key and no clock.
+ * Throws usage for what is missing or wrong. A missing key is not an error yet: its source says why, and `readKey` throws.
  */
 export function resolveSettings(input: SettingsInput): Settings {
   const survey = surveySettings(input);
-  const { model, baseUrl, offline } = survey;
-  requireUse(survey, input.config.config);
-  const noGateway = offline.value || input.flags.replay === true;
-  const missing = [baseUrl === undefined && !noGateway && 'base URL', model === undefined && 'model'].filter(
-    (name) => name !== false,
-  );
-  if (model === undefined || missing.length > 0) throw missingError(input, missing);
-  return { ...survey, model };
+  const { model, baseUrl, offline, service, use } = survey;
+  if (!services[service.value].uses.includes(use)) throw useError(survey, input.config.config);
+  const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
+  if (model !== undefined && !needsUrl) return { ...survey, model };
+  throw missingError(input, [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))]);
 }
 
-/** The settings of every use, in the order of their list. */
+/** The settings of every use. */
 export function surveyUses(input: Omit<SettingsInput, 'use'>): Record<Use, SettingsSurvey> {
   const survey = (use: Use): SettingsSurvey => surveySettings({ ...input, use });
   return { text: survey('text'), image: survey('image'), edit: survey('edit'), chat: survey('chat') };
@@ -57,150 +51,153 @@ export function surveyUses(input: Omit<SettingsInput, 'use'>): Record<Use, Setti
 
 /** Like `resolveSettings`, but a missing base URL or model is simply absent. Throws usage for what is wrong. */
 export function surveySettings(input: SettingsInput): SettingsSurvey {
-  const { flags, env, config, use } = input;
+  const { flags, config, use } = input;
   const offline = isOffline(input);
   const named = offline ? undefined : given('service', input);
   const chosen = pickProfile(input);
-  // Its URL, key, headers, models and forms belong to its service; the rest of it holds for any.
+  // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
   const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
   const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
   const service = pickService(named, givenUrl, offline ? undefined : picked);
-  const baseUrl = givenUrl ?? (offline ? undefined : ownUrl(service));
+  const ofService = <T>(value: T | undefined) => sourced(value, `service ${service.value}`, 'service');
+  const baseUrl = givenUrl ?? (offline ? undefined : ofService(services[service.value].baseUrl));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
-  const model = pickModel(input, picked, offline);
+  const { model, warnings } = pickModel(input, picked, offline);
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
-  const place = { flags, env, offline, picked, config, service, isNamed: named !== undefined, baseUrl, use };
   return {
     ...plain,
     use,
     profile: picked?.name,
     service,
     baseUrl,
-    model: model.model,
-    key: pickKey(place),
+    model,
+    key: pickKey(input, { offline, picked, service, isNamed: named !== undefined, baseUrl }),
     auth: pickAuth(input, picked, service),
     headerNames: pickHeaderNames(input, picked, service),
     headers: pickHeaders(flags.header ?? [], owned),
-    typedFlags: typedFlags(flags),
     prices: pickPrices(input, chosen),
-    warnings: [...config.warnings, ...model.warnings, ...timeoutWarnings(use, plain.timeoutMs)],
+    typedFlags: typedFlags(flags),
+    warnings: [...config.warnings, ...warnings, ...timeoutWarnings(use, plain.timeoutMs)],
   };
 }
 
-/** The profile of each kind of setting: undefined where its values do not count. */
-type Profiles = Record<'any' | 'service' | 'origin', PickedProfile | undefined>;
+/**
+ * Per use: the local gateway's model, the use whose model of a profile it takes if it has none of its own, and the row of a
+ * profile's `auth`.
+ */
+export const useDefaults: { [use in Use]: { local: string; fallback: Use; auth: AuthUse } } = {
+  text: { local: 'local-text', fallback: 'text', auth: 'text' },
+  image: { local: 'local-image', fallback: 'image', auth: 'image' },
+  edit: { local: 'local-edit', fallback: 'image', auth: 'image' },
+  chat: { local: 'local-chat', fallback: 'text', auth: 'messages' },
+};
 
-/** Every setting without a rule of its own. Throws usage. */
-function pickPlain(input: SettingsInput, profiles: Profiles): PlainSettings {
+/** Every setting without a rule of its own. `profiles`: by the column `only`, undefined if its values do not count. */
+function pickPlain(
+  input: SettingsInput,
+  profiles: Record<'any' | 'service' | 'origin', PickedProfile | undefined>,
+): PlainSettings {
+  const pick = (name: SettingName): Sourced<unknown> | undefined => {
+    const { only, uses = [input.use], default: byItself }: Row = settings[name];
+    const found = given(name, input);
+    if (found !== undefined || !uses.includes(input.use)) return found;
+    return inProfile(name, profiles[only ?? 'any']) ?? (byItself === undefined ? undefined : byDefault(byItself));
+  };
   const names = settingNames.filter((name) => !(settings[name] as Row).rule);
-  return Object.fromEntries(names.map((name) => [name, pick(name, input, profiles)])) as unknown as PlainSettings;
+  return Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as PlainSettings;
 }
 
-function pick(name: SettingName, input: SettingsInput, profiles: Profiles): Sourced<unknown> | undefined {
-  const { only, uses = [input.use], default: byItself }: Row = settings[name];
-  const found = given(name, input);
-  if (found !== undefined || !uses.includes(input.use)) return found;
-  return inProfile(name, profiles[only ?? 'any']) ?? (byItself === undefined ? undefined : byDefault(byItself));
-}
+/** The least that the service recommends for images. */
+const imageTimeoutMs = 120_000;
 
 function timeoutWarnings(use: Use, { value, from }: Sourced<number>): string[] {
   if ((use !== 'image' && use !== 'edit') || value >= imageTimeoutMs) return [];
   return [`${from}: images may take longer than ${formatDuration(value)}; at least 120s are recommended`];
 }
 
-/** Whether the local gateway answers. Beside `--base-url` it throws usage; a base URL from elsewhere is just not used. */
+/** Whether the local gateway answers. Throws usage beside `--base-url`; a base URL from elsewhere is just not used. */
 function isOffline(input: SettingsInput): boolean {
   const offline = given('offline', input);
   if (!offline?.value) return false;
   if (input.flags.baseUrl === undefined) return true;
-  const hint =
-    offline.origin.kind === 'flag' ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out';
-  throw usageError(`--base-url cannot be combined with ${offline.from}`, hint);
+  const isFlag = offline.origin.kind === 'flag';
+  throw usageError(
+    `--base-url cannot be combined with ${offline.from}`,
+    isFlag ? 'leave one of them out' : 'unset GATEWAY_OFFLINE, or leave --base-url out',
+  );
 }
 
-/** The base URL of a service that has one of its own. */
-function ownUrl({ value }: Sourced<ServiceName>): Sourced<string> | undefined {
-  return sourced(services[value].baseUrl, `service ${value}`, 'service');
-}
-
-/** The model of this use. Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
+/** Offline, a model that the local gateway does not have is replaced by its own, with a warning. */
 function pickModel(
   input: SettingsInput,
   picked: PickedProfile | undefined,
   offline: boolean,
 ): { model: Sourced<string> | undefined; warnings: string[] } {
-  const { flags, use } = input;
-  const { fallback, local: localModel } = useDefaults[use];
+  const { fallback, local } = useDefaults[input.use];
   const typed = given('model', input);
-  const named = typed?.origin.kind === 'flag' ? flags.modelFrom : undefined;
+  const from = typed?.origin.kind === 'flag' ? input.flags.modelFrom : undefined;
   const model =
-    (typed && { ...typed, from: named ?? typed.from }) ??
-    fromProfile(picked, ({ models }) => models?.[use] ?? models?.[fallback]);
-  if (!offline) return { model, warnings: [] };
-  const local = byDefault(localModel);
-  if (model === undefined) return { model: local, warnings: [] };
-  if (/^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
-  return { model: local, warnings: [`${local.value} answers offline instead of ${model.value} (${model.from})`] };
+    (typed && from !== undefined ? { ...typed, from } : typed) ??
+    fromProfile(picked, ({ models }) => models?.[input.use] ?? models?.[fallback]);
+  if (!offline || (model && /^(?:models\/)?(?:local|fault)-/.test(model.value))) return { model, warnings: [] };
+  const warnings = model === undefined ? [] : [`${local} answers offline instead of ${model.value} (${model.from})`];
+  return { model: byDefault(local), warnings };
 }
 
-/** The prices of all places together; of a name that several have, the strongest counts. */
+/** The form of authentication: as given, else the profile's for this use, else that of the service. Throws usage. */
+function pickAuth(
+  input: SettingsInput,
+  picked: PickedProfile | undefined,
+  { value: service }: Sourced<ServiceName>,
+): Sourced<AuthForm> {
+  const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[input.use].auth]);
+  const { auth } = services[service];
+  if (form !== undefined && (form.value !== 'auto' || auth === 'auto')) return form;
+  return auth === 'auto' ? byDefault(auth) : { value: auth, from: `service ${service}`, origin: { kind: 'service' } };
+}
+
+/** The prices of all places together; of a model that several have, the strongest counts. */
 function pickPrices({ flags, config }: SettingsInput, picked: PickedProfile | undefined): Settings['prices'] {
   const places = [
     sourced(config.config.prices, `config ${config.path}`, 'config'),
     fromProfile(picked, ({ prices }) => prices),
-    fromFlag(flagOf('prices'), flags.prices),
+    fromFlagOf('prices', flags),
   ];
-  const given = places.filter((place) => place !== undefined);
-  return Object.fromEntries(
-    given.flatMap((place) => Object.entries(place.value).map(([name, value]) => [name, { ...place, value }] as const)),
+  const prices = places.flatMap((place) =>
+    Object.entries(place?.value ?? {}).map(([model, value]) => [model, { ...place, value }]),
   );
+  return Object.fromEntries(prices) as Settings['prices'];
 }
 
-/** The form of authentication: `--auth`, GATEWAY_AUTH, the profile's for this use, else that of the service. Throws usage. */
-function pickAuth(
-  input: SettingsInput,
-  picked: PickedProfile | undefined,
-  service: Sourced<ServiceName>,
-): Sourced<AuthForm> {
-  const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[input.use].auth]);
-  if (form !== undefined && form.value !== 'auto') return form;
-  const { auth } = services[service.value];
-  if (auth === 'auto') return form ?? byDefault(auth);
-  return { value: auth, from: `service ${service.value}`, origin: { kind: 'service' } };
-}
-
-/** The real names behind vendor-a and vendor-b, each from the strongest place that names it. Throws usage. */
+/** The real names of vendor-a's key header and vendor-b's version header, each from the strongest place that has it. Throws usage. */
 function pickHeaderNames(
   { flags, env, use }: SettingsInput,
   picked: PickedProfile | undefined,
-  service: Sourced<ServiceName>,
+  { value: service }: Sourced<ServiceName>,
 ): SettingsSurvey['headerNames'] {
   const places = [
-    mapValue(fromFlag(flagOf('headerNames'), flags.headerNames), parseHeaderNames),
-    mapValue(fromFirst(variablesOf('headerNames', use), env), parseHeaderNames),
+    mapValue(fromFlagOf('headerNames', flags), parseHeaderNames),
+    mapValue(fromVariables('headerNames', { env, use }), parseHeaderNames),
     fromProfile(picked, ({ headerNames }) => headerNames),
-    sourced(
-      service.value === 'gateway' ? undefined : services[service.value].headerNames,
-      `service ${service.value}`,
-      'service',
-    ),
+    sourced(service === 'gateway' ? undefined : services[service].headerNames, `service ${service}`, 'service'),
   ];
-  const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined => {
-    const place = places.find((named) => named?.value[key] !== undefined);
-    return mapValue(place, (names) => (names[key] ?? '').toLowerCase());
-  };
+  const nameOf = (key: keyof HeaderNames): Sourced<string> | undefined =>
+    mapValue(
+      places.find((place) => place?.value[key] !== undefined),
+      (names) => (names[key] ?? '').toLowerCase(),
+    );
   return { apiKey: nameOf('apiKey'), version: nameOf('version') };
 }
 
-/** Reads `<content-key>,<version>`, of which either side may be empty, or `vendors`. */
+/** Reads `<content-key>,<version>`, of which either side can be empty, or `vendors`. */
 function parseHeaderNames(text: string, from: string): HeaderNames {
   if (text.trim() === 'vendors') return vendorHeaderNames;
   const [apiKey = '', version = '', ...more] = text.split(',').map((name) => name.trim());
-  const given = [apiKey, version].filter((name) => name !== '');
+  const names = [apiKey, version].filter((name) => name !== '');
   const hint = 'for example --header-names x-goog-api-key,anthropic-version, which is what vendors means';
-  if (more.length > 0 || given.length === 0)
+  if (more.length > 0 || names.length === 0)
     throw usageError(`${from}: must be vendors, or <content-key>,<version>`, hint);
-  for (const name of given) {
+  for (const name of names) {
     const reason = invalidNameReason(name);
     if (reason !== undefined) throw usageError(`${from}: ${JSON.stringify(name.slice(0, 64))} ${reason}`, hint);
   }

@@ -1,7 +1,7 @@
 import { formatDuration } from './duration.ts';
 import { services } from '../services.ts';
 import { surveyUses } from './resolve.ts';
-import { mask } from './secret.ts';
+import { mask } from './redact.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import { type SettingsInput, type SettingsSurvey, type Sourced, type Use, useNames } from './types.ts';
 

@@ -296,19 +296,3 @@ export type SettingName = keyof typeof settings;
 
 /** Every setting, in the order of the table. */
 export const settingNames = Object.keys(settings) as SettingName[];
-
-/** The long name of a setting's flag: `--max-tokens`. */
-export function flagOf(name: SettingName): string {
-  return /--[\w-]+/.exec((settings[name] as Row).flag ?? '')?.[0] ?? '';
-}
-
-/** The name under which commander gives the value of a flag: `--no-markdown` is `markdown`. */
-export function attributeOf(flag: string): string {
-  return flag.replace(/^--(?:no-)?/, '').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** The variables of a setting for one use. */
-export function variablesOf(name: SettingName, use: Use): readonly string[] {
-  const { variables = [] }: Row = settings[name];
-  return 'text' in variables ? variables[use] : (variables as readonly string[]);
-}

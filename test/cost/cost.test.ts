@@ -6,7 +6,7 @@ import { addCounts, usageOf } from '../../src/formats/messages/reply.ts';
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { byDefault } from '../../src/settings/sources.ts';
-import type { Price } from '../../src/settings/config-types.ts';
+import type { Price } from '../../src/settings/types.ts';
 import { createUpload } from '../../src/upload.ts';
 
 const table = (prices: Record<string, Price>) =>

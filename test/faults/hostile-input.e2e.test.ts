@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { failureOf } from '../../src/formats/failure.ts';
 import { extractDataUrls } from '../../src/images/markdown.ts';
-import { createRedactor } from '../../src/settings/redact.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret, createRedactor } from '../../src/settings/redact.ts';
 import { escapeForTerminal, escapeLine } from '../../src/terminal/escape.ts';
 import { eventStream, imageReply, messageEvents, textReply } from '../helpers/with-server.ts';
 import { bash, serve } from './program.ts';

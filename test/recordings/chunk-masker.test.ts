@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { createChunkMasker, type TimedChunk } from '../../src/recordings/mask.ts';
-import { createMasker } from '../../src/settings/redact.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret, createMasker } from '../../src/settings/redact.ts';
 
 const secret = 'canary-7f3a9c51-secret';
 const text = `{"é":"the key ${secret} is wrong","again":"${secret}"}`;

@@ -3,8 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createMasker } from '../../src/settings/redact.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret, createMasker } from '../../src/settings/redact.ts';
 import {
   answers,
   base,

@@ -13,8 +13,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { writeConfig } from '../../src/commands/config/file.ts';
-import { readConfig } from '../../src/settings/sources.ts';
-import type { Config } from '../../src/settings/config-types.ts';
+import { readConfig } from '../../src/settings/config-file.ts';
+import type { Config } from '../../src/settings/types.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

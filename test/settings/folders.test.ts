@@ -1,6 +1,6 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { configPath, userFolders } from '../../src/settings/sources.ts';
+import { configPath, userFolders } from '../../src/settings/config-file.ts';
 
 const folders = async () => ({
   config: resolve('/home/u/.config/gateway-cli'),

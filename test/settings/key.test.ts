@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { usageError } from '../../src/errors.ts';
 import { readKey, type KeyEffects } from '../../src/settings/key.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret } from '../../src/settings/redact.ts';
 
 const somewhere = { from: 'somewhere', origin: { kind: 'default' } } as const;
 

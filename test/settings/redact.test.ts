@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createMasker, createRedaction, createRedactor, redactHeaders } from '../../src/settings/redact.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret, createMasker, createRedaction, createRedactor, redactHeaders } from '../../src/settings/redact.ts';
 
 const key = 'sk-canary/+1234?x';
 

@@ -3,7 +3,7 @@ import { GatewayError } from '../../src/errors.ts';
 import { resolveSettings } from '../../src/settings/resolve.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
 import type { SettingsFlags, Use } from '../../src/settings/types.ts';
-import type { LoadedConfig } from '../../src/settings/config-types.ts';
+import type { LoadedConfig } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/headers.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
-import type { Config, LoadedConfig } from '../../src/settings/config-types.ts';
+import type { Config, LoadedConfig } from '../../src/settings/types.ts';
 import { withNameFor } from '../../src/settings/profile.ts';
 import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
 import { type Settings, type SettingsFlags, type Use, useNames } from '../../src/settings/types.ts';

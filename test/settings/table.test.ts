@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { settingNames, variablesOf } from '../../src/settings/table.ts';
+import { variablesOf } from '../../src/settings/sources.ts';
+import { settingNames } from '../../src/settings/table.ts';
 import { useNames } from '../../src/settings/types.ts';
 
 test('the topic settings names every variable', () => {

@@ -6,7 +6,7 @@ import { addressPost, type Post } from '../../client/connection.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
 import { looseKey } from '../../settings/key.ts';
-import { Secret } from '../../settings/secret.ts';
+import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from '../jobs/request.ts';
 import type { JobSource } from '../jobs/source.ts';

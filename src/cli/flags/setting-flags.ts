@@ -1,4 +1,5 @@
-import { attributeOf, flagOf, type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
+import { attributeOf, flagOf } from '../../settings/sources.ts';
+import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
 import type { Attribute } from '../../settings/types.ts';
 import { notAFlag, oneOf, passwordless, whole } from './flag.ts';
 

@@ -1,5 +1,4 @@
-import { createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
-import type { Secret } from '../../settings/secret.ts';
+import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { brokenForStderr } from '../../terminal/error-text.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';

@@ -1,7 +1,7 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { currencyOf, isWholePrice, type Pricing, priceOf } from '../../cost/price.ts';
 import type { Meter, Reservation } from '../../cost/types.ts';
-import type { Price } from '../../settings/config-types.ts';
+import type { Price } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Body } from '../../upload.ts';

@@ -7,7 +7,7 @@ import { writeReason } from '../../files/file-reason.ts';
 import type { KeptReply } from '../../recovery/types.ts';
 import { leaveTempFiles, writeRecovery } from '../../recovery/write-recovery.ts';
 import type { Redaction } from '../../settings/redact.ts';
-import { userFolders } from '../../settings/sources.ts';
+import { userFolders } from '../../settings/config-file.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Io } from '../../terminal/io.ts';
 import type { Context, Report } from '../context.ts';

@@ -8,7 +8,7 @@ import { openCache } from '../../recordings/cache.ts';
 import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';
 import { openReplay } from '../../recordings/replay.ts';
-import { variablesOf } from '../../settings/table.ts';
+import { variablesOf } from '../../settings/sources.ts';
 import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { HttpReply, Transport } from '../../transport/types.ts';

@@ -1,9 +1,9 @@
 import { type GatewayError, usageError } from '../../errors.ts';
-import { readConfig, configPath } from '../../settings/sources.ts';
+import { readConfig, configPath } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput, Use } from '../../settings/types.ts';
-import type { Prices } from '../../settings/config-types.ts';
+import type { Prices } from '../../settings/types.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
 import { type FlagValues, parseJson } from '../flags/flag.ts';

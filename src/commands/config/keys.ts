@@ -2,12 +2,12 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../settings/closest.ts';
-import { isCredentialName } from '../../settings/headers.ts';
+import { isCredentialName } from '../../settings/redact.ts';
 import { keyForms, priceFields } from '../../settings/definition.ts';
 import { type Row, settings } from '../../settings/table.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile.ts';
-import type { Config, LoadedConfig } from '../../settings/config-types.ts';
+import type { Config, LoadedConfig } from '../../settings/types.ts';
 import { quote } from '../../cli/flags/flag.ts';
 import { shellWord } from '../../shell-word.ts';
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { closest } from '../../settings/closest.ts';
-import type { Config, LoadedConfig, Profile } from '../../settings/config-types.ts';
+import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';
 import { namesIn, withNameFor } from '../../settings/profile.ts';
-import { serviceOfProfile } from '../../settings/service.ts';
+import { serviceOfProfile } from '../../settings/profile.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import {
   changeConfig,
@@ -22,7 +22,7 @@ import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { services } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
-import { configPath, readConfig } from '../../settings/sources.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { rowName, type SettingRow, settingRows, type SurveyPlace } from '../../settings/survey.ts';
 

@@ -7,7 +7,7 @@ import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { createMemoryStore } from '../../images/store.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
-import type { Secret } from '../../settings/secret.ts';
+import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
 import type { AuthUse, KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
 import { type Check, type Examined, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';

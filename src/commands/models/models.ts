@@ -11,9 +11,8 @@ import { type AuthForms, type Connection, openConnection } from '../../cli/run/c
 import { type ModelList, readModelList, type ListedModel } from '../../client/model-list.ts';
 import { GatewayError } from '../../errors.ts';
 import { services } from '../../services.ts';
-import { missingError } from '../../settings/missing.ts';
+import { missingError, vendorWay } from '../../settings/missing.ts';
 import { surveySettings } from '../../settings/resolve.ts';
-import { vendorWay } from '../../settings/service.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
 
 const unused = new Set(['model', 'record', 'replay']);

@@ -9,7 +9,7 @@ import {
 import { writeReason } from '../../files/file-reason.ts';
 import { usageError } from '../../errors.ts';
 import { type Use, useNames } from '../../services.ts';
-import { useDefaults } from '../../settings/service.ts';
+import { useDefaults } from '../../settings/resolve.ts';
 import type { Context } from '../../cli/context.ts';
 
 type Variables = Record<string, string>;

@@ -4,11 +4,12 @@ import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/t
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
 import { services, vendorHeaderNames } from '../../services.ts';
-import { readConfig, configPath, fromFlag } from '../../settings/sources.ts';
+import { readConfig, configPath } from '../../settings/config-file.ts';
+import { fromFlag } from '../../settings/sources.ts';
 import { revealHeaders } from '../../settings/headers.ts';
 import { unknownProfile } from '../../settings/profile.ts';
 import { surveyUses } from '../../settings/resolve.ts';
-import { Secret } from '../../settings/secret.ts';
+import { Secret } from '../../settings/redact.ts';
 import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';
 import { checkRecordingFlags, type RecordingFlags, replayedFolder } from '../../cli/flags/shared.ts';
 import { openReplaying } from '../../cli/run/recordings.ts';

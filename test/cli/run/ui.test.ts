@@ -2,7 +2,7 @@ import { expect, test as plain } from 'vitest';
 import type { RootOptions } from '../../../src/cli/context.ts';
 import { emptyReport } from '../../../src/cli/output/document.ts';
 import { createUi } from '../../../src/cli/output/log.ts';
-import { Secret } from '../../../src/settings/secret.ts';
+import { Secret } from '../../../src/settings/redact.ts';
 import { sanitizeOutput } from '../../../src/terminal/wrap-output.ts';
 import type { Io } from '../../../src/terminal/io.ts';
 import { canaryKey, eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';

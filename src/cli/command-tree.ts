@@ -85,7 +85,7 @@ export const tree: Tree = {
     load: async () => (await import('../commands/recover.ts')).recoverCommand,
   },
   serve: {
-    summary: 'the local gateway: both formats on loopback, offline',
+    summary: 'the local gateway: all formats on loopback, offline',
     load: async () => (await import('../commands/serve/serve.ts')).serveCommand,
   },
   config: {

@@ -152,7 +152,7 @@ function admit(
   const caller = rules
     ? checkCaller({ headers, query }, key, rules)
     : checkOwnCaller({ format, headers, query }, route, settings);
-  if (route?.handle) checkContentType(request);
+  if (route?.handle) checkContentType(request, route.form ? 'multipart/form-data' : 'application/json');
   checkLength(request, maxBody);
   return {
     route,

@@ -27,7 +27,8 @@ export interface Format {
   error(problem: Problem, requestId?: string): JsonObject;
   /** The 400 reply to a field that breaks a rule, worded as the vendor of that format does. */
   violation(path: Path, breach: Breach): Problem;
-  unknownModel(model: string): Problem;
+  /** The 404 reply to a model that is not served; `served` names those that are. */
+  unknownModel(model: string, served: string): Problem;
   /** A page of the list of models. */
   listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject;
   describeModel(model: LocalModel): JsonObject;
@@ -41,8 +42,12 @@ export interface ModelRequest {
   /** How many answers are wanted. */
   candidates: number;
   stream: boolean;
+  /** Whether a stream ends with the usage, where the format leaves that to the request. */
+  streamUsage?: boolean;
   /** Whether thoughts are shown, or only that there are some. */
   showThinking: boolean;
+  /** The service tier, where the reply names it. */
+  tier?: string | undefined;
   picture: PictureRequest;
 }
 
@@ -57,6 +62,8 @@ interface PictureRequest {
   size?: Size | undefined;
   /** Its type; by default PNG, and JPEG for an edit of a JPEG. */
   mimeType?: string | undefined;
+  /** Whether it comes as a URL. */
+  url?: boolean;
   /** Whether it comes without words. */
   silent?: boolean;
   /** Where the prompt and the image belong in the body, for errors. */
@@ -87,7 +94,7 @@ export interface Operation {
   /** The local model that answers for a vendor's. */
   fallback(asked: string, checked: JsonObject): string;
   /** Reads a checked body for a local model. Throws Problem or Violation. */
-  read(checked: JsonObject, model: string, request: GatewayRequest): ModelRequest;
+  read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
   /** Whether the answer to a request should be a picture; absent where it never is. */
   wantsPicture?(read: ModelRequest, request: GatewayRequest): boolean;
   /** The body of the reply. */
@@ -109,7 +116,7 @@ export interface OperationCount {
 export interface OperationStream {
   contentType(request: GatewayRequest): string;
   /** The events of a whole reply. */
-  events(reply: JsonObject): Iterable<StreamEvent>;
+  events(reply: JsonObject, request: ModelRequest): Iterable<StreamEvent>;
   /** The bytes of an event; `index` is its place in the stream. */
   encode(event: StreamEvent, index: number, request: GatewayRequest): string;
   /** Bytes behind the last event. */

@@ -1,11 +1,13 @@
 import { contentCount, contentFormat, contentOperation } from './content/format.ts';
+import { completionsFormat, completionsOperation } from './completions/format.ts';
+import { editsOperation, imagesOperation } from './completions/images.ts';
 import type { Format } from './format.ts';
 import type { Route } from './http/route.ts';
 import { messagesCount, messagesFormat, messagesOperation } from './messages/format.ts';
 import { answer, count } from './operation.ts';
 
 /** Every format of the gateway. A path belongs to the first that claims it. */
-export const formats: readonly Format[] = [messagesFormat, contentFormat];
+export const formats: readonly Format[] = [completionsFormat, messagesFormat, contentFormat];
 
 const post = { methods: ['POST'] };
 const get = { methods: ['GET'] };
@@ -43,6 +45,14 @@ export const routes: readonly Route[] = [
     shown: '/v1/messages/count_tokens',
     handle: count(messagesOperation, messagesCount),
   },
+  {
+    ...post,
+    path: /^\/v1\/chat\/completions$/,
+    shown: '/v1/chat/completions',
+    handle: answer(completionsOperation),
+  },
+  { ...post, path: /^\/v1\/images\/generations$/, shown: '/v1/images/generations', handle: answer(imagesOperation) },
+  { ...post, path: /^\/v1\/images\/edits$/, shown: '/v1/images/edits', handle: answer(editsOperation), form: true },
   { ...get, path: /^\/v1beta\/models(?:\/([^/:]+))?$/, shown: '/v1beta/models' },
   { ...get, path: /^\/v1\/models(?:\/([^/:]+))?$/, shown: '/v1/models' },
 ];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Violation } from './fields/violation.ts';
-import { parseBody } from './http/body.ts';
+import { parseBody, parseForm } from './http/body.ts';
 import { createThreads } from './messages/threads.ts';
 import { answerModels } from './models/list.ts';
 import type { ServiceRules } from './service.ts';
@@ -37,8 +37,9 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
     const { format, left, route } = request;
     if (!route?.handle) return answerModels(request, rules);
     const bytes = await request.readBody();
-    const body = parseBody(bytes);
-    const id = idOf(request, bytes);
+    const body = route.form ? await parseForm(bytes, request.headers['content-type'] ?? '') : parseBody(bytes);
+    // Equal forms differ in the boundary between their fields.
+    const id = idOf(request, route.form ? JSON.stringify(body) : bytes);
     const ignored: Path[] = [];
     const notes: string[] = [];
     const context: RequestContext = {
@@ -63,7 +64,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
 
 function levelOf({ specOnly, refuseUnknown, rules }: OfflineOptions): Level {
   if (specOnly) return 'spec';
-  return refuseUnknown || rules ? 'strict' : 'lenient';
+  return rules?.level ?? (refuseUnknown ? 'strict' : 'lenient');
 }
 
 /** Counts how often an id came before. */
@@ -78,7 +79,7 @@ function createCounter(): (id: string) => number {
   };
 }
 
-function idOf({ target }: GatewayRequest, bytes: Buffer): string {
+function idOf({ target }: GatewayRequest, bytes: Buffer | string): string {
   const path = target.split('?')[0] ?? '';
   return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json.ts';
 import type { Fault } from './faults/fault.ts';
 import { findFault } from './faults/table.ts';
-import type { ModelRequest, Operation, OperationCount, OperationStream } from './format.ts';
+import type { ModelRequest, Operation, OperationCount, OperationStream, StreamEvent } from './format.ts';
 import { type Piece, streamReply } from './http/send.ts';
-import { findLocalModel, isVendorModel } from './models/local.ts';
+import { findLocalModel, isVendorModel, namesOfModels } from './models/local.ts';
 import type { Answer, Draft } from './models/task.ts';
 import { countInput, draftAnswer } from './models/text.ts';
 import type { Attempt, GatewayRequest, Reply, RequestContext } from './types.ts';
@@ -28,7 +28,7 @@ export function answer(operation: Operation): BodyHandler {
     const { stream } = operation;
     const reply =
       read.stream && stream
-        ? streamed(json, stream, { fault, request, pace: context.pace })
+        ? streamed(stream.events(json, read), stream, { fault, request, pace: context.pace })
         : { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
     return finish({ ...reply, model: read.task.model }, fault, attempt);
   };
@@ -64,7 +64,9 @@ function findModel(
   if (asked === undefined || fault || isServed(asked, operation)) return { asked, fault };
   if (fallback && isVendorModel(asked, rules)) return { asked, fault };
   const shown = asked.slice(0, 100);
-  throw rules?.unknownModel(shown, request.target) ?? request.format.unknownModel(shown);
+  throw (
+    rules?.unknownModel(shown, request.target) ?? request.format.unknownModel(shown, namesOfModels(operation.serves))
+  );
 }
 
 function isServed(asked: string, operation: Operation): boolean {
@@ -81,7 +83,7 @@ function readBody(
   const isOwn = findFault(asked) !== undefined || isServed(asked, operation);
   const model = isOwn ? asked : operation.fallback(asked, checked);
   if (!isOwn) context.note(`${asked.slice(0, 100)} is answered by ${model}`);
-  return operation.read(checked, model, request);
+  return operation.read(checked, model, request, context);
 }
 
 /** A fault model knows pictures and text: it draws where it is a fault of pictures alone, or where the request wants one. */
@@ -112,11 +114,10 @@ function answerOf(
 }
 
 function streamed(
-  json: JsonObject,
+  events: Iterable<StreamEvent>,
   stream: OperationStream,
   { fault, request, pace }: { fault: Fault | undefined; request: GatewayRequest; pace: number },
 ): Reply {
-  const events = stream.events(json);
   function* pieces(): Generator<Piece> {
     let index = 0;
     for (const event of fault?.events?.(events, stream) ?? events) {

@@ -1,16 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ServiceName } from '../services.ts';
 import { bearerToken, headerText, sameSecret } from './http/guard.ts';
+import { unknownModel } from './completions/errors.ts';
 import { Problem } from './problem.ts';
 import type { FormatName } from './format.ts';
-import type { CallerForm, KeyForm } from './types.ts';
+import type { CallerForm, KeyForm, Level } from './types.ts';
 
 /** A vendor's service that the gateway can imitate. */
-export type PlayedService = Exclude<ServiceName, 'gateway'>;
+export type PlayedService = 'gemini' | 'anthropic' | 'openai';
 
 /** How a service treats its callers, in its own words. */
 export interface ServiceRules {
+  /** What people call it. */
+  title: string;
   format: FormatName;
+  /** How strict it is with fields; at `spec`, what other servers of its format take is refused too. */
+  level: Level;
   /** Everything else is not found. */
   paths: RegExp;
   /** Paths that the service has and this gateway does not: a caller should know why they are not found. */
@@ -19,14 +23,14 @@ export interface ServiceRules {
   methodsArePaths: boolean;
   /** The names that models of its vendor have. */
   models: RegExp;
-  key: { header: string; form: KeyForm; inQuery: boolean };
+  key: { header: string | undefined; form: KeyForm; inQuery: boolean };
   /** What a bearer token is: the key in another form, or always refused. */
   bearerToken: 'key' | 'refused';
   versionHeader: string | undefined;
   noKey: () => Problem;
   wrongKey: () => Problem;
   wrongToken: () => Problem;
-  notFound: (path: string) => Problem;
+  notFound: (path: string, method: string) => Problem;
   unknownModel: (model: string, target: string) => Problem;
 }
 
@@ -37,7 +41,9 @@ const googleService = 'generativelanguage.googleapis.com';
 /** What public reports say that the services answer; test/stand-ins has the sources. */
 export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
   gemini: {
+    title: 'Google Gemini',
     format: 'content',
+    level: 'strict',
     paths: /^\/v1(?:beta)?\/models(?:\/|$)/,
     vendorPaths:
       /^\/v1alpha\/|^\/(?:(?:upload|download)\/)?v1(?:beta)?\/(?:files|batches|cachedContents|fileSearchStores|tunedModels|corpora|interactions|operations|authTokens|models\/[^/:]+(?::\w+|\/operations))/,
@@ -87,7 +93,9 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
     },
   },
   anthropic: {
+    title: 'Anthropic',
     format: 'messages',
+    level: 'strict',
     paths: /^\/v1\/(?:messages|models)(?:\/[^:]*)?$/,
     vendorPaths:
       /^\/v1\/(?:messages\/batches|files|skills|complete|agents|environments|sessions|organizations)(?:\/|$)/,
@@ -102,7 +110,36 @@ export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
     notFound: () => new Problem(404, 'Not found'),
     unknownModel: (model) => new Problem(404, `model: ${model}`),
   },
+  openai: {
+    title: 'OpenAI',
+    format: 'completions',
+    level: 'spec',
+    paths: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits)|models(?:\/[^:]*)?)$/,
+    vendorPaths:
+      /^\/v1\/(?:responses|embeddings|completions|audio|images|moderations|files|uploads|batches|fine_tuning|assistants|threads|vector_stores|conversations|containers|evals|realtime|videos)(?:\/|$)/,
+    methodsArePaths: false,
+    models: /^(?:gpt|chatgpt|dall-e|codex)-.|^o\d/,
+    key: { header: undefined, form: 'bearer', inQuery: false },
+    bearerToken: 'key',
+    versionHeader: undefined,
+    noKey: () =>
+      new Problem(
+        401,
+        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the API from your browser and are prompted for a username and password. You can obtain an API key from https://platform.openai.com/account/api-keys.",
+        { errorCode: null },
+      ),
+    wrongKey: wrongOpenAiKey,
+    wrongToken: wrongOpenAiKey,
+    notFound: (path, method) => new Problem(404, `Invalid URL (${method} ${path.slice(0, 200)})`),
+    unknownModel: (model) => unknownModel(model),
+  },
 };
+
+/** OpenAI shows the ends of the key; here it is hidden as a whole, for the words go to the log too. */
+function wrongOpenAiKey(): Problem {
+  const where = 'You can find your API key at https://platform.openai.com/account/api-keys.';
+  return new Problem(401, `Incorrect API key provided: ****************. ${where}`);
+}
 
 const googlePage = `<!DOCTYPE html>
 <html lang=en>

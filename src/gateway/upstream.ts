@@ -101,7 +101,7 @@ function passOn({ status, headers, body, recordedAt }: HttpReply, asked: Gateway
   return reply;
 }
 
-/** Clients of both formats repeat a 502 or 504 by themselves unless they are told not to. */
+/** Clients of all formats repeat a 502 or 504 by themselves unless they are told not to. */
 const notAgain = { headers: { 'x-should-retry': 'false' } };
 
 /**

@@ -58,6 +58,24 @@ export function message(content: unknown, more: object = {}): object {
   return { model: 'local-chat', max_tokens: 1000, messages: [{ role: 'user', content }], ...more };
 }
 
+/** A request of the completions format. */
+export function completion(content: unknown, more: object = {}): object {
+  return { model: 'local-chat', messages: [{ role: 'user', content }], ...more };
+}
+
+/** The data of each event of a stream without names, parsed by hand. */
+export function readChunks(text: string): unknown[] {
+  const lines = text.split('\n\n');
+  return lines.slice(0, -1).map((line) => {
+    const data = /^data: (.*)$/.exec(line)?.[1] ?? '';
+    return data === '[DONE]' ? data : JSON.parse(data);
+  });
+}
+
+/** A PNG of one pixel, Base64. */
+export const dotPng =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 async function readAnswer(response: Response): Promise<Answered> {
   const text = await response.text();
   const { status, headers } = response;

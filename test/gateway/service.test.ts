@@ -2,15 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PlayedService, serviceRules } from '../../src/gateway/service.ts';
 import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
+import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
 import type { StandIn } from '../stand-ins/start.ts';
-import { dig, message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
+import { completion, dig, message, startGateway, turn, type GatewayUnderTest } from './gateway-under-test.ts';
 
-const names = ['gemini', 'anthropic'] as const;
+const names = ['gemini', 'anthropic', 'openai'] as const;
+const localNames = ['local-text', 'local-chat', 'local-image', 'local-edit'];
 const real = new Map<PlayedService, StandIn>();
 const played = new Map<PlayedService, GatewayUnderTest>();
 beforeAll(async () => {
-  real.set('gemini', await startGemini({ models: ['local-text', 'local-chat', 'local-image', 'local-edit'] }));
+  real.set('gemini', await startGemini({ models: localNames }));
   real.set('anthropic', await startAnthropic({ models: ['local-text', 'local-chat'] }));
+  real.set('openai', await startOpenAi({ models: [...localNames, 'gpt-4o', 'gpt-5', 'gpt-image-1'] }));
+  played.set('openai', await startGateway({ key: openAiKey, rules: serviceRules.openai }));
   played.set('gemini', await startGateway({ key: geminiKey, rules: serviceRules.gemini }));
   played.set('anthropic', await startGateway({ key: anthropicKey, rules: serviceRules.anthropic }));
 });
@@ -23,6 +27,8 @@ interface Asked {
   path: string;
   headers?: Record<string, string>;
   model?: string;
+  /** Further fields of the body. */
+  more?: object;
 }
 
 interface Told {
@@ -31,8 +37,15 @@ interface Told {
   json: unknown;
 }
 
-async function ask(server: { url: string } | undefined, { method = 'POST', path, headers, model }: Asked) {
-  const body = path.startsWith('/v1/messages') ? message('hi', { model: model ?? 'local-chat' }) : turn('hi');
+function bodyOf({ path, model = 'local-chat', more }: Asked): object {
+  if (path.startsWith('/v1/messages')) return message('hi', { model });
+  if (path.startsWith('/v1/chat')) return completion('hi', { model, ...more });
+  return path.startsWith('/v1/images') ? { prompt: 'hi', model, ...more } : turn('hi');
+}
+
+async function ask(server: { url: string } | undefined, asked: Asked) {
+  const { method = 'POST', path, headers } = asked;
+  const body = bodyOf(asked);
   const response = await fetch(`${server?.url}${path}`, {
     method,
     headers: { ...(method === 'POST' && { 'content-type': 'application/json' }), ...headers },
@@ -47,17 +60,20 @@ async function ask(server: { url: string } | undefined, { method = 'POST', path,
   };
 }
 
-/** An error without the id of the request and the name of Google's procedure. */
+/** An error without the id of the request, the name of Google's procedure, and the ends of the key that OpenAI shows. */
 function comparable(told: Told): unknown {
-  return JSON.parse(
-    JSON.stringify(told, (key, value: unknown) => (/^(request_id|method)$/.test(key) ? undefined : value)),
-  );
+  const text = JSON.stringify(told, (key, value: unknown) => (/^(request_id|method)$/.test(key) ? undefined : value));
+  return JSON.parse(text.replace(/(?<=key provided: )[^.]+/, ''));
 }
 
 const text = '/v1beta/models/local-text:generateContent';
 const google = { 'x-goog-api-key': geminiKey };
 /** What the vendor's client sends since its version 1.0. */
 const currentClient = { authorization: `Bearer ${anthropicKey}`, 'anthropic-version': '2026-10-21' };
+const chat = '/v1/chat/completions';
+const images = '/v1/images/generations';
+const bearer = { authorization: `Bearer ${openAiKey}` };
+const gptImage = { model: 'gpt-image-1', headers: bearer };
 const version = { 'anthropic-version': '2023-06-01' };
 const rows: [name: PlayedService, what: string, asked: Asked, status: number][] = [
   ['gemini', 'no key', { path: text }, 403],
@@ -94,6 +110,22 @@ const rows: [name: PlayedService, what: string, asked: Asked, status: number][] 
     { path: '/v1/messages', model: 'x', headers: { ...version, 'x-api-key': anthropicKey } },
     404,
   ],
+  ['openai', 'no key', { path: chat }, 401],
+  ['openai', "another service's header", { path: chat, headers: { 'x-api-key': openAiKey } }, 401],
+  ['openai', 'a wrong key', { path: chat, headers: { authorization: 'Bearer sk-wrong-key-0123456789' } }, 401],
+  ['openai', 'an unknown model', { path: chat, model: 'x', headers: bearer }, 404],
+  ['openai', "another service's model", { path: chat, model: 'claude-x', headers: bearer }, 404],
+  ['openai', 'a model that is not in its list', { method: 'GET', path: '/v1/models/x', headers: bearer }, 404],
+  ['openai', "another service's path", { path: '/v1/messages', headers: bearer }, 404],
+  ['openai', 'a request without a model', { path: chat, more: { model: undefined }, headers: bearer }, 400],
+  ['openai', 'a request without messages', { path: chat, more: { messages: undefined }, headers: bearer }, 400],
+  ['openai', 'an unknown field', { path: chat, model: 'gpt-4o', more: { thinking: 1 }, headers: bearer }, 400],
+  ['openai', 'an unknown field', { path: chat, model: 'gpt-5', more: { reasoning: {} }, headers: bearer }, 400],
+  ['openai', 'an effort', { path: chat, model: 'gpt-4o', more: { reasoning_effort: 'low' }, headers: bearer }, 400],
+  ['openai', 'max_tokens', { path: chat, model: 'gpt-5', more: { max_tokens: 5 }, headers: bearer }, 400],
+  ['openai', 'half a token', { path: chat, model: 'gpt-4o', more: { max_tokens: 1.5 }, headers: bearer }, 400],
+  ['openai', 'a picture without a prompt', { path: images, more: { prompt: undefined }, ...gptImage }, 400],
+  ['openai', 'a form of the picture', { path: images, more: { response_format: 'url' }, ...gptImage }, 400],
   ['anthropic', "another service's path", { path: text, headers: { ...version, 'x-api-key': anthropicKey } }, 404],
 ];
 
@@ -114,8 +146,11 @@ describe('as one service', () => {
       ask(played.get('anthropic'), { path: '/v1/messages', headers: currentClient }),
       ask(played.get('anthropic'), { method: 'GET', path: '/v1/models', headers: currentClient }),
       ask(played.get('anthropic'), { path: '/v1/messages', model: 'claude-sonnet-4-5', headers }),
+      ask(played.get('openai'), { path: chat, headers: bearer }),
+      ask(played.get('openai'), { path: chat, model: 'gpt-5', headers: bearer }),
+      ask(played.get('openai'), { path: images, ...gptImage }),
     ]);
-    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 200]);
+    for (const { status } of statuses) expect(status).toBe(200);
   });
 
   const lists: [PlayedService, string, Record<string, string>][] = [
@@ -147,6 +182,9 @@ const missing: [PlayedService, path: string, others: RegExp][] = [
   ['gemini', '/v1alpha/models/local-text:generateContent', /v1beta/],
   ['anthropic', '/v1/messages/batches', /\/v1\/messages, .*count_tokens, GET \/v1\/models/],
   ['anthropic', '/v1/files', /count_tokens/],
+  ['openai', '/v1/responses', /\/v1\/chat\/completions, .*images\/edits, GET \/v1\/models/],
+  ['openai', '/v1/embeddings', /chat\/completions/],
+  ['openai', '/v1/images/variations', /chat\/completions/],
 ];
 test.each(missing)('as %s it says in JSON that it does not have %s', async (name, path, others) => {
   const { status, json } = await ask(played.get(name), { path });

@@ -1,6 +1,9 @@
 import { usageError } from '../../errors.ts';
-import { type FlagTable, notAFlag, quote, whole } from './flag.ts';
+import { type FlagTable, notAFlag, oneOf, quote, whole } from './flag.ts';
 import { connectionFlags } from './shared.ts';
+
+/** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
+const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
 
 /** Flags of `serve`. Those that other commands have too mean the same here, seen from the other end. */
 export const serveFlags = {
@@ -26,10 +29,15 @@ export const serveFlags = {
   },
   headerNames: connectionFlags.headerNames,
   service: {
-    ...connectionFlags.service,
+    flags: '--service <name>',
     text: 'behave as this service: its headers, paths, model lists and error messages',
+    parse: oneOf(imitated),
+    values: imitated,
   },
-  vendorEnv: { flags: '--vendor-env', text: 'also set the variables that the SDKs of Gemini and Anthropic read' },
+  vendorEnv: {
+    flags: '--vendor-env',
+    text: 'also set the variables that the SDKs of Gemini, Anthropic and OpenAI read',
+  },
   specOnly: {
     flags: '--spec-only',
     text: 'reject every request field that the specification does not name',

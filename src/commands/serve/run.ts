@@ -20,6 +20,8 @@ const misleading = [
 /** What the SDKs of a service read. */
 interface VendorVariables {
   baseUrl: readonly string[];
+  /** What their base URL ends with. */
+  version?: string;
   key: readonly string[];
   /** What they prefer to these: another form of the key, or another service of the vendor. */
   rivals: readonly string[];
@@ -33,16 +35,22 @@ const vendorVariables: Readonly<Record<PlayedService, VendorVariables>> = {
     rivals: ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
   },
   anthropic: { baseUrl: ['ANTHROPIC_BASE_URL'], key: ['ANTHROPIC_API_KEY'], rivals: ['ANTHROPIC_AUTH_TOKEN'] },
+  openai: {
+    baseUrl: ['OPENAI_BASE_URL'],
+    version: '/v1',
+    key: ['OPENAI_API_KEY'],
+    rivals: ['OPENAI_API_BASE', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID'],
+  },
 };
 
-/** What leads the SDKs of Gemini, Anthropic and Vercel to this gateway: of the service that is played, else of each. */
+/** What leads the SDKs of the vendors and of Vercel to this gateway: of the imitated service, else of each. */
 export function vendorEnvironment(
   service: PlayedService | undefined,
   { url, key }: { url: string; key: string },
 ): { variables: Record<string, string>; unset: string[] } {
   const vendors = service === undefined ? Object.values(vendorVariables) : [vendorVariables[service]];
   const variables = vendors.flatMap((vendor) => [
-    ...vendor.baseUrl.map((name) => [name, url]),
+    ...vendor.baseUrl.map((name) => [name, url + (vendor.version ?? '')]),
     ...vendor.key.map((name) => [name, key]),
   ]);
   return { variables: Object.fromEntries(variables), unset: vendors.flatMap(({ rivals }) => rivals) };

@@ -5,7 +5,7 @@ import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
 import { type PlayedService, serviceRules } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
-import { type ServiceName, services, vendorHeaderNames } from '../../services.ts';
+import { services, useNames, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
@@ -27,7 +27,7 @@ interface ServeFlags extends SourceFlags {
   apiKeyFile?: string;
   headerNames?: string;
   specOnly?: true;
-  service?: ServiceName;
+  service?: PlayedService | 'gateway';
   vendorEnv?: true;
   pace?: number;
   faultDelay?: number;
@@ -119,7 +119,8 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     // Also where it is a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
     ...(service === undefined && nameVariable(headerNames, flags)),
-    ...(source?.models ?? localModels(service && services[service].uses)),
+    ...(source?.models ??
+      localModels(service === undefined || service === 'openai' ? useNames : services[service].uses)),
     ...vendors?.variables,
   };
   const unset = vendors?.unset ?? [];
@@ -164,14 +165,14 @@ function checkOfflineFlags({ upstream, replay, pace, faultDelay, service }: Serv
   throw usageError(`${flag} is for the offline models, and with ${other} they do not answer`, `leave ${flag} out`);
 }
 
-/** The service to play, whose headers are its own. Throws GatewayError usage. */
+/** The service to imitate, whose headers are its own. Throws GatewayError usage. */
 function playedService({ service, specOnly, headerNames }: ServeFlags): PlayedService | undefined {
   if (service === undefined || service === 'gateway') return undefined;
   const flag = specOnly ? '--spec-only' : headerNames !== undefined && '--header-names';
   if (!flag) return service;
   throw usageError(
-    `--service ${service} cannot be combined with ${flag}: the headers are those of ${services[service].title}`,
-    `leave ${flag} out; without --service every form of both vendors is taken`,
+    `--service ${service} cannot be combined with ${flag}: the headers are those of ${serviceRules[service].title}`,
+    `leave ${flag} out; without --service every form of the vendors is taken`,
   );
 }
 

@@ -51,7 +51,7 @@ function candidate({ thinking, call, parts: said, ended }: Draft, index: number)
 }
 
 function partOf(part: AnswerPart): JsonObject {
-  if ('text' in part) return part;
+  if (part.text !== undefined) return { text: part.text };
   const { mimeType, data, draft } = part.picture;
   return { inlineData: { mimeType, data }, ...(draft && { thought: true }) };
 }

@@ -1,6 +1,7 @@
 import { isObject } from '../../json.ts';
 import type { JsonValue } from '../../json.ts';
 import { anything, flag, freeObject, integer, list, number, object, oneOf, text, type Rule } from '../fields/rule.ts';
+import { aspectRatio, imageSize } from '../fields/picture.ts';
 import { badValue } from '../fields/violation.ts';
 
 /** The one field of a part that makes it what it is. */
@@ -90,23 +91,6 @@ const toolConfig = object({
   retrievalConfig: freeObject,
   includeServerSideToolInvocations: flag,
 });
-
-/** `width:height`; ratios more extreme than 10:1 are refused. */
-const aspectRatio: Rule = (value, path, mode) => {
-  const ratio = String(text(value, path, mode));
-  const [, width, height] = /^(\d{1,4}):(\d{1,4})$/.exec(ratio) ?? [];
-  const quotient = Number(width) / Number(height);
-  if (quotient >= 0.1 && quotient <= 10) return ratio;
-  throw badValue(path, `${JSON.stringify(ratio.slice(0, 40))} is no aspect ratio; write width:height, such as 16:9`);
-};
-
-/** A size that is not drawn is refused at every level, as a ratio is: a picture of another size would mislead. */
-const imageSize: Rule = (value, path, mode) => {
-  const size = String(text(value, path, mode));
-  if (drawnSizes.includes(size)) return size;
-  throw badValue(path, `Input should be ${drawnSizes.map((each) => `'${each}'`).join(' or ')}`);
-};
-const drawnSizes = ['512', '1K', '2K', '4K'];
 
 const generationConfig = object({
   temperature: number({ min: 0, max: 2 }),

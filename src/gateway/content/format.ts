@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../json.ts';
 import { objectAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../format.ts';
-import { drawsByName, namesOfModels, numberIn, type LocalModel } from '../models/local.ts';
+import { drawsByName, numberIn, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { contentReply } from './answer.ts';
 import { contentError, contentViolation } from './errors.ts';
@@ -17,8 +17,8 @@ export const contentFormat: Format = {
   wrongKey: 'the API key is not valid',
   error: contentError,
   violation: contentViolation,
-  unknownModel(model) {
-    const why = `is not found, or is not supported for generateContent. This gateway has ${namesOfModels(() => true)}.`;
+  unknownModel(model, served) {
+    const why = `is not found, or is not supported for generateContent. This gateway has ${served}.`;
     return new Problem(404, `models/${model} ${why}`);
   },
   offers: () => true,

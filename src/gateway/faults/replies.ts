@@ -76,8 +76,8 @@ export const replyFaults: FaultTable = {
     commands: ['image gen', 'image edit'],
     exitCode: 0,
     answer: (answer) =>
-      mapPictures(answer, ({ mimeType, data }) => [
-        { text: `Here it is:\n\n![image](data:${mimeType};base64,${data})\n` },
+      mapPictures(answer, (picture) => [
+        { text: `Here it is:\n\n![image](data:${picture.mimeType};base64,${picture.data})\n`, picture },
       ]),
   },
   'fault-draft-image': {
@@ -142,6 +142,6 @@ function mapDrafts(answer: Answer, change: (draft: Draft) => Draft): Answer {
 
 /** An answer with each picture changed into other parts. */
 function mapPictures(answer: Answer, change: (picture: MadePicture) => AnswerPart[]): Answer {
-  const partsOf = (part: AnswerPart): AnswerPart[] => ('picture' in part ? change(part.picture) : [part]);
+  const partsOf = (part: AnswerPart): AnswerPart[] => (part.picture ? change(part.picture) : [part]);
   return mapDrafts(answer, (draft) => ({ ...draft, parts: draft.parts.flatMap(partsOf) }));
 }

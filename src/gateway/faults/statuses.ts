@@ -1,18 +1,40 @@
 import type { JsonObject } from '../../json.ts';
-import { Problem } from '../problem.ts';
+import type { FormatName } from '../format.ts';
+import { Problem, type ProblemDetails } from '../problem.ts';
 import type { Attempt } from '../types.ts';
 import type { FaultTable } from './fault.ts';
 
 const overloaded = { code: 503, message: 'The model is overloaded. Please try again later.' };
-const exhausted = { code: 429, message: 'Resource has been exhausted (e.g. check quota).', waitSeconds: 1 };
+const exhausted = {
+  code: 429,
+  message: 'Resource has been exhausted (e.g. check quota).',
+  waitSeconds: 1,
+  completions: { message: 'Rate limit reached for this model on requests per min (RPM). Please try again in 1s.' },
+};
+const spent = {
+  message: 'You exceeded your current quota, please check your plan and billing details.',
+  extra: { type: 'insufficient_quota', errorCode: 'insufficient_quota' },
+};
 
 /** Error statuses, for good or for the first tries only. */
 export const statusFaults: FaultTable = {
   ...always(4, { code: 400, message: 'The request was refused, as this model always does.' }),
-  ...always(3, { code: 401, message: 'invalid x-api-key', contentMessage: 'The API key is not valid.' }),
+  ...always(3, {
+    code: 401,
+    message: 'The API key is not valid.',
+    messages: { message: 'invalid x-api-key' },
+    completions: { message: 'Incorrect API key provided.' },
+  }),
   ...always(5, { code: 402, message: 'Your credit balance is too low.' }),
   ...always(3, { code: 403, message: 'The key may not use this model.' }),
-  ...always(4, { code: 404, message: 'The model was not found.' }),
+  ...always(4, {
+    code: 404,
+    message: 'The model was not found.',
+    completions: {
+      message: 'The model `fault-404` does not exist or you do not have access to it.',
+      extra: { errorCode: 'model_not_found' },
+    },
+  }),
   ...always(6, { code: 408, message: 'The request timed out.' }),
   ...always(4, { code: 413, message: 'Maximum request body size 1048576 exceeded, actual body size 1056562' }),
   ...always(5, exhausted),
@@ -23,7 +45,7 @@ export const statusFaults: FaultTable = {
   'fault-quota': {
     description: '429 with a wait of an hour: too long to be worth a retry',
     exitCode: 5,
-    before: (attempt) => fail({ ...exhausted, waitSeconds: 3600 }, attempt),
+    before: (attempt) => fail({ ...exhausted, completions: spent, waitSeconds: 3600 }, attempt),
   },
   ...first(1, 'once', exhausted),
   ...first(1, 'once', overloaded),
@@ -40,11 +62,10 @@ export const statusFaults: FaultTable = {
   },
 };
 
-interface Failure {
+interface Failure extends Partial<Record<FormatName, { message: string; extra?: ProblemDetails }>> {
   code: number;
+  /** What a format says that has no words of its own. */
   message: string;
-  /** In the content format, where it differs. */
-  contentMessage?: string;
   /** How long to wait: as a header, and in the details of the content format. */
   waitSeconds?: number;
 }
@@ -62,11 +83,15 @@ function first(count: number, word: string, failure: Failure): FaultTable {
   return { [`fault-${failure.code}-${word}`]: { description, exitCode: 0, before } };
 }
 
-function fail({ code, contentMessage, waitSeconds, ...failure }: Failure, { format }: Attempt): never {
-  const message = (format === 'content' ? contentMessage : undefined) ?? failure.message;
-  if (waitSeconds === undefined) throw new Problem(code, message);
+function fail({ code, waitSeconds, ...failure }: Failure, { format }: Attempt): never {
+  const { message, extra }: { message: string; extra?: ProblemDetails } = failure[format] ?? failure;
+  if (waitSeconds === undefined) throw new Problem(code, message, extra);
   const retryInfo: JsonObject = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${waitSeconds}s` };
-  throw new Problem(code, message, { details: [retryInfo], headers: { 'retry-after': String(waitSeconds) } });
+  throw new Problem(code, message, {
+    ...extra,
+    details: [retryInfo],
+    headers: { 'retry-after': String(waitSeconds) },
+  });
 }
 
 const badGatewayPage = `<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center></body>\r\n</html>\r\n`;

@@ -81,8 +81,9 @@ async function* oddFraming(body: Reply['body']): AsyncGenerator<string> {
   yield ': OFFLINE PROCESSING\r\n\r\n';
   if (typeof body === 'string' || body instanceof Uint8Array) return;
   for await (const chunk of body)
-    yield String(chunk)
-      .replace(/^event: .*\n/, '')
-      .replaceAll(/\r?\n/g, '\r\n');
+    if (!String(chunk).startsWith('data: [DONE]'))
+      yield String(chunk)
+        .replace(/^event: .*\n/, '')
+        .replaceAll(/\r?\n/g, '\r\n');
   yield 'data: [DONE]\r\n\r\n';
 }

@@ -45,9 +45,10 @@ export function integer(bounds: Bounds = {}): Rule {
 function within(rule: Rule, { min = -Infinity, max = Infinity }: Bounds): Rule {
   return (value, path, mode) => {
     const checked = Number(rule(value, path, mode));
-    if (checked < min) throw new Violation(path, { kind: 'range', side: 'below', limit: min, value: checked });
-    if (checked > max) throw new Violation(path, { kind: 'range', side: 'above', limit: max, value: checked });
-    return checked;
+    const side = checked < min ? 'below' : checked > max ? 'above' : undefined;
+    if (side === undefined) return checked;
+    const limit = side === 'below' ? min : max;
+    throw new Violation(path, { kind: 'range', side, limit, value: checked, isWhole: rule === anyInteger });
   };
 }
 

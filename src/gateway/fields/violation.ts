@@ -7,7 +7,7 @@ export type Breach =
   | { kind: 'missing' }
   | { kind: 'type'; expected: string; value: JsonValue }
   /** A number outside of its bounds. */
-  | { kind: 'range'; side: 'below' | 'above'; limit: number; value: number }
+  | { kind: 'range'; side: 'below' | 'above'; limit: number; value: number; isWhole: boolean }
   /** A list with too few or too many values. */
   | { kind: 'length'; side: 'below' | 'above'; limit: number; length: number }
   /** A string that is not among the known ones, though a newer list of the field's values could have it. */

@@ -5,10 +5,10 @@ import { jsonFaultWords } from '../../settings/json-position.ts';
 import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';
 
-/** The body must be JSON, not compressed. Throws Problem 415. */
-export function checkContentType({ headers }: IncomingMessage): void {
+/** The body must be JSON, or the form of a file upload, and not compressed. Throws Problem 415. */
+export function checkContentType({ headers }: IncomingMessage, wanted: string): void {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
-  if (type.trim() !== 'application/json') throw new Problem(415, 'the Content-Type must be application/json');
+  if (type.trim() !== wanted) throw new Problem(415, `the Content-Type must be ${wanted}`);
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) throw new Problem(415, 'the body must be UTF-8');
   const encoding = headers['content-encoding'];
@@ -81,6 +81,26 @@ export function parseBody(bytes: Buffer): JsonObject {
   const json = parseJson(bytes);
   if (!isObject(json)) throw new Problem(400, 'the body must be a JSON object');
   return json;
+}
+
+/** A form as an object: files as data URLs, and a name that ends with `[]` as a list. Throws Problem 400. */
+export async function parseForm(bytes: Buffer, contentType: string): Promise<JsonObject> {
+  const form = await new Response(bytes, { headers: { 'content-type': contentType } })
+    .formData()
+    .catch(() => undefined);
+  if (!form) throw new Problem(400, 'the body is not a valid form');
+  const body: JsonObject = {};
+  for (const name of new Set(form.keys())) {
+    const values = await Promise.all(form.getAll(name).map(formValue));
+    body[name.replace('[]', '')] = name.endsWith('[]') || values.length > 1 ? values : (values[0] ?? '');
+  }
+  return body;
+}
+
+async function formValue(value: string | File): Promise<string> {
+  if (typeof value === 'string') return value;
+  const data = Buffer.from(await value.arrayBuffer()).toString('base64');
+  return `data:${value.type || 'application/octet-stream'};base64,${data}`;
 }
 
 function parseJson(bytes: Buffer): unknown {

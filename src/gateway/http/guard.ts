@@ -58,7 +58,7 @@ export function corsHeaders({ headers }: IncomingMessage, origins: readonly stri
   if (origin === undefined || !origins.includes(origin.toLowerCase())) return {};
   return {
     'access-control-allow-origin': origin,
-    'access-control-expose-headers': 'request-id, retry-after',
+    'access-control-expose-headers': 'request-id, x-request-id, retry-after',
     vary: 'origin',
   };
 }

@@ -13,6 +13,8 @@ export interface Route {
   methods: readonly string[];
   /** Answers the body; absent where the path lists models. */
   handle?: BodyHandler;
+  /** Whether the body is a form. */
+  form?: true;
   /** Whether the reply is a stream, whatever the body says. */
   streams?: true;
   specified?: true;
@@ -38,9 +40,12 @@ export function formatOf(path: string, headers: IncomingHttpHeaders, { rules }: 
   return found;
 }
 
-/** Some clients take the base URL for the part before `/messages`, others for the part before `/v1`. */
+/** Some clients take a base URL for the part before `/messages` or `/chat/completions`, others for the part before `/v1`. */
 export function withVersion(target: string): string {
-  return target.replace(/^\/messages(?=[/?]|$)/, '/v1/messages');
+  const isBare = /^\/(?:messages|chat\/completions|images\/(?:generations|edits)|models(?:\/[^/:?]+)?)(?:[/?]|$)/.test(
+    target,
+  );
+  return isBare ? `/v1${target}` : target;
 }
 
 /** Finds the route of a request. Throws Problem 404 or 405. */
@@ -53,7 +58,7 @@ export function findRoute(method: string, path: string, routing: RouteRules): De
   const route = routes.find((candidate) => candidate.path.test(path) && (candidate.specified || !specOnly));
   const fits = route?.methods.includes(method) === true;
   if (rules && (!route || !rules.paths.test(path) || (rules.methodsArePaths && !fits))) {
-    throw !route && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path);
+    throw !route && rules.vendorPaths.test(path) ? notFound(path, routing) : rules.notFound(path, method);
   }
   if (everyPath && !specOnly && !fits) return { route: undefined, model: undefined };
   if (!route) throw notFound(path, routing);

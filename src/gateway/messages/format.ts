@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../format.ts';
-import { findLocalModel, namesOfModels, numberIn, type LocalModel } from '../models/local.ts';
+import { findLocalModel, numberIn, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
 import { messagesReply } from './answer.ts';
 import { messagesError, messagesViolation } from './errors.ts';
@@ -21,10 +21,8 @@ export const messagesFormat: Format = {
   wrongKey: 'invalid x-api-key',
   error: messagesError,
   violation: messagesViolation,
-  unknownModel(model) {
-    const hint = findLocalModel(model)
-      ? 'it is served in the content format only'
-      : `this gateway has ${namesOfModels(writes)}`;
+  unknownModel(model, served) {
+    const hint = findLocalModel(model) ? 'it is not served in the messages format' : `this gateway has ${served}`;
     return new Problem(404, `model: ${model} (${hint})`);
   },
   offers: writes,

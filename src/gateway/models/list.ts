@@ -1,5 +1,4 @@
 import { contentFormat } from '../content/format.ts';
-import { Problem } from '../problem.ts';
 import type { ServiceRules } from '../service.ts';
 import type { GatewayRequest, Reply } from '../types.ts';
 import { drawsByName, isVendorModel, localModels, namesOfModels } from './local.ts';
@@ -19,7 +18,10 @@ export function answerModels(
   if (found) return json(format.describeModel(found));
   const shown = asked.slice(0, 100);
   if (rules) throw rules.unknownModel(shown, target);
-  throw new Problem(404, `model: ${shown} (this gateway has ${namesOfModels((model) => format.offers(model))})`);
+  throw format.unknownModel(
+    shown,
+    namesOfModels((model) => format.offers(model)),
+  );
 }
 
 function json(body: object): Reply {

@@ -32,12 +32,15 @@ export function namesOfModels(offers: Format['offers']): string {
 
 /** Whether a model is one that only a vendor has: the rest of its name is the vendor's to choose. A service has its own alone. */
 export function isVendorModel(model: string, rules: ServiceRules | undefined): boolean {
-  return (rules?.models ?? /^(?:claude|gemini|gemma|imagen)-./).test(model);
+  return (rules?.models ?? vendorModels).test(model);
 }
+
+/** Names of vendors' models; a slash is in those that an aggregator of several vendors gives them. */
+const vendorModels = /^(?:claude|gemini|gemma|imagen|gpt|chatgpt|dall-e)-.|^o\d|^[a-z][\w-]*\/\w/;
 
 /** Whether a vendor's model draws: its name says so. */
 export function drawsByName(model: string): boolean {
-  return /^imagen-|-image\b/.test(model);
+  return /^(?:imagen|dall-e)-|-image\b/.test(model);
 }
 
 /** A whole number of a query, or what counts without one. */

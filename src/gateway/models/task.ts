@@ -1,3 +1,4 @@
+import type { Size } from '../../images/pixels/picture.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Problem } from '../problem.ts';
 
@@ -52,12 +53,13 @@ export interface MadePicture {
   mimeType: string;
   /** Base64. */
   data: string;
+  size: Size;
   /** A draft, which a better picture follows. */
   draft?: boolean;
 }
 
-/** One piece of what a model said. */
-export type AnswerPart = { text: string } | { picture: MadePicture };
+/** One piece of what a model said; with both, the text holds the picture. */
+export type AnswerPart = { text: string; picture?: MadePicture } | { text?: undefined; picture: MadePicture };
 
 /** One answer of a model. */
 export interface Draft {
@@ -91,5 +93,5 @@ export interface Answer {
 
 /** The text of a draft. */
 export function draftText({ parts }: Draft): string {
-  return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('');
+  return parts.map(({ text = '' }) => text).join('\n');
 }

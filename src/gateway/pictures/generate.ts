@@ -4,7 +4,7 @@ import { badValue } from '../fields/violation.ts';
 import type { ModelRequest } from '../format.ts';
 import type { Draft, Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
-import { mostPixels, type Picture, type Size, cropTo } from '../../images/pixels/picture.ts';
+import { mostPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';
 import { encodePng } from '../../images/pixels/png.ts';
 import { drawCard, type Label, layLabel } from './test-card.ts';
 
@@ -17,6 +17,7 @@ const pictureTokens = 1290;
 interface MadePicture {
   mimeType: string;
   bytes: Uint8Array;
+  size: Size;
   caption: string;
 }
 
@@ -41,9 +42,9 @@ export async function drawDrafts(request: ModelRequest, variant = 0): Promise<Dr
 }
 
 /** Says what the picture is, then holds it. */
-function draftOf({ mimeType, bytes, caption }: MadePicture, silent: boolean): Draft {
+function draftOf({ mimeType, bytes, size, caption }: MadePicture, silent: boolean): Draft {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-  const picture = { picture: { mimeType, data } };
+  const picture = { picture: { mimeType, data, size } };
   return {
     thinking: undefined,
     parts: silent ? [picture] : [{ text: caption }, picture],
@@ -76,46 +77,47 @@ async function makePictures(images: readonly Media[], request: ModelRequest, var
 }
 
 async function drawPicture({ task, picture }: ModelRequest, seed: string): Promise<MadePicture> {
-  const { aspectRatio, imageSize } = picture;
-  const size = sizeFor(aspectRatio, imageSize);
-  const bytes = await encodePng(drawCard(size, labelOf(task.prompt, [sizeText(size), aspectRatio]), seed), notes);
+  const { aspectRatio, imageSize, size = sizeFor(aspectRatio, imageSize), mimeType = 'image/png' } = picture;
+  const card = drawCard(size, labelOf(task.prompt, [sizeText(size), aspectRatio]), seed);
   const caption = `An offline test card of ${sizeText(size)} pixels, no model was asked.`;
-  return { mimeType: 'image/png', bytes, caption };
+  return { ...(await encode(card, mimeType)), caption };
 }
 
-/** The first input under a label; cropped where a ratio is asked that it does not have. */
+/** The first input under a label; in the size or ratio that is asked for. */
 async function editPicture(
   request: ModelRequest,
   [first, ...others]: [Decoded, ...Decoded[]],
   seed: string,
 ): Promise<MadePicture> {
-  const { task } = request;
+  const { task, picture: wanted } = request;
   const { mimeType, picture, size } = first;
   if (!picture) return redrawPicture(request, first, seed);
-  const edited = cropped(picture, request.picture.aspectRatio);
+  const edited = fitted(picture, wanted);
   const more = others.length === 0 ? undefined : `and ${others.length} more`;
   layLabel(edited, labelOf(task.prompt, [`edit of ${sizeText(size)}`, more]), seed);
   const caption = `An offline edit of the ${sizeText(size)} picture${more ? ` ${more}` : ''}, no model was asked.`;
-  return { ...(await encode(edited, mimeType)), caption };
+  return { ...(await encode(edited, wanted.mimeType ?? mimeType)), caption };
 }
 
-/** A copy of the middle part with that ratio; a picture that fits already (4 %, as the client measures) stays whole. */
-function cropped(picture: Picture, aspectRatio: string | undefined): Picture {
+/** A copy of the middle part with the ratio; a picture that fits already (4 %, as the client measures) stays whole. */
+function fitted(picture: Picture, { aspectRatio, size }: ModelRequest['picture']): Picture {
+  if (size) return scaleTo(cropTo(picture, size.width / size.height), size);
   const ratio = aspectRatio === undefined ? undefined : ratioOf(aspectRatio);
   const fits = ratio === undefined || Math.abs(picture.width / picture.height / ratio - 1) <= 0.04;
   return fits ? { ...picture, data: picture.data.slice() } : cropTo(picture, ratio);
 }
 
-/** What cannot be decoded is answered by a card of the same size, or of that size in the asked ratio. */
+/** What cannot be decoded is answered by a card of the same size, or of the size or ratio that is asked for. */
 async function redrawPicture(
-  { task, picture: { aspectRatio } }: ModelRequest,
+  { task, picture: wanted }: ModelRequest,
   { mimeType, size }: Decoded,
   seed: string,
 ): Promise<MadePicture> {
-  const card = fitSize(size, aspectRatio);
+  const { aspectRatio } = wanted;
+  const card = wanted.size ?? fitSize(size, aspectRatio);
   const picture = drawCard(card, labelOf(task.prompt, [sizeText(card), aspectRatio]), seed);
   const caption = `An offline test card of the size of the picture: ${mimeType} cannot be edited offline, and no model was asked.`;
-  return { ...(await encode(picture, 'image/png')), caption };
+  return { ...(await encode(picture, wanted.mimeType ?? 'image/png')), caption };
 }
 
 function labelOf(prompt: string, facts: readonly (string | undefined)[]): Label {
@@ -136,10 +138,11 @@ function fitSize({ width, height }: Size, aspectRatio: string | undefined): Size
 }
 
 /** A JPEG stays a JPEG, everything else becomes a PNG. */
-async function encode(picture: Picture, mimeType: string): Promise<{ mimeType: string; bytes: Uint8Array }> {
-  if (mimeType !== 'image/jpeg') return { mimeType: 'image/png', bytes: await encodePng(picture, notes) };
+async function encode(picture: Picture, mimeType: string): Promise<Omit<MadePicture, 'caption'>> {
+  const size = { width: picture.width, height: picture.height };
+  if (mimeType !== 'image/jpeg') return { mimeType: 'image/png', bytes: await encodePng(picture, notes), size };
   const { default: jpeg } = await import('jpeg-js');
-  return { mimeType, bytes: jpeg.encode(picture, jpegQuality).data };
+  return { mimeType, bytes: jpeg.encode(picture, jpegQuality).data, size };
 }
 
 /** An input image, decoded. Throws Violation for what is no image, or too large. */

@@ -57,6 +57,12 @@ export function cropTo(picture: Picture, ratio: number): Picture {
   return remap(picture, { width, height }, (x, y) => (y + top) * picture.width + x + left);
 }
 
+/** A picture of another size, from the nearest pixels. */
+export function scaleTo(picture: Picture, size: Size): Picture {
+  const [across, down] = [picture.width / size.width, picture.height / size.height];
+  return remap(picture, size, (x, y) => Math.floor(y * down) * picture.width + Math.floor(x * across));
+}
+
 /** A new picture; `from` gives the source index of each pixel. */
 function remap(picture: Picture, { width, height }: Size, from: (x: number, y: number) => number): Picture {
   const source = pixelsOf(picture);

@@ -7,7 +7,7 @@ beforeAll(async () => {
   gateway = await startGateway();
 });
 afterAll(() => gateway.close(0));
-const { chat, draw, stream, write } = askFaults(() => gateway);
+const { chat, complete, completeStream, draw, stream, write } = askFaults(() => gateway);
 
 describe('answers', () => {
   const content: [model: string, expected: object][] = [
@@ -34,6 +34,19 @@ describe('answers', () => {
     expect([status, json]).toMatchObject([200, expected]);
   });
 
+  const choice = (message: object, finish_reason: string): object => ({ choices: [{ message, finish_reason }] });
+  const completions: [model: string, expected: object][] = [
+    ['fault-blocked', choice({ content: null, refusal: expect.any(String) }, 'stop')],
+    ['fault-safety', choice({ content: expect.stringMatching(/^This/), refusal: null }, 'content_filter')],
+    ['fault-no-answer', choice({ content: null, refusal: null }, 'stop')],
+    ['fault-max-tokens', choice({ content: expect.stringMatching(/^This/) }, 'length')],
+    ['fault-error-200', { error: { type: 'server_error', code: null } }],
+  ];
+  it.each(completions)('%s in the completions format', async (model, expected) => {
+    const { status, json } = await complete(model);
+    expect([status, json]).toMatchObject([200, expected]);
+  });
+
   it('fault-blocked has no candidates at all', async () => {
     expect((await write('fault-blocked')).json).not.toHaveProperty('candidates');
   });
@@ -42,11 +55,14 @@ describe('answers', () => {
     const { text } = await stream('fault-blocked');
     expect(text).toContain('"stop_reason":"refusal"');
     expect(text).not.toContain('content_block_start');
+    expect((await completeStream('fault-blocked')).text).toMatch(/"delta":\{"refusal":"/);
+    expect((await completeStream('fault-error-200')).text).toMatch(/^data: \{"error":[^\n]*\}\n\n$/);
   });
 
   it('fault-no-usage leaves out all that is optional', async () => {
     expect(Object.keys((await write('fault-no-usage')).json as object)).toEqual(['candidates']);
     expect((await chat('fault-no-usage')).json).not.toHaveProperty('usage');
+    expect(Object.keys((await complete('fault-no-usage')).json as object)).toEqual(['object', 'created', 'choices']);
   });
 });
 
@@ -96,6 +112,22 @@ describe('pictures', () => {
       usage_metadata: { prompt_token_count: expect.any(Number) },
     });
     expect(dig(parts(json), 1, 'inline_data', 'data')).not.toMatch(/[+/=]/);
+  });
+
+  it('come in a chat completion where the fault is one of pictures, or the request asks for one', async () => {
+    const ask = async (model: string, more: object = {}): Promise<unknown> =>
+      dig((await complete(model, { image_config: { image_size: '512' }, ...more })).json, 'choices', 0, 'message');
+    const urlOf = (message: unknown): unknown => dig(message, 'images', 0, 'image_url', 'url');
+    expect(urlOf(await ask('fault-wrong-mime'))).toMatch(/^data:image\/jpeg;base64,iVBOR/);
+    expect(urlOf(await ask('fault-bad-base64'))).toContain('!*!*');
+    expect(urlOf(await ask('fault-snake-case', { modalities: ['image'] }))).not.toMatch(/base64,.*[+/=]/);
+    expect(dig(await ask('fault-draft-image'), 'images')).toHaveLength(1);
+    expect(dig(await ask('fault-no-image'), 'content')).toContain('instead of drawing');
+    expect(dig(await ask('fault-markdown-image'), 'content')).toContain('](data:image/png;base64,');
+    expect(urlOf(await ask('fault-429-once', { n: 2 }))).toBeUndefined();
+    expect(urlOf(await ask('fault-429-once', { n: 2 }))).toContain('iVBOR');
+    expect(dig((await complete('fault-429-once')).json, 'error', 'code')).toBe('rate_limit_exceeded');
+    expect(dig((await complete('fault-429-once')).json, 'choices', 0, 'message')).not.toHaveProperty('images');
   });
 
   const forms: [name: string, headers: Record<string, string>, query?: string][] = [

@@ -1,13 +1,15 @@
-import { message, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
+import { completion, message, turn, type Answered, type GatewayUnderTest } from '../gateway-under-test.ts';
 
 const small = { generationConfig: { imageConfig: { imageSize: '512' } } };
 
-/** The ways to ask a fault model: for a picture, for a text, for a message, for a stream. */
+/** The ways to ask a fault model: for a picture, for a text, for a message, for a completion, for streams of both. */
 export interface FaultAsker {
   draw(model: string, more?: object): Promise<Answered>;
   write(model: string): Promise<Answered>;
   chat(model: string): Promise<Answered>;
   stream(model: string): Promise<Answered>;
+  complete(model: string, more?: object): Promise<Answered>;
+  completeStream(model: string): Promise<Answered>;
 }
 
 export function askFaults(gateway: () => GatewayUnderTest): FaultAsker {
@@ -17,6 +19,8 @@ export function askFaults(gateway: () => GatewayUnderTest): FaultAsker {
     draw: (model, more = small) => gateway().post(path(model), turn(`a boat for ${model}`, more)),
     write: (model) => gateway().post(path(model), turn('hi'), asText),
     chat: (model) => gateway().post('/v1/messages', message('hi', { model })),
+    complete: (model, more) => gateway().post('/v1/chat/completions', completion('hi', { model, ...more })),
+    completeStream: (model) => gateway().post('/v1/chat/completions', completion('hi', { model, stream: true })),
     stream: (model) => gateway().post('/v1/messages', message('hi', { model, stream: true })),
   };
 }

@@ -12,7 +12,7 @@ beforeAll(async () => {
   gateway = await startGateway();
 });
 afterAll(() => gateway.close(0));
-const { chat, stream, write } = askFaults(() => gateway);
+const { chat, complete, completeStream, stream, write } = askFaults(() => gateway);
 
 /** What of a stream comes before it is cut, out of its chunks. */
 async function cutStream(from: GatewayUnderTest): Promise<string> {
@@ -35,7 +35,7 @@ describe('connections', () => {
     ['fault-reset', 'fetch failed'],
   ] as const;
   it.each(broken)('%s', async (model, text) => {
-    for (const ask of [write, chat, stream]) await expect(ask(model)).rejects.toThrow(text);
+    for (const ask of [write, chat, stream, complete, completeStream]) await expect(ask(model)).rejects.toThrow(text);
   });
 
   it('fault-cut sends half of what the head promises', async () => {

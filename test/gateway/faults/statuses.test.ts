@@ -9,7 +9,7 @@ beforeAll(async () => {
   gateway = await startGateway();
 });
 afterAll(() => gateway.close(0));
-const { chat, write } = askFaults(() => gateway);
+const { chat, complete, write } = askFaults(() => gateway);
 
 describe('the table of faults', () => {
   it('has one row a name, with commands and a code of the exit table', () => {
@@ -32,29 +32,33 @@ describe('the table of faults', () => {
   it('is all there is: another fault is an unknown model', async () => {
     expect((await write('fault-nonsense')).status).toBe(404);
     expect((await chat('fault-nonsense')).status).toBe(404);
+    expect((await complete('fault-nonsense')).status).toBe(404);
   });
 });
 
 describe('statuses', () => {
-  const rows: [code: number, content: string, messages: string][] = [
-    [400, 'INVALID_ARGUMENT', 'invalid_request_error'],
-    [401, 'UNAUTHENTICATED', 'authentication_error'],
-    [402, 'INVALID_ARGUMENT', 'billing_error'],
-    [403, 'PERMISSION_DENIED', 'permission_error'],
-    [404, 'NOT_FOUND', 'not_found_error'],
-    [408, 'DEADLINE_EXCEEDED', 'invalid_request_error'],
-    [413, 'Request Entity Too Large', 'request_too_large'],
-    [429, 'RESOURCE_EXHAUSTED', 'rate_limit_error'],
-    [500, 'INTERNAL', 'api_error'],
-    [503, 'UNAVAILABLE', 'api_error'],
-    [504, 'DEADLINE_EXCEEDED', 'timeout_error'],
-    [529, 'UNAVAILABLE', 'overloaded_error'],
+  const rows: [code: number, content: string, messages: string, completions: string, named?: string | null][] = [
+    [400, 'INVALID_ARGUMENT', 'invalid_request_error', 'invalid_request_error'],
+    [401, 'UNAUTHENTICATED', 'authentication_error', 'invalid_request_error', 'invalid_api_key'],
+    [402, 'INVALID_ARGUMENT', 'billing_error', 'insufficient_quota', 'insufficient_quota'],
+    [403, 'PERMISSION_DENIED', 'permission_error', 'invalid_request_error'],
+    [404, 'NOT_FOUND', 'not_found_error', 'invalid_request_error', 'model_not_found'],
+    [408, 'DEADLINE_EXCEEDED', 'invalid_request_error', 'invalid_request_error'],
+    [413, 'Request Entity Too Large', 'request_too_large', 'invalid_request_error'],
+    [429, 'RESOURCE_EXHAUSTED', 'rate_limit_error', 'requests', 'rate_limit_exceeded'],
+    [500, 'INTERNAL', 'api_error', 'server_error'],
+    [503, 'UNAVAILABLE', 'api_error', 'server_error'],
+    [504, 'DEADLINE_EXCEEDED', 'timeout_error', 'server_error'],
+    [529, 'UNAVAILABLE', 'overloaded_error', 'server_error'],
   ];
-  it.each(rows)('fault-%i in both formats', async (code, status, type) => {
+  it.each(rows)('fault-%i in all formats', async (code, status, type, kind, named = null) => {
     const content = await write(`fault-${code}`);
     expect([content.status, content.json]).toMatchObject([code, { error: { code, status } }]);
     const messages = await chat(`fault-${code}`);
     expect([messages.status, messages.json]).toMatchObject([code, { type: 'error', error: { type } }]);
+    const completions = await complete(`fault-${code}`);
+    const error = { message: expect.any(String), type: kind, param: null, code: named };
+    expect([completions.status, completions.json]).toEqual([code, { error }]);
   });
 
   it('fault-401 speaks of the header of its format alone', async () => {
@@ -71,11 +75,18 @@ describe('statuses', () => {
     });
   });
 
+  it('fault-quota is over for long: as OpenAI says it, for good', async () => {
+    const { headers, json } = await complete('fault-quota');
+    expect(headers.get('retry-after')).toBe('3600');
+    expect(json).toMatchObject({ error: { type: 'insufficient_quota', code: 'insufficient_quota' } });
+  });
+
   it('fault-503-twice fails two times for each request, then answers, then starts over', async () => {
     const statuses = [];
     for (let visit = 0; visit < 6; visit++) statuses.push((await write('fault-503-twice')).status);
     expect(statuses).toEqual([503, 503, 200, 503, 503, 200]);
     expect((await chat('fault-503-twice')).status).toBe(503);
+    expect((await complete('fault-503-twice')).status).toBe(503);
   });
 
   it('fault-html-502 is a page, fault-redirect leads away', async () => {

@@ -7,7 +7,7 @@ beforeAll(async () => {
   gateway = await startGateway();
 });
 afterAll(() => gateway.close(0));
-const { chat, stream } = askFaults(() => gateway);
+const { chat, completeStream, stream } = askFaults(() => gateway);
 
 describe('streams', () => {
   it('fault-error-event breaks off with an error event', async () => {
@@ -64,5 +64,45 @@ describe('streams', () => {
     expect(odd).toMatch(/^: OFFLINE PROCESSING\r\n\r\ndata: \{"type":"message_start"/);
     expect(odd).toMatch(/data: \{"type":"message_stop"\}\r\n\r\ndata: \[DONE\]\r\n\r\n$/);
     expect(odd).not.toMatch(/[^\r]\n/);
+  });
+
+  describe('of completions', () => {
+    const chunks = async (model: string): Promise<string[]> =>
+      (await completeStream(model)).text.split(/\r?\n\r?\n/).slice(0, -1);
+    const texts = (lines: string[]): number => lines.filter((line) => line.includes('"delta":{"content":"')).length;
+
+    it('fault-error-event breaks off with an error', async () => {
+      const lines = await chunks('fault-error-event');
+      // The first holds the role, with an empty text.
+      expect(texts(lines)).toBe(5);
+      expect(lines.at(-1)).toMatch(/^data: \{"error":\{"message":"The model is overloaded[^\n]*"server_error"/);
+    });
+
+    it('fault-no-end has no finish reason and no [DONE], fault-no-message-stop has the first', async () => {
+      const [none, half] = [(await chunks('fault-no-end')).join(), (await chunks('fault-no-message-stop')).join()];
+      expect([none.includes('"finish_reason":"stop"'), none.includes('[DONE]')]).toEqual([false, false]);
+      expect([half.includes('"finish_reason":"stop"'), half.includes('[DONE]')]).toEqual([true, false]);
+    });
+
+    it('fault-bad-event is not JSON in the middle', async () => {
+      expect((await chunks('fault-bad-event')).slice(-2)).toEqual([
+        'data: {"choices":[{"index":0,"delta":{oops',
+        'data: [DONE]',
+      ]);
+    });
+
+    it('fault-unknown-events has a chunk without choices and a delta that is not known', async () => {
+      const lines = await chunks('fault-unknown-events');
+      expect(lines[1]).toContain('"choices":[],"offline_note":"skip me"');
+      expect(lines[2]).toContain('"delta":{"offline_delta":"skip me"}');
+      expect(lines.at(-1)).toBe('data: [DONE]');
+    });
+
+    it('fault-odd-framing has a comment, CRLF, and [DONE] once', async () => {
+      const { text } = await completeStream('fault-odd-framing');
+      expect(text).toMatch(/^: OFFLINE PROCESSING\r\n\r\ndata: \{"id":/);
+      expect(text).toMatch(/"finish_reason":"stop"\}\][^\n]*\r\n\r\ndata: \[DONE\]\r\n\r\n$/);
+      expect(text.match(/\[DONE\]/g)).toHaveLength(1);
+    });
   });
 });

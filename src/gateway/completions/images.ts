@@ -1,0 +1,135 @@
+import type { Size } from '../../images/pixels/picture.ts';
+import { isObject, type JsonObject } from '../../json.ts';
+import { numberAt, textAt, textsAt } from '../fields/read.ts';
+import { badValue } from '../fields/violation.ts';
+import type { ModelRequest, Operation } from '../format.ts';
+import { tokensPerImage } from '../models/tokens.ts';
+import type { Answer, AnswerPart, TextTask } from '../models/task.ts';
+import { Problem } from '../problem.ts';
+import { created } from './answer.ts';
+import { badParameter } from './errors.ts';
+import { imagesBody } from './fields.ts';
+import { checkImagesForOpenAi } from './openai.ts';
+import { readDataUrl } from './request.ts';
+
+/** Images by one local model. An edit comes as a form, which is read as an object with data URLs. */
+function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
+  return {
+    serves: ({ draws }) => draws,
+    modelOf: (_request, body) => textAt(body, 'model') ?? usual,
+    complete: (body) => ({ ...body, ...typedFields(body) }),
+    check(body, mode) {
+      const checked = imagesBody(body, [], mode);
+      if (mode.level === 'spec') checkImagesForOpenAi(checked);
+      return isObject(checked) ? checked : {};
+    },
+    fallback: () => usual,
+    read: readImagesRequest,
+    wantsPicture: () => true,
+    reply: imagesReply,
+    contentType: 'application/json',
+  };
+}
+
+/** `/v1/images/generations`. */
+export const imagesOperation = imagesBy('local-image');
+/** `/v1/images/edits`. */
+export const editsOperation = imagesBy('local-edit');
+
+/** Fields of a form are texts, and one image stands for a list of one. */
+function typedFields({ image, ...body }: JsonObject): JsonObject {
+  const numbers = ['n', 'output_compression', 'partial_images'].filter((name) => /^\d+$/.test(String(body[name])));
+  return {
+    ...(image !== undefined && { image: [image].flat() }),
+    ...Object.fromEntries(numbers.map((name) => [name, Number(body[name])])),
+    ...(body['stream'] !== undefined && { stream: String(body['stream']) === 'true' }),
+  };
+}
+
+/** Neither can be made here: another picture, or a whole one in place of a stream, would mislead. */
+const notMade: readonly [field: string, value: unknown][] = [
+  ['stream', true],
+  ['output_format', 'webp'],
+];
+
+function readImagesRequest(checked: JsonObject, model: string): ModelRequest {
+  const [missing] = notMade.find(([field, value]) => checked[field] === value) ?? [];
+  if (missing) throw badParameter(missing, null, `The local gateway does not make '${missing}': ${checked[missing]}.`);
+  const format = textAt(checked, 'output_format');
+  const media = textsAt(checked, 'image').flatMap((url, index) => readDataUrl(url, ['image', index]));
+  return {
+    task: { ...plainTask, model, prompt: textAt(checked, 'prompt') ?? '', media },
+    candidates: numberAt(checked, 'n') ?? 1,
+    stream: false,
+    showThinking: false,
+    picture: {
+      isAsked: true,
+      size: readSize(textAt(checked, 'size') ?? 'auto'),
+      mimeType: format && `image/${format}`,
+      url: textAt(checked, 'response_format') === 'url',
+      silent: true,
+      promptPath: ['prompt'],
+      imagePath: ['image'],
+    },
+  };
+}
+
+/** As many pixels as a picture of the class 4K. */
+const mostPixels = 2 ** 24;
+
+function readSize(size: string): Size | undefined {
+  if (size === 'auto') return undefined;
+  const [, width = 0, height = 0] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number);
+  if (width >= 16 && height >= 16 && width * height <= mostPixels) return { width, height };
+  throw badValue(['size'], `Expected 'auto', or WIDTHxHEIGHT with at most ${mostPixels} pixels.`);
+}
+
+const plainTask: Omit<TextTask, 'model' | 'prompt'> = {
+  system: undefined,
+  earlier: [],
+  media: [],
+  toolResults: [],
+  tools: [],
+  choice: { mode: 'none' },
+  schema: undefined,
+  json: false,
+  thinking: false,
+  maxTokens: undefined,
+  stop: [],
+  seed: undefined,
+};
+
+function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture }: ModelRequest): JsonObject {
+  if (blocked || drafts.some(({ ended }) => ended === 'refused')) throw moderationBlocked();
+  const parts = drafts.flatMap((draft) => draft.parts).filter((part) => part.picture && !part.picture.draft);
+  const data = parts.map((part) => itemOf(part, picture.url === true));
+  if (bare) return { created, data };
+  const [first] = parts.flatMap((part) => part.picture ?? []);
+  const imageTokens = task.media.length * tokensPerImage;
+  return {
+    created,
+    background: 'opaque',
+    data,
+    output_format: first?.mimeType.replace('image/', '') ?? 'png',
+    quality: 'high',
+    ...(first && { size: `${first.size.width}x${first.size.height}` }),
+    usage: {
+      input_tokens: tokens.input,
+      input_tokens_details: { image_tokens: imageTokens, text_tokens: tokens.input - imageTokens },
+      output_tokens: tokens.answer,
+      total_tokens: tokens.input + tokens.answer,
+    },
+  };
+}
+
+/** A picture that is inside a text has no place of its own here: it comes as a URL. */
+function itemOf({ text, picture }: AnswerPart, asUrl: boolean): JsonObject {
+  const { mimeType, data = '' } = picture ?? {};
+  return asUrl || text !== undefined ? { url: `data:${mimeType};base64,${data}` } : { b64_json: data };
+}
+
+function moderationBlocked(): Problem {
+  const message =
+    'Your request was rejected as a result of our safety system. Your request may contain content that is not allowed by our safety system.';
+  return new Problem(400, message, { type: 'image_generation_user_error', errorCode: 'moderation_blocked' });
+}

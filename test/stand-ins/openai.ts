@@ -1,0 +1,197 @@
+import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
+
+/** What the stand-in knows. */
+export interface OpenAiOptions {
+  /** The only key that it takes (default `sk-openai-key-0123456789`). */
+  key?: string;
+  models?: readonly string[];
+}
+
+/** The key that a stand-in takes where a test names none. */
+export const openAiKey = 'sk-openai-key-0123456789';
+const knownModels = ['gpt-4o', 'gpt-5', 'gpt-5-mini', 'gpt-image-1'];
+
+/**
+ * A stand-in of api.openai.com: the header that it takes, its paths, and its wordings. Where a wording was reported in public,
+ * the report stands beside it. It checks the fields that these reports name, and no others.
+ */
+export function startOpenAi({ key = openAiKey, models = knownModels }: OpenAiOptions = {}): Promise<StandIn> {
+  return startStandIn((request) => answer(request, { key, models }));
+}
+
+type Known = Required<OpenAiOptions>;
+
+function answer(request: StandInRequest, { key, models }: Known): StandInReply {
+  const { method, path } = request;
+  const model = /^\/v1\/models(?:\/([^/]+))?$/.exec(path);
+  const isPost = method === 'POST' && /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))$/.test(path);
+  // github.com/Chanzhaoyu/chatgpt-web/issues/737.
+  if (!isPost && !(model && method === 'GET')) return error(404, `Invalid URL (${method} ${path})`);
+  const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1];
+  if (token === undefined) return noKey();
+  if (token !== key) return wrongKey(token);
+  if (!model) return post(request, models);
+  if (model[1] === undefined) return json(200, { object: 'list', data: models.map(describe) });
+  return models.includes(model[1]) ? json(200, describe(model[1])) : unknownModel(model[1]);
+}
+
+/** github.com/continuedev/continue/issues/10931. */
+function noKey(): StandInReply {
+  const how =
+    "You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank username) if you're accessing the API from your browser and are prompted for a username and password. You can obtain an API key from https://platform.openai.com/account/api-keys.";
+  return error(401, `You didn't provide an API key. ${how}`);
+}
+
+/** github.com/chatanywhere/GPT_API_free/issues/62. */
+function wrongKey(key: string): StandInReply {
+  const shown = key.length < 13 ? '*'.repeat(key.length) : `${key.slice(0, 8)}${'*'.repeat(39)}${key.slice(-4)}`;
+  const where = 'You can find your API key at https://platform.openai.com/account/api-keys.';
+  return error(401, `Incorrect API key provided: ${shown}. ${where}`, { code: 'invalid_api_key' });
+}
+
+/** github.com/shobrook/wut/issues/14. */
+function unknownModel(model: string): StandInReply {
+  const message = `The model \`${model}\` does not exist or you do not have access to it.`;
+  return error(404, message, { code: 'model_not_found' });
+}
+
+function post({ path, body }: StandInRequest, models: readonly string[]): StandInReply {
+  if (path === '/v1/images/edits') return json(200, picture);
+  const asked = JSON.parse(body) as Record<string, unknown>;
+  const { model, stream } = asked;
+  // github.com/lss233/kirara-ai/issues/800.
+  if (typeof model !== 'string') return error(400, 'you must provide a model parameter');
+  if (!models.includes(model)) return unknownModel(model);
+  if (path === '/v1/images/generations') return postImages(asked);
+  const refusal = refuse(asked, model);
+  if (refusal) return refusal;
+  return stream === true ? streamed(model, asked) : json(200, completion(model));
+}
+
+const fields = ['model', 'messages', 'stream', 'stream_options', 'n', 'temperature', 'max_tokens', 'stop'];
+const otherFields = ['max_completion_tokens', 'tools', 'tool_choice', 'response_format', 'reasoning_effort', 'top_p'];
+
+/** `refuse` for chat completions; models whose number is 5 or more reason. */
+function refuse(asked: Record<string, unknown>, model: string): StandInReply | undefined {
+  const isReasoning = /^gpt-[5-9]/.test(model);
+  // github.com/SilasMarvin/lsp-ai/issues/108.
+  if (asked['messages'] === undefined) return missing('messages');
+  const unknown = Object.keys(asked).find((name) => ![...fields, ...otherFields].includes(name));
+  // github.com/davidmigloz/langchain_dart/issues/712, and github.com/teabranch/open-responses-server/issues/41.
+  if (unknown !== undefined && !isReasoning) return error(400, `Unrecognized request argument supplied: ${unknown}`);
+  if (unknown !== undefined) return unknownParameter(unknown);
+  if (!isReasoning && asked['reasoning_effort'] !== undefined)
+    return error(400, 'Unrecognized request argument supplied: reasoning_effort');
+  // github.com/microsoft/vscode-copilot-release/issues/8065.
+  if (isReasoning && asked['max_tokens'] !== undefined) {
+    const message =
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+    return error(400, message, { param: 'max_tokens', code: 'unsupported_parameter' });
+  }
+  // github.com/Jeffser/Alpaca/issues/904.
+  if (typeof asked['max_tokens'] === 'number' && !Number.isInteger(asked['max_tokens'])) {
+    const message = "Invalid type for 'max_tokens': expected an integer, but got a decimal number instead.";
+    return error(400, message, { param: 'max_tokens', code: 'invalid_type' });
+  }
+  return undefined;
+}
+
+function missing(param: string): StandInReply {
+  return error(400, `Missing required parameter: '${param}'.`, { param, code: 'missing_required_parameter' });
+}
+
+function unknownParameter(param: string): StandInReply {
+  return error(400, `Unknown parameter: '${param}'.`, { param, code: 'unknown_parameter' });
+}
+
+/** github.com/vercel/ai/issues/6102. */
+function postImages(asked: Record<string, unknown>): StandInReply {
+  if (asked['response_format'] !== undefined) return unknownParameter('response_format');
+  return asked['prompt'] === undefined ? missing('prompt') : json(200, picture);
+}
+
+const created = 1_757_000_000;
+
+function describe(id: string): object {
+  return { id, object: 'model', created, owned_by: 'system' };
+}
+
+const usage = {
+  prompt_tokens: 8,
+  completion_tokens: 5,
+  total_tokens: 13,
+  prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+};
+const id = 'chatcmpl-CCR2oWYKNJVbzO4YcL0xkV6DKR8bS';
+
+function completion(model: string): object {
+  const message = { role: 'assistant', content: 'Hello from GPT.', refusal: null, annotations: [] };
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }];
+  return { id, object: 'chat.completion', created, model, choices, usage, service_tier: 'default' };
+}
+
+/** docs: developers.openai.com/api/docs, chat completion chunks. */
+function streamed(model: string, asked: Record<string, unknown>): StandInReply {
+  const withUsage = JSON.stringify(asked['stream_options'] ?? {}).includes('"include_usage":true');
+  const head = { id, object: 'chat.completion.chunk', created, model, service_tier: 'default' };
+  const chunk = (delta: object, finish_reason: string | null = null): string =>
+    data({
+      ...head,
+      choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+      ...(withUsage && { usage: null }),
+    });
+  const body = [
+    chunk({ role: 'assistant', content: '', refusal: null }),
+    chunk({ content: 'Hello ' }),
+    chunk({ content: 'from GPT.' }),
+    chunk({}, 'stop'),
+    ...(withUsage ? [data({ ...head, choices: [], usage })] : []),
+    'data: [DONE]\n\n',
+  ];
+  return { status: 200, headers: { ...headers(), 'content-type': 'text/event-stream; charset=utf-8' }, body };
+}
+
+function data(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+const picture = {
+  created,
+  background: 'opaque',
+  data: [
+    {
+      b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    },
+  ],
+  output_format: 'png',
+  quality: 'high',
+  size: '1024x1024',
+  usage: {
+    input_tokens: 8,
+    input_tokens_details: { image_tokens: 0, text_tokens: 8 },
+    output_tokens: 4160,
+    total_tokens: 4168,
+  },
+};
+
+function headers(): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'x-request-id': 'req_4f1c2d9a8b7e4a60b5d3c2f1e0a99887',
+    'openai-processing-ms': '312',
+    'openai-version': '2020-10-01',
+    server: 'cloudflare',
+    'cf-cache-status': 'DYNAMIC',
+    'cf-ray': '8678603add5505df-IAD',
+  };
+}
+
+function json(status: number, body: object): StandInReply {
+  return { status, headers: headers(), body: JSON.stringify(body, null, 2) };
+}
+
+function error(status: number, message: string, more: { param?: string; code?: string } = {}): StandInReply {
+  const { param = null, code = null } = more;
+  return json(status, { error: { message, type: 'invalid_request_error', param, code } });
+}

@@ -25,11 +25,11 @@ export interface RecordingHead {
   request: RecordedRequest;
 }
 
-/** Every further line; `delay` is the time since the line before, in ms. */
+/** Every further line. The first recordings have a `delay` in each, which is ignored. */
 export type RecordingLine =
-  | { kind: 'reply'; status: number; headers: Record<string, string>; delay: number }
-  | { kind: 'chunk'; bytes: Uint8Array; delay: number }
-  | { kind: 'ended'; ended: Ended; delay: number };
+  | { kind: 'reply'; status: number; headers: Record<string, string> }
+  | { kind: 'chunk'; bytes: Uint8Array }
+  | { kind: 'ended'; ended: Ended };
 
 /** The first line; `request` is canonical JSON. */
 export function encodeHead({ hash, scope, at }: Pick<RecordingHead, 'hash' | 'scope' | 'at'>, request: string): string {
@@ -43,11 +43,10 @@ export function encodeLine(line: RecordingLine): string {
 
 /** Names every member, so that no other property of an object is written. */
 function membersOf(line: RecordingLine): JsonObject {
-  const { delay } = line;
-  if (line.kind === 'reply') return { status: line.status, headers: { ...line.headers }, delay };
-  if (line.kind === 'ended') return { ended: line.ended, delay };
+  if (line.kind === 'reply') return { status: line.status, headers: { ...line.headers } };
+  if (line.kind === 'ended') return { ended: line.ended };
   const bytes = Buffer.from(line.bytes.buffer, line.bytes.byteOffset, line.bytes.byteLength);
-  return isUtf8(bytes) ? { delay, text: bytes.toString('utf8') } : { delay, base64: bytes.toString('base64') };
+  return isUtf8(bytes) ? { text: bytes.toString('utf8') } : { base64: bytes.toString('base64') };
 }
 
 /** Parses the first line; undefined if it is not one. */
@@ -68,19 +67,15 @@ export function parseHead(text: string): RecordingHead | undefined {
 /** Parses a further line; undefined if it is not one. */
 export function parseLine(text: string): RecordingLine | undefined {
   const object = parseObject(text);
-  const { delay = 0 } = object;
-  if (typeof delay !== 'number' || !(delay >= 0)) return undefined;
-  if (typeof object['text'] === 'string') return { kind: 'chunk', bytes: Buffer.from(object['text']), delay };
-  if (typeof object['base64'] === 'string') {
-    return { kind: 'chunk', bytes: Buffer.from(object['base64'], 'base64'), delay };
-  }
+  const { text: chunk, base64, status, headers } = object;
+  if (typeof chunk === 'string') return { kind: 'chunk', bytes: Buffer.from(chunk) };
+  if (typeof base64 === 'string') return { kind: 'chunk', bytes: Buffer.from(base64, 'base64') };
   const ended = endings.find((ending): ending is Ended => ending === object['ended']);
-  if (ended !== undefined) return { kind: 'ended', ended, delay };
-  const { status, headers } = object;
+  if (ended !== undefined) return { kind: 'ended', ended };
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599) return undefined;
   if (!isObject(headers)) return undefined;
   const entries = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return { kind: 'reply', status, headers: Object.fromEntries(entries), delay };
+  return { kind: 'reply', status, headers: Object.fromEntries(entries) };
 }
 
 /**

@@ -7,36 +7,30 @@ export interface Mask {
   reach: number;
 }
 
-/** A chunk with the time since the one before, in ms. */
-export interface TimedChunk {
-  bytes: Uint8Array;
-  delay: number;
-}
-
 /** Masks secrets in chunks, even if they span several: it holds back what can be the start of one. */
 export interface ChunkMasker {
   /** Adds a chunk; returns the chunks that are complete, in order and with their lengths. */
-  push(chunk: TimedChunk): TimedChunk[];
+  push(chunk: Uint8Array): Uint8Array[];
   /** The rest. */
-  end(): TimedChunk[];
+  end(): Uint8Array[];
 }
 
 /** Masks byte for byte, so that every chunk keeps its length and position. */
 export function createChunkMasker({ hide, reach }: Mask): ChunkMasker {
-  let held: TimedChunk[] = [];
+  let held: Uint8Array[] = [];
   const maskHeld = (): void => {
-    const text = Buffer.concat(held.map(({ bytes }) => bytes)).toString('latin1');
+    const text = Buffer.concat(held).toString('latin1');
     const hidden = hide(text);
     if (hidden === text) return;
     const masked = Buffer.from(hidden, 'latin1');
     let at = 0;
-    held = held.map(({ bytes, delay }) => ({ bytes: masked.subarray(at, (at += bytes.byteLength)), delay }));
+    held = held.map(({ byteLength }) => masked.subarray(at, (at += byteLength)));
   };
   /** All chunks except the last ones that make up `keep` bytes. */
-  const release = (keep: number): TimedChunk[] => {
+  const release = (keep: number): Uint8Array[] => {
     let kept = 0;
     let from = held.length;
-    while (from > 0 && kept < keep) kept += held[--from]?.bytes.byteLength ?? 0;
+    while (from > 0 && kept < keep) kept += held[--from]?.byteLength ?? 0;
     return held.splice(0, from);
   };
   return {

@@ -14,7 +14,7 @@ import {
 } from '../files/temp-file.ts';
 import type { Exchange, HttpReply } from '../transport/types.ts';
 import { encodeHead, encodeLine, type Ended, readRecordingName, recordingName, shownHash } from './format.ts';
-import { createChunkMasker, type Mask, recordedHeaders, type TimedChunk } from './mask.ts';
+import { createChunkMasker, type Mask, recordedHeaders } from './mask.ts';
 import { describeRequest, type RequestKey } from './request-key.ts';
 
 /** Where recordings are written, and what that needs. */
@@ -22,8 +22,6 @@ export interface RecorderOptions {
   /** Absolute path; made if it is missing. */
   folder: string;
   mask: Mask;
-  /** Monotonic clock, ms. */
-  elapsed: () => number;
   /** Wall clock, ms since 1970. */
   now: () => number;
   /** Called if a recording could not be written; the exchange continues. */
@@ -47,7 +45,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   const nextNumber = await openCounter(options.folder);
   const open = new Set<RecordingWriter>();
   const recordOne: Recorder['recordOne'] = async (key, exchange, signal) => {
-    const sent = { key, number: nextNumber(key.hash), started: options.elapsed(), at: options.now() };
+    const sent = { key, number: nextNumber(key.hash), at: options.now() };
     const start = (reply?: HttpReply): RecordingWriter => {
       const writer = startRecording({ ...sent, reply }, options);
       open.add(writer);
@@ -138,9 +136,7 @@ interface SentRequest {
   key: RequestKey;
   /** Number among equal requests, from 1. */
   number: number;
-  /** When the request was sent, by the monotonic clock. */
-  started: number;
-  /** When the request was sent, by the wall clock. */
+  /** When the request was sent, ms since 1970. */
   at: number;
   /** Undefined if the connection was lost before the head. */
   reply: HttpReply | undefined;
@@ -150,14 +146,13 @@ interface SentRequest {
 const blockLength = 64 * 1024;
 
 /** Opens a temporary file (0600) in the folder; it becomes a recording when the exchange has ended. */
-function startRecording({ key, number, started, at, reply }: SentRequest, options: RecorderOptions): RecordingWriter {
-  const { folder, mask, elapsed, onFailure, onRecorded } = options;
+function startRecording({ key, number, at, reply }: SentRequest, options: RecorderOptions): RecordingWriter {
+  const { folder, mask, onFailure, onRecorded } = options;
   const masker = createChunkMasker(mask);
-  const delay = createDelayClock(elapsed, started);
   let pending = encodeHead({ hash: key.hash, scope: key.scope, at }, mask.hide(key.text));
   if (reply) {
     const { status, headers } = reply;
-    pending += mask.hide(encodeLine({ kind: 'reply', status, headers: recordedHeaders(headers), delay: delay() }));
+    pending += mask.hide(encodeLine({ kind: 'reply', status, headers: recordedHeaders(headers) }));
   }
   let written = 0;
   const flush = async ({ handle }: TempFile): Promise<void> => {
@@ -166,43 +161,25 @@ function startRecording({ key, number, started, at, reply }: SentRequest, option
     await writeFully(handle, bytes, written);
     written += bytes.byteLength;
   };
-  const writeChunks = async (file: TempFile, chunks: TimedChunk[]): Promise<void> => {
-    for (const chunk of chunks) {
-      pending += encodeLine({ kind: 'chunk', ...chunk });
+  const writeChunks = async (file: TempFile, chunks: Uint8Array[]): Promise<void> => {
+    for (const bytes of chunks) {
+      pending += encodeLine({ kind: 'chunk', bytes });
       if (pending.length >= blockLength) await flush(file);
     }
   };
   const enqueue = createQueue(createTempFile(folder, { nonce: partNonce }), onFailure);
   let ending: Promise<void> | undefined;
   return {
-    chunk(bytes) {
-      const chunk = { bytes, delay: delay() };
-      return enqueue((file) => writeChunks(file, masker.push(chunk)));
-    },
-    end(ended) {
-      if (ending) return ending;
-      const line = encodeLine({ kind: 'ended', ended, delay: delay() });
-      ending = enqueue(async (file) => {
+    chunk: (bytes) => enqueue((file) => writeChunks(file, masker.push(bytes))),
+    end: (ended) =>
+      (ending ??= enqueue(async (file) => {
         await writeChunks(file, masker.end());
-        pending += line;
+        pending += encodeLine({ kind: 'ended', ended });
         await flush(file);
         await file.handle.close();
         const final = await publish(file.path, { folder, key, number, bytes: written });
         onRecorded?.(key, final);
-      });
-      return ending;
-    },
-  };
-}
-
-/** Rounded from the start on, so that the sum of all delays stays exact. */
-function createDelayClock(elapsed: () => number, started: number): () => number {
-  let last = 0;
-  return () => {
-    const now = Math.round(elapsed() - started);
-    const delay = now - last;
-    last = now;
-    return delay;
+      })),
   };
 }
 

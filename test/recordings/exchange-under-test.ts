@@ -13,28 +13,20 @@ export function messagesRequest(body: object | string = { model: 'm', n: 1 }): H
   return { url: new URL('/v1/messages', base), headers, body: { segments: [bytes], bytes: bytes.length } };
 }
 
-/** A step of a body: bytes, a wait by the test's clock (ms), or an error. */
-export type BodyStep = string | Uint8Array | number | Error;
-
-/** A clock that only the test moves. */
-export function createClock(): { elapsed: () => number; pass: (ms: number) => void } {
-  let now = 1000;
-  return { elapsed: () => now, pass: (ms) => void (now += ms) };
-}
+/** A step of a body: bytes, or an error. */
+export type BodyStep = string | Uint8Array | Error;
 
 /** An exchange that answers with the next of the given bodies. */
-export function answers(pass: (ms: number) => void, ...bodies: readonly (readonly BodyStep[])[]): Exchange {
+export function answers(...bodies: readonly (readonly BodyStep[])[]): Exchange {
   const queue = [...bodies];
   return async (): Promise<HttpReply> => {
     const steps = queue.shift() ?? [];
     async function* body(): AsyncGenerator<Uint8Array> {
       for (const step of steps) {
         if (step instanceof Error) throw step;
-        if (typeof step === 'number') pass(step);
-        else yield Buffer.from(step);
+        yield Buffer.from(step);
       }
     }
-    pass(7.4);
     return { status: 200, headers: { 'content-type': 'text/plain', 'set-cookie': 'session=1' }, body: body() };
   };
 }
@@ -43,7 +35,7 @@ const noMask = { hide: (text: string) => text, reach: 0 };
 
 /** A recorder with a folder of its own. */
 export async function recorderFor(
-  options: Partial<RecorderOptions> & Pick<RecorderOptions, 'elapsed'>,
+  options: Partial<RecorderOptions> = {},
 ): Promise<{ recorder: Recorder; folder: string }> {
   const folder = options.folder ?? join(scratchFolder(), 'made');
   const onFailure = (error: unknown): never => {

@@ -10,7 +10,6 @@ import {
   type BodyStep,
   calm,
   recordingsIn,
-  createClock,
   messagesRequest,
   readBody,
   recorderFor,
@@ -18,10 +17,9 @@ import {
 
 const failure = (code: string): Error => Object.assign(new Error('gone'), { code });
 
-test('writes the request, the head without secrets, every chunk with its delay, and the end', async () => {
-  const { elapsed, pass } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
-  const exchange = recorder.record(answers(pass, ['a', 5.4, 'b\n', 5.4, Buffer.from([0xff]), 3]), base);
+test('writes the request, the head without secrets, every chunk, and the end', async () => {
+  const { recorder, folder } = await recorderFor();
+  const exchange = recorder.record(answers(['a', 'b\n', Buffer.from([0xff])]), base);
   expect(await readBody(await exchange(messagesRequest(), calm))).toEqual({
     chunks: ['a', 'b\n', 'ÿ'],
     error: undefined,
@@ -36,20 +34,19 @@ test('writes the request, the head without secrets, every chunk with its delay, 
   ).toBe(
     [
       '{"recording":1,"hash":"H","scope":"S","at":5,"request":{"body":{"model":"m","n":1},"method":"POST","path":"/v1/messages"}}',
-      '{"status":200,"headers":{"content-type":"text/plain"},"delay":7}',
-      '{"delay":0,"text":"a"}',
-      String.raw`{"delay":6,"text":"b\n"}`,
-      '{"delay":5,"base64":"/w=="}',
-      '{"ended":"end","delay":3}',
+      '{"status":200,"headers":{"content-type":"text/plain"}}',
+      '{"text":"a"}',
+      String.raw`{"text":"b\n"}`,
+      '{"base64":"/w=="}',
+      '{"ended":"end"}',
       '',
     ].join('\n'),
   );
 });
 
 test.skipIf(process.platform === 'win32')('writes files that only their owner can read', async () => {
-  const { elapsed, pass } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
-  await readBody(await recorder.record(answers(pass, ['a']), base)(messagesRequest(), calm));
+  const { recorder, folder } = await recorderFor();
+  await readBody(await recorder.record(answers(['a']), base)(messagesRequest(), calm));
   expect(readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([0o600]);
 });
 
@@ -58,16 +55,14 @@ test.each<[string, BodyStep[], string]>([
   ['a reset as reset', ['a', failure('ECONNRESET')], 'reset'],
   ['nothing at all as an end', [], 'end'],
 ])('records %s', async (_name, steps, ended) => {
-  const { elapsed, pass } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
-  await readBody(await recorder.record(answers(pass, steps), base)(messagesRequest(), calm));
-  expect(recordingsIn(folder)[0]?.lines.at(-1)).toEqual({ ended, delay: 0 });
+  const { recorder, folder } = await recorderFor();
+  await readBody(await recorder.record(answers(steps), base)(messagesRequest(), calm));
+  expect(recordingsIn(folder)[0]?.lines.at(-1)).toEqual({ ended });
 });
 
 test('records that the reader stopped, even before the first chunk', async () => {
-  const { elapsed, pass } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
-  const exchange = recorder.record(answers(pass, ['a', 'b'], ['c']), base);
+  const { recorder, folder } = await recorderFor();
+  const exchange = recorder.record(answers(['a', 'b'], ['c']), base);
   const { body } = await exchange(messagesRequest('{"n":1}'), calm);
   const reader = body[Symbol.asyncIterator]();
   await reader.next();
@@ -77,16 +72,12 @@ test('records that the reader stopped, even before the first chunk', async () =>
   await recorder.close();
   const kept = recordingsIn(folder).map(({ lines }) => lines.slice(2));
   expect(kept).toHaveLength(2);
-  expect(kept).toContainEqual([
-    { delay: 0, text: 'a' },
-    { ended: 'left', delay: 0 },
-  ]);
-  expect(kept).toContainEqual([{ ended: 'left', delay: 0 }]);
+  expect(kept).toContainEqual([{ text: 'a' }, { ended: 'left' }]);
+  expect(kept).toContainEqual([{ ended: 'left' }]);
 });
 
 test('records an abort as a reader that stopped', async () => {
-  const { elapsed } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
+  const { recorder, folder } = await recorderFor();
   const stop = new AbortController();
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('a');
@@ -100,15 +91,14 @@ test('records an abort as a reader that stopped', async () => {
 });
 
 test('numbers equal requests in the order of sending, after the existing ones', async () => {
-  const { elapsed, pass } = createClock();
-  const first = await recorderFor({ elapsed });
-  const again = (recorder: typeof first.recorder) => recorder.record(answers(pass, ['a'], ['b']), base);
+  const first = await recorderFor();
+  const again = (recorder: typeof first.recorder) => recorder.record(answers(['a'], ['b']), base);
   const exchange = again(first.recorder);
   const one = await exchange(messagesRequest('{"a":1,"b":2}'), calm);
   const two = await exchange(messagesRequest('{"b":2,"a":1}'), calm);
   await readBody(two);
   await readBody(one);
-  const second = again((await recorderFor({ elapsed, folder: first.folder })).recorder);
+  const second = again((await recorderFor({ folder: first.folder })).recorder);
   const three = await second(messagesRequest('{"a":1,"b":2}'), calm);
   await readBody(await second(messagesRequest('{"a":1,"b":2}'), calm));
   await readBody(three);
@@ -118,12 +108,11 @@ test('numbers equal requests in the order of sending, after the existing ones', 
 });
 
 test('never replaces a file that another process has written meanwhile', async () => {
-  const { elapsed, pass } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
-  const probe = await recorderFor({ elapsed });
-  await readBody(await probe.recorder.record(answers(pass, ['p']), base)(messagesRequest(), calm));
+  const { recorder, folder } = await recorderFor();
+  const probe = await recorderFor();
+  await readBody(await probe.recorder.record(answers(['p']), base)(messagesRequest(), calm));
   const [taken = ''] = readdirSync(probe.folder);
-  const reply = await recorder.record(answers(pass, ['mine']), base)(messagesRequest(), calm);
+  const reply = await recorder.record(answers(['mine']), base)(messagesRequest(), calm);
   writeFileSync(join(folder, taken), 'theirs');
   await readBody(reply);
   expect(readFileSync(join(folder, taken), 'utf8')).toBe('theirs');
@@ -132,8 +121,7 @@ test('never replaces a file that another process has written meanwhile', async (
 
 test('keeps keys out of requests, heads and chunks', async () => {
   const key = 'canary-7f3a9c51-secret';
-  const { elapsed } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed, mask: createMasker([new Secret(key)]) });
+  const { recorder, folder } = await recorderFor({ mask: createMasker([new Secret(key)]) });
   async function* body(): AsyncGenerator<Uint8Array> {
     for (const part of ['{"error":"bad key canary-7f', '3a9c51-sec', 'ret"}', btoa(`x${key}`), encodeURI(key)])
       yield Buffer.from(part);
@@ -158,15 +146,14 @@ test('keeps keys out of requests, heads and chunks', async () => {
   expect(lines[1]).not.toHaveProperty(['headers', 'set-cookie']);
   expect(lines[1]).not.toHaveProperty(['headers', 'www-authenticate']);
   expect(lines[1]).not.toHaveProperty(['headers', 'x-hop']);
-  expect(lines[3]).toEqual({ delay: 0, text: '*'.repeat(10) });
+  expect(lines[3]).toEqual({ text: '*'.repeat(10) });
 });
 
 test('continues without a recording if it cannot be written, with a warning', async () => {
-  const { elapsed, pass } = createClock();
   const failures: unknown[] = [];
-  const { recorder, folder } = await recorderFor({ elapsed, onFailure: (error) => void failures.push(error) });
+  const { recorder, folder } = await recorderFor({ onFailure: (error) => void failures.push(error) });
   rmSync(folder, { recursive: true });
-  const reply = await recorder.record(answers(pass, ['a', 'b']), base)(messagesRequest(), calm);
+  const reply = await recorder.record(answers(['a', 'b']), base)(messagesRequest(), calm);
   // The body is read long after the file could not be opened.
   for (let i = 0; i < 5; i++) await readdir(tmpdir());
   expect(await readBody(reply)).toEqual({ chunks: ['a', 'b'], error: undefined });
@@ -174,26 +161,20 @@ test('continues without a recording if it cannot be written, with a warning', as
 });
 
 test('can be closed in the middle of a chunk', async () => {
-  const { elapsed, pass } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
+  const { recorder, folder } = await recorderFor();
   const long = 'x'.repeat(200_000);
-  const { body } = await recorder.record(answers(pass, ['a', long, 'b']), base)(messagesRequest(), calm);
+  const { body } = await recorder.record(answers(['a', long, 'b']), base)(messagesRequest(), calm);
   const reader = body[Symbol.asyncIterator]();
   await reader.next();
   const reading = reader.next();
   for (let i = 0; i < 5; i++) await Promise.resolve();
   await recorder.close();
   await reading;
-  expect(recordingsIn(folder)[0]?.lines.slice(2)).toEqual([
-    { delay: 0, text: 'a' },
-    { delay: 0, text: long },
-    { ended: 'left', delay: 0 },
-  ]);
+  expect(recordingsIn(folder)[0]?.lines.slice(2)).toEqual([{ text: 'a' }, { text: long }, { ended: 'left' }]);
 });
 
 test('an exchange that was not sent leaves no file', async () => {
-  const { elapsed } = createClock();
-  const { recorder, folder } = await recorderFor({ elapsed });
+  const { recorder, folder } = await recorderFor();
   const exchange = recorder.record(() => Promise.reject(failure('ECONNREFUSED')), base);
   await expect(exchange(messagesRequest(), calm)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   await recorder.close();
@@ -201,7 +182,7 @@ test('an exchange that was not sent leaves no file', async () => {
 });
 
 test('refuses a folder that cannot be made, before anything is sent', async () => {
-  await expect(recorderFor({ elapsed: () => 0, folder: '/dev/null/recordings' })).rejects.toMatchObject({
+  await expect(recorderFor({ folder: '/dev/null/recordings' })).rejects.toMatchObject({
     class: 'usage',
     message: expect.stringContaining("'/dev/null/recordings'"),
   });

@@ -54,7 +54,6 @@ export async function openRecording(
   const options: RecorderOptions = {
     folder: resolve(io.cwd, record),
     mask: createMasker(credentials.map(({ secret }) => secret)),
-    elapsed: io.elapsed,
     now: io.now,
     onFailure: (error) => void ui.warn(`--record '${record}': a reply was not kept: ${writeReason(error)}`),
   };

@@ -2,7 +2,7 @@ import type { JsonValue } from './json.ts';
 
 const mark = Symbol('upload');
 
-/** Bytes that stand in a request body as plain Base64 without a data-URL prefix, read only while sending. */
+/** Bytes that a request body holds as plain Base64, read only while sending. */
 export interface Upload {
   readonly [mark]: true;
   /** Size of the decoded bytes; known beforehand, so that Content-Length is too. */
@@ -13,10 +13,14 @@ export interface Upload {
   readonly isTemporary?: boolean | undefined;
   /** Where the file was fetched from, or will be: then the bytes are not there yet. */
   readonly url?: string | undefined;
+  /** What the Base64 follows in its string: `data:image/png;base64,`. */
+  readonly prefix?: string | undefined;
+  /** In a form the bytes are sent as they are, as a file of this name and type. */
+  readonly file?: { readonly name: string; readonly mimeType: string } | undefined;
 }
 
 /** What is known of an upload's source beside its bytes. */
-type Origin = Pick<Upload, 'isTemporary' | 'url'>;
+type Origin = Omit<Upload, typeof mark | 'bytes' | 'source'>;
 
 /** A request body before it is written: JSON in which a string may be an Upload. */
 export type BodyValue = JsonValue | Upload | BodyValue[] | { [key: string]: BodyValue };

@@ -1,5 +1,6 @@
-import type { ContentInput } from '../formats/content/types.ts';
-import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
+import type { Ask } from '../formats/ask.ts';
+import type { StreamDelta } from '../formats/events.ts';
+import type { FormatName } from '../formats/facts.ts';
 import type { RetryNotice } from '../transport/types.ts';
 import type { Result } from './result.ts';
 import type { ServiceName } from '../services.ts';
@@ -17,12 +18,14 @@ export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer
 export interface ClientOptions {
   /** A vendor's public service: its base URL, headers and forms of authentication, which the fields below change. */
   service?: ServiceName | undefined;
+  /** The wire format of `generate`, `stream` and `generateImages`; that of the service otherwise. */
+  format?: FormatName | undefined;
   /** With its path prefix, if it has one; without `/v1` or `/v1beta`. A service of its own host needs none. */
   baseUrl?: string | { readonly href: string } | undefined;
   /** Without one, requests go out unauthenticated. A function is called once, at the first request. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /** One form for all, or one for each operation. */
-  auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm } | undefined;
+  auth?: AuthForm | { text?: AuthForm; image?: AuthForm; messages?: AuthForm; completions?: AuthForm } | undefined;
   /** The real names behind vendor-a's key header and vendor-b's version header; those of the service otherwise. */
   headerNames?: { apiKey?: string | undefined; version?: string | undefined } | undefined;
   /** Further headers of every request. */
@@ -74,11 +77,30 @@ export interface FolderOptions extends CallOptions {
 /** A picture or file to send: its bytes, or a file that is read while it is sent. The type comes from the bytes unless it is given. */
 export type MediaInput = Uint8Array | { path: string } | { data: Uint8Array; mimeType: string };
 
-/** Fields that take JSON: in a request any interface fits whose values JSON can carry. */
-type JsonField = 'contents' | 'messages' | 'tools' | 'toolConfig' | 'toolChoice' | 'metadata' | 'schema' | 'body';
+/** Fields that every format has. */
+type CommonFields = Pick<Ask, 'prompt' | 'system' | 'maxTokens' | 'temperature' | 'topP' | 'topK' | 'stop'>;
+type ContentFields = Pick<Ask, 'candidates' | 'seed' | 'responseMime' | 'aspect' | 'size' | 'safety' | 'cachedContent'>;
+
+/** A request in the words of no format. A field that the format lacks is refused before anything is sent. */
+export interface AskRequest extends CommonFields, ContentFields {
+  model: string;
+  /** Earlier turns; their blocks are those of `Message`. */
+  turns?: readonly Message[] | undefined;
+  /** Pictures, and files with their type. */
+  media?: readonly MediaInput[] | undefined;
+  /** Tools by name, description and JSON Schema, or in the format's own form. */
+  tools?: readonly object[] | undefined;
+  /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
+  toolChoice?: string | object | undefined;
+  /** The JSON Schema that the answer must fit. */
+  schema?: object | boolean | undefined;
+  metadata?: object | undefined;
+  /** A whole body that the fields above are laid over. */
+  body?: object | undefined;
+}
 
 /** A content-format request; what is absent is not sent. */
-export interface ContentRequest extends Omit<ContentInput, 'inline' | JsonField> {
+export interface ContentRequest extends CommonFields, ContentFields {
   model: string;
   /** Earlier turns, sent before the prompt as they are. */
   contents?: readonly ContentTurn[] | undefined;
@@ -94,7 +116,10 @@ export interface ContentRequest extends Omit<ContentInput, 'inline' | JsonField>
 }
 
 /** A messages-format request; what is absent is not sent. */
-export interface MessagesRequest extends Omit<MessagesInput, 'inline' | 'stream' | JsonField> {
+export interface MessagesRequest extends CommonFields {
+  model: string;
+  /** max_tokens, which the wire requires. */
+  maxTokens: number;
   /** Earlier turns. */
   messages?: readonly Message[] | undefined;
   tools?: readonly Tool[] | undefined;
@@ -135,7 +160,7 @@ export interface FilePicture extends Picture {
   path: string;
 }
 
-/** One reply of either format; absent means that the gateway did not say. */
+/** One reply, whatever its format; absent means that the gateway did not say. */
 export interface Reply<Image extends Picture = MemoryPicture> extends Omit<Result, 'images' | 'files'> {
   images: Image[];
   /** Audio, a document or anything else that is no picture; absent where none came. */
@@ -153,6 +178,10 @@ export interface MessageStream extends AsyncIterable<StreamDelta> {
  * where a reply came but is not what was asked for, or with the reason of its signal.
  */
 export interface Client {
+  /** Text or anything else, in the format of the service. */
+  generate(request: AskRequest, options?: CallOptions): Promise<Reply>;
+  /** The same, streamed; nothing is sent before the first delta is asked for. */
+  stream(request: AskRequest, options?: CallOptions): MessageStream;
   /** Text or anything else in the content format: `POST /v1beta/models/{model}:generateContent`. */
   generateContent(request: ContentRequest, options?: CallOptions): Promise<Reply>;
   /**
@@ -161,8 +190,8 @@ export interface Client {
    */
   streamContent(request: ContentRequest, options?: CallOptions): MessageStream;
   /** Pictures from a prompt, or from `media` and an instruction; at least one, or it rejects with class `no-result`. */
-  generateImages(request: ContentRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
-  generateImages(request: ContentRequest, options?: CallOptions): Promise<Reply>;
+  generateImages(request: ContentRequest | AskRequest, options: FolderOptions): Promise<Reply<FilePicture>>;
+  generateImages(request: ContentRequest | AskRequest, options?: CallOptions): Promise<Reply>;
   /** The messages format in one JSON reply: `POST /v1/messages`. */
   messages(request: MessagesRequest, options?: CallOptions): Promise<Reply>;
   /** The messages format, streamed; nothing is sent before the first delta is asked for. */
@@ -174,7 +203,7 @@ export interface Client {
 /** A value out of these, or any other: gateways get new ones. */
 type Known<Value extends string> = Value | (string & Record<never, never>);
 
-/** Why an answer ended: a stop reason of the messages format, or a finish reason of the content format. */
+/** Why an answer ended: the stop reason or finish reason, in the format's own word. */
 export type StopReason = Known<
   | 'end_turn'
   | 'max_tokens'

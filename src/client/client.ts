@@ -1,32 +1,34 @@
 import { monotonic } from '../clock.ts';
-import { encodeContentRequest } from '../formats/content/request.ts';
-import type { ContentInput } from '../formats/content/types.ts';
-import { encodeMessagesRequest } from '../formats/messages/request.ts';
-import type { MessagesInput, StreamDelta } from '../formats/messages/types.ts';
+import { GatewayError, usageError } from '../errors.ts';
+import type { Ask } from '../formats/ask.ts';
+import type { StreamDelta } from '../formats/events.ts';
+import { formatFacts, type FormatName } from '../formats/facts.ts';
+import { loadFormat } from '../formats/format.ts';
+import type { JsonValue } from '../json.ts';
+import { isAspect } from '../images/aspect.ts';
+import { services, type Use } from '../services.ts';
 import type {
+  AskRequest,
   CallOptions,
   Client,
   ClientOptions,
   ContentRequest,
   FilePicture,
   FolderOptions,
+  MemoryPicture,
   MessagesRequest,
+  MessageStream,
   Picture,
   Reply,
-  MemoryPicture,
-  MessageStream,
 } from './client-types.ts';
-import { createSender, type Sender } from './connection.ts';
+import { createSender, type Sender, targetOf } from './connection.ts';
+import { postOf } from './post.ts';
 import { type Deadline, endOf } from './deadline.ts';
-import { contentPost, streamedContentPost } from './content.ts';
-import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { openMedia } from './media.ts';
-import { messagesPost } from './messages.ts';
-import { perform, type Performed } from './perform.ts';
+import { outcomeOf, perform, type Performed } from './perform.ts';
+import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { ResponseError } from './response-error.ts';
 import { verdictOf } from './verdict.ts';
-import { usageError, GatewayError } from '../errors.ts';
-import { isAspect } from '../images/aspect.ts';
 
 /**
  * A client of one gateway. Nothing is connected or read yet, and nothing is shared with other clients.
@@ -34,64 +36,84 @@ import { isAspect } from '../images/aspect.ts';
  */
 export function createClient(options: ClientOptions): Client {
   const sender = createSender(options);
-  function generateImages(request: ContentRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
-  function generateImages(request: ContentRequest, call?: CallOptions): Promise<Reply>;
+  const service = services[options.service ?? 'gateway'];
+  const source = `${service.baseUrl === undefined ? targetOf(options).target.baseUrl.host : service.name}`;
+  const formatOf = (use: Use): FormatName => {
+    const format = options.format ?? service.formats[use];
+    if (format === undefined) throw usageError(`${service.title} makes no images`, 'choose another service');
+    return format;
+  };
+  const asking = (request: AskedRequest, call: CallOptions = {}): Asked => ({
+    sender,
+    quirks: { ...service.quirks, service: source },
+    use: 'text',
+    format: formatOf('text'),
+    request,
+    call,
+    stream: false,
+  });
+  function generateImages(request: AskedRequest, call: FolderOptions): Promise<Reply<FilePicture>>;
+  function generateImages(request: AskedRequest, call?: CallOptions): Promise<Reply>;
   async function generateImages(
-    request: ContentRequest,
+    request: AskedRequest,
     call: CallOptions & { folder?: string } = {},
   ): Promise<Reply<FilePicture> | Reply> {
-    const asked = { sender, use: 'image', request, call, stream: false } as const;
-    if (call.folder === undefined) return replyTo(askContent(asked, memorySink()));
-    return replyTo(askContent(asked, await folderSink(call.folder)));
+    const use = request.media?.length ? 'edit' : 'image';
+    const asked: Asked = { ...asking(request, call), use, format: formatOf(use), stream: undefined };
+    if (call.folder === undefined) return outcomeOf(ask(asked, memorySink()));
+    return outcomeOf(ask(asked, await folderSink(call.folder)));
   }
   return {
-    generateContent: (request, call = {}) =>
-      replyTo(askContent({ sender, use: 'text', request, call, stream: false }, memorySink())),
-    streamContent: (request, call = {}) =>
-      openStream(askContent({ sender, use: 'text', request, call, stream: true }, memorySink()), call.signal),
+    generate: async (request, call) => reply(asking(request, call)),
+    stream: (request, call) => stream(asking(request, call)),
+    generateContent: async (request, call) => reply({ ...asking(request, call), format: 'content' }),
+    streamContent: (request, call) => stream({ ...asking(request, call), format: 'content' }),
     generateImages,
-    messages: (request, call = {}) => replyTo(askMessages({ sender, request, call, stream: undefined })),
-    streamMessages: (request, call = {}) =>
-      openStream(askMessages({ sender, request, call, stream: true }), call.signal),
+    messages: async (request, call) =>
+      reply({ ...asking(request, call), use: 'chat', format: 'messages', stream: undefined }),
+    streamMessages: (request, call) => stream({ ...asking(request, call), use: 'chat', format: 'messages' }),
     close: () => sender.close(),
   };
 }
 
-/** The reply alone. */
-async function replyTo<Answered>(asking: AsyncGenerator<StreamDelta, Answered>): Promise<Answered> {
-  for (;;) {
-    const next = await asking.next();
-    if (next.done) return next.value;
-  }
+function reply(asked: Asked): Promise<Reply> {
+  return outcomeOf(ask(asked, memorySink()));
 }
 
-function requireAspect(aspect: string | undefined): void {
-  if (aspect === undefined || isAspect(aspect)) return;
-  throw usageError(`aspect takes width:height, not ${JSON.stringify(aspect)}`, 'for example: 16:9');
+function stream(asked: Asked): MessageStream {
+  return openStream(ask({ ...asked, stream: true }, memorySink()), asked.call.signal);
 }
 
-interface Asked<Request> {
+type AskedRequest = AskRequest | ContentRequest | MessagesRequest;
+
+interface Asked {
   sender: Sender;
-  request: Request;
+  quirks: Parameters<typeof postOf>[2];
+  use: Use;
+  format: FormatName;
+  request: AskedRequest;
   call: CallOptions;
+  stream: boolean | undefined;
 }
 
-async function* askContent<Image extends Picture>(
-  { sender, use, request, call, stream }: Asked<ContentRequest> & { use: 'text' | 'image'; stream: boolean },
+async function* ask<Image extends Picture>(
+  { sender, quirks, use, format: name, request, call, stream }: Asked,
   sink: PictureSink<Image>,
 ): AsyncGenerator<StreamDelta, Reply<Image>> {
-  requireAspect(request.aspect);
   const started = monotonic();
   const deadline = sender.startDeadline(call);
-  const { media, model, ...fields } = request;
-  const opened = await openMedia(media);
+  const opened = await openMedia(request.media);
   try {
-    const body = encodeContentRequest({ ...(fields as ContentInput), inline: opened.inline });
-    const post = stream ? streamedContentPost(model, body) : contentPost(model, use, body);
+    const asked = askOf(request, { use, stream, format: name });
+    const format = await loadFormat(name);
+    const post = postOf({ ...asked, media: opened.inline }, format, {
+      ...quirks,
+      service: `${quirks.service}/${name}`,
+    });
     const options = { deadline, onRetry: call.onRetry, store: sink.store };
-    const deltas = perform({ post, model, candidates: fields.candidates }, sender, options);
+    const deltas = perform({ post, model: asked.model, candidates: asked.candidates }, sender, options);
     const answer = yield* flatten(deltas, { call, deadline });
-    return await replyOf(answer, { sink, started, image: use === 'image', call, deadline });
+    return await replyOf(answer, { sink, started, image: use === 'image' || use === 'edit', call, deadline });
   } finally {
     deadline.end();
     await opened.cleanup();
@@ -99,28 +121,23 @@ async function* askContent<Image extends Picture>(
   }
 }
 
-async function* askMessages({
-  sender,
-  request,
-  call,
-  stream,
-}: Asked<MessagesRequest> & { stream: true | undefined }): AsyncGenerator<StreamDelta, Reply> {
-  const started = monotonic();
-  const deadline = sender.startDeadline(call);
-  const { media, ...fields } = request;
-  const sink = memorySink();
-  const opened = await openMedia(media);
-  try {
-    const body = encodeMessagesRequest({ ...(fields as MessagesInput), stream, inline: opened.inline });
-    const options = { deadline, onRetry: call.onRetry, store: sink.store };
-    const deltas = perform({ post: messagesPost(body), model: request.model }, sender, options);
-    const answer = yield* flatten(deltas, { call, deadline });
-    return await replyOf(answer, { sink, started, image: false, call, deadline });
-  } finally {
-    deadline.end();
-    await opened.cleanup();
-    await sink.store.discard();
-  }
+/** The ask of a request. Throws GatewayError usage for a field that the format lacks. */
+function askOf(
+  request: AskedRequest,
+  { use, stream, format }: Pick<Ask, 'use' | 'stream'> & { format: FormatName },
+): Ask {
+  const { media: _media, ...fields } = request;
+  const { contents, messages, ...rest } = fields as Record<string, unknown> & {
+    contents?: unknown;
+    messages?: unknown;
+  };
+  const asked = { ...rest, use, stream } as Ask;
+  const lacking = formatFacts[format].lacks.find((field) => asked[field] !== undefined);
+  if (lacking !== undefined) throw usageError(`${formatFacts[format].title} does not have ${lacking}`, 'leave it out');
+  if (asked.aspect !== undefined && !isAspect(asked.aspect))
+    throw usageError(`aspect takes width:height, not ${JSON.stringify(asked.aspect)}`, 'for example: 16:9');
+  const ownTurns = (contents ?? messages) as JsonValue[] | undefined;
+  return { ...asked, ...(ownTurns && { ownTurns }) };
 }
 
 /** Deltas may lie here already: an abort ends them at once, and when time is up the reply is read without them. */

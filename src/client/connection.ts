@@ -8,21 +8,9 @@ import { type Deadline, type Phase, startDeadline } from './deadline.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
-import {
-  type Use,
-  authHeaders,
-  type HeaderNames,
-  versionHeaders,
-  describeBody,
-  segmentBody,
-  joinUrl,
-  parseBaseUrl,
-  requireSafeUrl,
-} from '../transport/request.ts';
+import type { AuthUse } from '../formats/facts.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
-import type { JsonObject } from '../json.ts';
-import type { Body } from '../upload.ts';
-import { version } from '../version.ts';
+import { addressPost, createTarget, keyHeaders, type Post, type PostOrGet, type Target } from './post.ts';
 
 /** How a post is sent. */
 export interface SendOptions {
@@ -57,7 +45,7 @@ export async function openConnections(options: TransportOptions): Promise<Transp
 export async function sendPost(
   transport: Pick<Transport, 'exchange'>,
   request: HttpRequest,
-  options: SendOptions & Pick<Post, 'use' | 'streamsContent'> & Pick<FailedReply, 'sentKey'>,
+  options: SendOptions & Pick<Post, 'format' | 'streamsContent'> & Pick<FailedReply, 'sentKey'>,
 ): Promise<Answered> {
   let phase: Phase = 'unsent';
   const { deadline } = options;
@@ -84,8 +72,7 @@ export async function sendPost(
       classify: async (failed) => {
         const { failureOf } = await import('../formats/failure.ts');
         options.onFailedBody?.(failed.bytes);
-        const { sentKey, streamsContent } = options;
-        const format = formatOf(options.use);
+        const { sentKey, streamsContent, format } = options;
         return failureOf({ ...failed, format, sentKey, streamsContent });
       },
       onRetry: options.onRetry,
@@ -193,7 +180,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
       const request = { ...addressPost(await target, post), sample: own.sample };
       return sendPost(await transport, request, {
         ...own,
-        use: post.use,
+        format: post.format,
         streamsContent: post.streamsContent,
         sentKey: sentKeyOf(await target, post.use, options.service),
         policy: { ...policy, ...own.policy },
@@ -210,7 +197,7 @@ export function createSender(options: ClientOptions, internals: SenderInternals 
 }
 
 /** How the key goes out: a refusal is judged by it. */
-function sentKeyOf(target: Target, use: Use, service: ClientOptions['service'] = 'gateway'): SentKey {
+function sentKeyOf(target: Target, use: AuthUse, service: ClientOptions['service'] = 'gateway'): SentKey {
   const version = target.headerNames.version.toLowerCase();
   const header = Object.keys(keyHeaders(target, use)).find((name) => name !== version);
   return { service, form: target.auth[use], header, version };
@@ -221,80 +208,13 @@ async function withKey(target: Target, apiKey: ClientOptions['apiKey']): Promise
 }
 
 /** `auto` is what the service does of itself. */
-function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<'text' | 'image' | 'messages', AuthForm> {
-  const given = typeof auth === 'string' ? { text: auth, image: auth, messages: auth } : auth;
+function authOf(auth: ClientOptions['auth'] = 'auto', own: AuthForm): Record<AuthUse, AuthForm> {
+  const given = typeof auth === 'string' ? { text: auth, image: auth, messages: auth, completions: auth } : auth;
   const formOf = (form: AuthForm = 'auto'): AuthForm => (form === 'auto' ? own : form);
-  return { text: formOf(given.text), image: formOf(given.image), messages: formOf(given.messages) };
-}
-
-/** A gateway and how to speak to it. */
-export interface Target {
-  baseUrl: URL;
-  /** Absent: requests go out without a key. */
-  key: string | undefined;
-  auth: Readonly<Record<Use, AuthForm>>;
-  headerNames: HeaderNames;
-  /** Further headers of every request, lower-case names. */
-  headers: Readonly<Record<string, string>>;
-  allowHttp: boolean;
-}
-
-/** A request before it is addressed. */
-export interface Post {
-  /** Below the base URL: `/v1/messages`. */
-  path: string;
-  /** Behind the path, without its `?`. */
-  query?: string | undefined;
-  use: Use;
-  body: Body;
-  accept?: string | undefined;
-  /** A stream of the content format, which a gateway need not have. */
-  streamsContent?: true | undefined;
-}
-
-/** The format of what a use sends and gets. */
-export function formatOf(use: Use): 'content' | 'messages' {
-  return use === 'messages' ? 'messages' : 'content';
-}
-
-/** A post, or without a body a GET. */
-export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
-
-/** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
-export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
-  target: Target;
-  warnings: string[];
-} {
-  const { url, warnings } = parseBaseUrl(options.baseUrl);
-  return { target: { ...options, baseUrl: url }, warnings };
-}
-
-/** The HTTP request of a post or a GET: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
-export function addressPost(target: Target, post: PostOrGet): HttpRequest {
-  requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
-  const headers = {
-    ...(post.body && { 'content-type': 'application/json' }),
-    accept: post.accept ?? 'application/json',
-    'user-agent': `gateway-cli/${version}`,
-  };
-  const url = joinUrl(target.baseUrl, post.path);
-  url.search = post.query ?? '';
   return {
-    method: post.body ? 'POST' : 'GET',
-    url,
-    ownHeaders: target.headers,
-    headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
-    body: post.body ? segmentBody(post.body) : { segments: [], bytes: 0 },
+    text: formOf(given.text),
+    image: formOf(given.image),
+    messages: formOf(given.messages),
+    completions: formOf(given.completions),
   };
-}
-
-/** The headers that authenticate, and that of the version; without a key the latter alone. */
-export function keyHeaders(target: Target, use: Use): Record<string, string> {
-  if (target.key === undefined) return versionHeaders(use, target.headerNames);
-  return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });
-}
-
-/** The body as a person may read it: Base64 shortened to its length. */
-export function describePost(post: Post): JsonObject {
-  return describeBody(post.body);
 }

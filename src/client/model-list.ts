@@ -1,10 +1,13 @@
 import { GatewayError } from '../errors.ts';
 import { createMemoryStore } from '../images/store.ts';
 import { type JsonValue, isObject } from '../json.ts';
-import type { Answered, PostOrGet } from './connection.ts';
+import { type Answered } from './connection.ts';
+import type { PostOrGet } from './post.ts';
 import { located, readDiverted } from './read-body.ts';
-import { parseReply } from './parse-reply.ts';
 import { field, listField, textField } from '../formats/fields.ts';
+import { authUseOf, type FormatName } from '../formats/facts.ts';
+import { loadFormat } from '../formats/format.ts';
+import { parseReply } from '../formats/parse-reply.ts';
 
 /** No service has so many. */
 const mostPages = 100;
@@ -18,16 +21,14 @@ export interface ModelList {
 }
 
 /** The models of one list, its pages followed. Throws GatewayError, and the reason of the caller's abort. */
-export async function readModelList(
-  send: (get: PostOrGet) => Promise<Answered>,
-  format: 'content' | 'messages',
-): Promise<ModelList> {
-  const use = format === 'messages' ? 'messages' : 'text';
+export async function readModelList(send: (get: PostOrGet) => Promise<Answered>, name: FormatName): Promise<ModelList> {
+  const format = await loadFormat(name);
+  const use = authUseOf(name, 'text');
   const models: ListedModel[] = [];
   const seen = new Set<string | undefined>();
   for (let token: string | undefined; ;) {
     seen.add(token);
-    const page = await readPage(await send({ ...modelListAddress(format, token), use }), format);
+    const page = await readPage(await send({ ...format.models(token), format: name, use }), name);
     models.push(...page.models.slice(0, mostModels + 1 - models.length));
     if (models.length > mostModels)
       return { models: models.slice(0, mostModels), cut: `it has more than ${mostModels} models` };
@@ -45,7 +46,7 @@ function cutOf({ goesOn, next }: ModelPage, seen: ReadonlySet<string | undefined
   return seen.size < mostPages ? undefined : `it has more than ${mostPages} pages`;
 }
 
-async function readPage({ reply }: Answered, format: 'content' | 'messages') {
+async function readPage({ reply }: Answered, format: FormatName) {
   try {
     const { value, cut } = parseReply(await readDiverted(reply.body, createMemoryStore()), reply, format);
     if (cut) throw cut;
@@ -78,15 +79,7 @@ export interface ModelPage {
   goesOn: boolean;
 }
 
-/** Path and query of a page, each format's largest; without a token the first page. */
-export function modelListAddress(format: 'content' | 'messages', token?: string): { path: string; query: string } {
-  const [path, size, after] =
-    format === 'content' ? ['/v1beta/models', 'pageSize', 'pageToken'] : ['/v1/models', 'limit', 'after_id'];
-  const query = new URLSearchParams({ [size]: '1000', ...(token !== undefined && { [after]: token }) });
-  return { path, query: query.toString() };
-}
-
-/** Reads a page of either format, or of an OpenAI-like relay; undefined where it is no list. An empty list may be `{}`. */
+/** Reads a page of any format; undefined where it is no list. An empty list may be `{}`. */
 export function readModelPage(page: JsonValue | undefined): ModelPage | undefined {
   if (!isObject(page)) return undefined;
   const entries = listField(page, 'models') ?? listField(page, 'data');

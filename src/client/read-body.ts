@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 import { field } from '../formats/fields.ts';
+import { mostBytes } from '../formats/parse-reply.ts';
 import { isObject, parseFlat } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
 import type { Base64Diversion } from '../scan/json-scan.ts';
@@ -14,9 +15,6 @@ export interface ReadBody {
   /** Set when bytes of it are no UTF-8: the text has replacements in their places. */
   damage?: GatewayError | undefined;
 }
-
-/** Largest part of a body that is no picture, in bytes. */
-export const mostBytes = 256 * 1024 * 1024;
 
 /** Characters of a reply that cannot hold too many values. */
 const mostPlain = 1024 * 1024;

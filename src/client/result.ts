@@ -1,4 +1,6 @@
-import type { Usage } from '../formats/content/types.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Usage } from '../formats/events.ts';
+import type { FormatName } from '../formats/facts.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './client-types.ts';
@@ -38,10 +40,12 @@ export interface ToolCall {
   input: JsonValue;
 }
 
-/** One reply of either format. Absent means the gateway did not say. */
+/** One reply, whatever its format. Absent means the gateway did not say. */
 export interface Result {
   /** As it was requested. */
   model: string;
+  /** The wire format that it came in. */
+  format?: FormatName | undefined;
   /** As the reply names the model that answered. */
   modelVersion?: string | undefined;
   /** The service tier that answered, in the gateway's own word; it decides the price. */
@@ -63,7 +67,7 @@ export interface Result {
   stopDetails?: JsonValue | undefined;
   promptFeedback?: JsonObject | undefined;
   usage?: Usage | undefined;
-  /** Assistant content blocks of a messages reply, as a later turn wants them back. */
+  /** The answer as a turn of a conversation: content blocks in the words of `formats/turns.ts`. */
   content?: JsonObject[] | undefined;
   warnings: string[];
   /** Whether the reply came whole, and the reason why it ended says so too. */
@@ -73,8 +77,40 @@ export interface Result {
   durationMs: number;
 }
 
-/** What a reader must know where another model answered than the requested one. */
-export function doubtsOfModel({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
+/** A result, and the error that goes with it when the reply was cut, or a picture of it was bad: what came is kept. */
+export interface Answer {
+  result: Result;
+  error: GatewayError | undefined;
+}
+
+/** What was read of a reply. With an error it is not complete, whatever it said of itself. */
+export function answerOf(result: Result, error: GatewayError | undefined): Answer {
+  if (error !== undefined) result.complete = false;
+  return { result, error };
+}
+
+/** A result with nothing in it yet. */
+export function emptyResult(model: string): Result {
+  return {
+    model,
+    text: '',
+    candidates: [],
+    images: [],
+    toolCalls: [],
+    warnings: [],
+    complete: false,
+    attempts: 1,
+    durationMs: 0,
+  };
+}
+
+/** All that came as bytes, in the order in which it is written. */
+export function blobsOf({ images, files = [] }: Pick<Result, 'images' | 'files'>): ResultImage[] {
+  return [...images, ...files];
+}
+
+/** A warning where another model answered than the requested one. */
+export function otherModelWarnings({ model, modelVersion }: Pick<Result, 'model' | 'modelVersion'>): string[] {
   const other = otherModel(model, modelVersion);
   if (other === undefined || model === '' || isMovingAlias(model)) return [];
   return [`another model answered: ${quote(other, 200)}, not ${quote(model, 200)}`];

@@ -1,4 +1,5 @@
 import { type Advice, GatewayError } from '../errors.ts';
+import { formatFacts } from '../formats/facts.ts';
 import { quote } from '../formats/quote.ts';
 import { type JsonValue, isObject } from '../json.ts';
 import type { Result } from './result.ts';
@@ -112,8 +113,8 @@ function adviceFor(result: Result, wanted: Wanted): Advice {
   const link = wanted.images > 0 ? linkedPicture(result.text) : undefined;
   if (link !== undefined) return { reason: 'linked-image', value: link };
   if (wanted.images > 0 && result.text !== '') return { reason: 'words-alone' };
-  // The messages format has no such settings.
-  return { reason: result.content === undefined ? 'safety' : 'prompt' };
+  const hasSafety = result.format === undefined || !formatFacts[result.format].lacks.includes('safety');
+  return { reason: hasSafety ? 'safety' : 'prompt' };
 }
 
 /** The address of a hosted picture that stands in the text instead of one (deviation 3). */
@@ -196,6 +197,7 @@ const stopped = [
   'jailbreak',
   'refusal',
   'content_filter',
+  'error',
 ];
 
 const endings = new Map<string, Ending>([

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, parseFlat } from '../json.ts';
-import { field, textField, listField } from './fields.ts';
+import type { FormatName } from './facts.ts';
+import { field, listField, objectField, textField } from './fields.ts';
 import { quote } from './quote.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
 
@@ -14,7 +15,7 @@ export interface ErrorBody extends ErrorDetailFacts {
   code?: string | number | undefined;
   requestId?: string | undefined;
   /** The format whose errors have this shape, where it is one of the two. */
-  shape?: 'content' | 'messages' | undefined;
+  shape?: FormatName | undefined;
   /** Waiting is no use: the money or the day's quota is spent. */
   quotaSpent?: boolean | undefined;
   /** The name of the limit that was reached, as the service calls it. */
@@ -64,7 +65,9 @@ function claimsError(json: JsonObject): boolean {
 }
 
 function isResult(json: JsonObject): boolean {
-  return field(json, 'candidates') !== undefined || json['type'] === 'message' || Array.isArray(json['content']);
+  const { type, content, choices } = json;
+  if (Array.isArray(choices) && choices.length > 0) return true;
+  return field(json, 'candidates') !== undefined || type === 'message' || Array.isArray(content);
 }
 
 /** An error reply to a streamed request may itself be events: the data of each is looked at. */
@@ -83,7 +86,7 @@ function errorIn(value: unknown, depth: number): ErrorBody | undefined {
   if (!isObject(value)) return undefined;
   const inner = isObject(value['error']) ? value['error'] : value;
   const facts = factsOf(value, inner);
-  const message = messageIn(value, inner) ?? nameOf(facts);
+  const message = upstreamText(inner) ?? messageIn(value, inner) ?? nameOf(facts);
   return message === undefined ? undefined : withMessage(facts, message, depth);
 }
 
@@ -96,6 +99,7 @@ function factsOf(outer: JsonObject, inner: JsonObject): Omit<ErrorBody, 'message
     code: codeIn(inner) ?? (typeof status === 'number' ? status : undefined),
     requestId: textField(outer, 'requestId') ?? textField(inner, 'requestId'),
     shape: shapeOf(outer, inner),
+    ...refusedParameter(inner),
     ...readDetails(inner['details']),
   };
 }
@@ -112,8 +116,22 @@ function codeIn(inner: JsonObject): string | number | undefined {
 }
 
 function messageIn(outer: JsonObject, inner: JsonObject): string | undefined {
-  const found = [inner['message'], outer['message'], detailText(outer['detail']), outer['error']];
+  const inMessage = detailText(objectField(inner, 'message')?.['detail']);
+  const found = [inner['message'], inMessage, outer['message'], detailText(outer['detail']), outer['error']];
   return found.find((text): text is string => typeof text === 'string' && text.trim() !== '');
+}
+
+/** OpenRouter's own message of an upstream's error says nothing; what the upstream said is beside it (deviation 62). */
+function upstreamText(inner: JsonObject): string | undefined {
+  const raw = objectField(inner, 'metadata')?.['raw'];
+  const text = isObject(raw) ? JSON.stringify(raw) : raw;
+  return typeof text === 'string' && text.trim() !== '' ? text : undefined;
+}
+
+/** The field of the request that OpenAI's error names, where it is the field that is refused. */
+function refusedParameter({ code, param }: JsonObject): Pick<ErrorBody, 'fields'> {
+  const isRefused = typeof code === 'string' && /^(?:unsupported|unknown)_(?:parameter|value)$/.test(code);
+  return isRefused && typeof param === 'string' && param !== '' ? { fields: [param] } : {};
 }
 
 /** `detail` is a text, or FastAPI's list of `{loc, msg}`. */
@@ -220,7 +238,13 @@ const spentNames = new Set([
   'billing_error',
 ]);
 
-const spentWords = ['credit balance is too low', 'enforced_spend_limit_reached', 'insufficient_quota', 'perday'];
+const spentWords = [
+  'credit balance is too low',
+  'enforced_spend_limit_reached',
+  'insufficient_quota',
+  'perday',
+  'models-per-day',
+];
 
 /** Whether an error says that money or a day's quota is spent, so that waiting a minute is no use. */
 export function saysSpent(names: readonly (string | undefined)[], message: string): boolean {

@@ -1,8 +1,10 @@
 import { GatewayError, type Certainty, type ErrorClass, type Advice } from '../errors.ts';
 import { findErrorInReply, parseOrNothing, readErrorBody, type ErrorBody } from './error-body.ts';
 import { type Asked, keyAdvice } from './key-advice.ts';
+import type { FormatName } from './facts.ts';
 import { quote } from './quote.ts';
 import { readRefusal, type Refusal } from './refusal-words.ts';
+import { resetDelayMs } from './retry-delay.ts';
 
 /** A reply that is no success, its body as far as it was read. */
 export interface FailedReply extends Asked {
@@ -10,7 +12,7 @@ export interface FailedReply extends Asked {
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
-  format: 'content' | 'messages';
+  format: FormatName;
   /** A stream of the content format was asked for: a gateway need not have that operation. */
   streamsContent?: true | undefined;
 }
@@ -58,15 +60,22 @@ function build(error: ErrorBody, known: Known): GatewayError {
     status,
     requestId: known.requestId ?? error.requestId,
     retryable: isRetryable(errorClass, error, known),
-    retryAfterMs: error.retryDelayMs,
+    retryAfterMs: error.retryDelayMs ?? (errorClass === 'quota' ? resetDelayMs(known.headers ?? {}) : undefined),
     sent: 'yes',
-    billed: known.billed ?? (errorClass === 'gateway' && (status === 503 || status === 529) ? 'no' : undefined),
+    billed: known.billed ?? billedOf(errorClass, status),
   });
+}
+
+/** What is known of it beside the class: OpenAI looks at a picture before and after it is made. */
+function billedOf(errorClass: ErrorClass, status: number | undefined): Certainty | undefined {
+  if (errorClass === 'no-result') return 'unknown';
+  return errorClass === 'gateway' && (status === 503 || status === 529) ? 'no' : undefined;
 }
 
 function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal | undefined): ErrorClass {
   if (status === undefined) return error.quotaSpent ? 'quota' : 'gateway';
   if (error.quotaSpent && status < 500) return 'quota';
+  if (isModerated(error)) return 'no-result';
   if (status === 401 || status === 403 || isBadKey(error)) return 'auth';
   if (status === 400 && refusal !== undefined && keyRefusals.has(refusal.says)) return 'auth';
   if (status === 402 || status === 429) return 'quota';
@@ -76,6 +85,11 @@ function classOf(status: number | undefined, error: ErrorBody, refusal: Refusal 
 /** The content format answers 400 for a bad key (formats 2). */
 function isBadKey({ reason, code, type }: ErrorBody): boolean {
   return [reason, code, type].some((name) => name === 'API_KEY_INVALID' || name === 'invalid_api_key');
+}
+
+/** The service itself stopped what was asked: OpenAI, and OpenAI at Azure, say so with 400. */
+function isModerated({ code }: ErrorBody): boolean {
+  return code === 'moderation_blocked' || code === 'content_policy_violation' || code === 'content_filter';
 }
 
 /** What makes a 400 a failed authentication: the gateway found no key, or not a good one. */
@@ -142,6 +156,7 @@ function adviceFor(error: ErrorBody, facts: Known & { errorClass: ErrorClass; re
   if (status === 400 && wantsCertificate.test(error.message)) return { reason: 'client-certificate' };
   if (status === 400 && wantsTls.test(error.message)) return { reason: 'port-speaks-tls' };
   if (errorClass === 'auth' || (errorClass === 'rejected' && refusal)) return keyAdvice(refusal, facts);
+  if (errorClass === 'no-result') return { reason: 'prompt' };
   if (errorClass === 'quota') return error.quotaSpent || status === 402 ? { reason: 'quota-spent' } : later;
   if (streamsContent && (status === 405 || status === 501)) return { reason: 'no-stream' };
   if (saysNoModel(status, error)) return { reason: 'model' };
@@ -160,8 +175,9 @@ const wantsTls =
 function notFoundAdvice({ message, code, shape }: ErrorBody, { format, streamsContent }: Known): Advice {
   if (code === 'model_not_found' || namesModel(message.slice(0, 1000).toLowerCase())) return { reason: 'model' };
   if (format !== undefined && shape !== undefined && shape !== format) return { reason: 'other-format', value: shape };
-  const value = otherFormats.test(message) ? 'openai' : undefined;
-  return streamsContent ? { reason: 'no-stream', value: value ?? 'path' } : { reason: 'no-such-path', value };
+  const isOther = streamsContent ? /^invalid url \(/i.test(message) : otherFormats.test(message);
+  if (format !== 'completions' && isOther) return { reason: 'other-format', value: 'completions' };
+  return streamsContent ? { reason: 'no-stream', value: 'path' } : { reason: 'no-such-path' };
 }
 
 /** What OpenAI, vLLM, LiteLLM and Ollama say of a path that they do not have. */

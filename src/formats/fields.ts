@@ -30,18 +30,15 @@ export function listField(object: JsonObject, name: string): JsonValue[] | undef
   return Array.isArray(value) ? value : undefined;
 }
 
-/** A foreign key as the format's documents spell it: `inline_data` is `inlineData`. */
-export function camelCase(key: string): string {
-  return key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
 /** Names are our own, few, and asked for with every reply. */
 const snakeCased = new Map<string, string>();
 
 function snakeCase(name: string): string {
-  const known = snakeCased.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  snakeCased.set(name, known);
-  return known;
+  const known = snakeCased.get(name);
+  if (known !== undefined) return known;
+  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeCased.set(name, made);
+  return made;
 }
 
 /** Lays fields over a body; a field that is undefined is not set and leaves the body as it is. */
@@ -64,4 +61,10 @@ export function unlessEmpty(body: Body): Body | undefined {
 
 function isBody(value: BodyValue | undefined): value is Body & JsonObject {
   return isObject(value) && !isUpload(value);
+}
+
+/** A count that a body sets: a whole number from 0. */
+export function countField(body: Body, key: string): number | undefined {
+  const value = body[key];
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

@@ -1,5 +1,6 @@
 import type { Advice } from '../errors.ts';
 import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
+import type { FormatName } from './facts.ts';
 import type { Refusal } from './refusal-words.ts';
 
 /** How the key of a refused request went out. */
@@ -15,7 +16,7 @@ export interface SentKey {
 
 /** The request that was refused, as far as it is known. */
 export interface Asked {
-  format?: 'content' | 'messages' | undefined;
+  format?: FormatName | undefined;
   sentKey?: SentKey | undefined;
 }
 

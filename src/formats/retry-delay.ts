@@ -25,6 +25,17 @@ export function proseDelayMs(message: string): number | undefined {
   return undefined;
 }
 
+/**
+ * Milliseconds until a limit of OpenAI's is over: `x-ratelimit-reset-requests: 1m20s`. There is one for requests and one for
+ * tokens; the one that has nothing left counts.
+ */
+export function resetDelayMs(headers: Readonly<Record<string, string | undefined>>): number | undefined {
+  const delays = ['requests', 'tokens']
+    .filter((kind) => (headers[`x-ratelimit-remaining-${kind}`] ?? '0').trim() === '0')
+    .flatMap((kind) => readSpan(headers[`x-ratelimit-reset-${kind}`]?.trim() ?? '') ?? []);
+  return delays.length === 0 ? undefined : Math.max(...delays);
+}
+
 /** Reads `1m2.5s` from the beginning of a short text. */
 function readSpan(text: string): number | undefined {
   let total: number | undefined;

@@ -235,7 +235,7 @@ function writeBytes(folder: string, bytes: Uint8Array, nonce?: Nonce): Promise<s
 }
 
 /** The name of an image's sidecar. */
-export function sidecarPath(imagePath: string): string {
+function sidecarPath(imagePath: string): string {
   return `${imagePath}.json`;
 }
 

@@ -1,6 +1,5 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { codeOf, usageError } from '../errors.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import type { HttpRequest, RequestBody } from '../transport/types.ts';
@@ -82,21 +81,32 @@ async function readBody(body: RequestBody): Promise<JsonValue> {
 }
 
 /** A body that is not JSON, or cannot be shown, as a digest. */
-function otherBody({ segments, bytes }: RequestBody): string {
+async function otherBody({ segments, bytes }: RequestBody): Promise<string> {
   const sum = createHash('sha256');
-  for (const segment of segments) if (!isUpload(segment)) sum.update(segment);
+  for (const segment of segments) {
+    if (!isUpload(segment)) sum.update(segment);
+    // A form has the bytes of a file as they are.
+    else if (segment.file) for await (const block of contentOf(segment)) sum.update(block);
+    else sum.update(await uploadText(segment));
+  }
   return digestText(bytes, sum.digest('hex'));
 }
 
-async function uploadText({ source, bytes }: Upload): Promise<string> {
-  const isShort = base64Length(bytes) <= shortBase64;
-  if (typeof source !== 'string')
-    return isShort ? Buffer.from(source).toString('base64') : digestText(bytes, sha256(source));
+async function uploadText(upload: Upload): Promise<string> {
+  const isShort = base64Length(upload.bytes) <= shortBase64;
+  const blocks: Uint8Array[] = [];
+  const sum = createHash('sha256');
+  for await (const block of contentOf(upload)) {
+    if (isShort) blocks.push(block);
+    else sum.update(block);
+  }
+  return isShort ? Buffer.concat(blocks).toString('base64') : digestText(upload.bytes, sum.digest('hex'));
+}
+
+async function* contentOf({ source }: Upload): AsyncGenerator<Uint8Array> {
+  if (typeof source !== 'string') return yield source;
   try {
-    if (isShort) return await readFile(source, 'base64');
-    const sum = createHash('sha256');
-    for await (const block of createReadStream(source)) sum.update(block as Buffer);
-    return digestText(bytes, sum.digest('hex'));
+    yield* createReadStream(source) as AsyncIterable<Uint8Array>;
   } catch (error) {
     throw usageError(`cannot read ${source} (${codeOf(error) ?? 'unknown error'})`, undefined, error);
   }
@@ -160,9 +170,11 @@ export function shortenedJson(value: JsonValue): JsonValue {
 }
 
 function shortened(text: string): string {
-  if (text.length <= shortBase64 || text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return text;
-  const bytes = Buffer.from(text, 'base64');
+  const [prefix = ''] = /^data:[^,]{0,200};base64,/.exec(text) ?? [];
+  const data = text.slice(prefix.length);
+  if (data.length <= shortBase64 || data.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(data)) return text;
+  const bytes = Buffer.from(data, 'base64');
   // Another encoding of the same bytes is another request.
-  if (bytes.toString('base64') !== text) return text;
-  return digestText(bytes.length, sha256(bytes));
+  if (bytes.toString('base64') !== data) return text;
+  return prefix + digestText(bytes.length, sha256(bytes));
 }

@@ -15,6 +15,9 @@ interface Frame {
 
 const blobKeys = new Set(['inlineData', 'inline_data', 'source']);
 const textKeys = new Set(['text', 'content']);
+/** Strings that are a picture in the completions format: its Base64, and the URL of `image_url`. */
+const wholeKey = 'b64_json';
+const urlHolder = 'image_url';
 const contentKeys = new Set(['content', 'content_block']);
 const toolKeys = new Set(
   'args arguments input functionCall function_call functionResponse function_response toolCall tool_call toolResponse tool_response'.split(
@@ -22,7 +25,7 @@ const toolKeys = new Set(
   ),
 );
 
-const knownKeys = new Set(['data', ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys]);
+const knownKeys = new Set(['data', 'url', wholeKey, urlHolder, ...blobKeys, ...textKeys, ...contentKeys, ...toolKeys]);
 
 /** Length of the longest key that the scanner knows. */
 export const longestKey = Math.max(...[...knownKeys].map((key) => key.length));
@@ -91,9 +94,11 @@ export class Nesting {
   get valueKind(): ValueKind {
     const top = this.#top;
     if (!top || top.inTool || top.key === undefined) return 'plain';
+    if (top.key === wholeKey) return 'data';
     if (top.key === 'data' && top.name !== undefined && blobKeys.has(top.name)) return 'data';
     // A reply in an array is the chunks of a stream, whose texts are joined: a data URL can continue in the next one.
     const whole = this.#frames[0]?.array === false;
-    return whole && textKeys.has(top.key) ? 'text' : 'plain';
+    const isUrl = top.key === urlHolder || (top.key === 'url' && top.name === urlHolder);
+    return whole && (isUrl || textKeys.has(top.key)) ? 'text' : 'plain';
   }
 }

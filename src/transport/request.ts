@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
+import type { AuthUse } from '../formats/facts.ts';
 import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../upload.ts';
 import type { RequestBody } from './types.ts';
 
@@ -69,9 +70,6 @@ export function requireSafeUrl(url: URL, { allowHttp, hasKey }: { allowHttp: boo
   throw settingError(`the key would go to ${url.origin} unencrypted`, { reason: 'insecure' });
 }
 
-/** The purpose of a request; it selects the header of the key (formats 1). */
-export type Use = 'text' | 'image' | 'messages';
-
 /** The form of the header of the key: `auto` is the form that the service accepts for the use (formats 1). */
 export type AuthForm = 'auto' | 'api-key' | 'bearer';
 
@@ -86,7 +84,7 @@ export interface HeaderNames {
 const messagesVersion = '2023-06-01';
 
 interface AuthOptions {
-  use: Use;
+  use: AuthUse;
   form: AuthForm;
   names: HeaderNames;
   key: string;
@@ -95,7 +93,7 @@ interface AuthOptions {
 /** The headers of the key, with lower-case names. Whitespace around the key is removed. Throws GatewayError auth, without the key in it. */
 export function authHeaders({ use, form, names, key }: AuthOptions): Record<string, string> {
   const value = checkedKey(key.trim());
-  const bearer = form === 'bearer' || (form === 'auto' && use === 'image');
+  const bearer = form === 'bearer' || (form === 'auto' && (use === 'image' || use === 'completions'));
   const apiKeyName = use === 'messages' ? 'x-api-key' : names.apiKey;
   const headers: Record<string, string> = bearer
     ? { authorization: `Bearer ${value}` }
@@ -104,7 +102,7 @@ export function authHeaders({ use, form, names, key }: AuthOptions): Record<stri
 }
 
 /** The header of the version of the messages format, which is sent without a key too. */
-export function versionHeaders(use: Use, names: HeaderNames): Record<string, string> {
+export function versionHeaders(use: AuthUse, names: HeaderNames): Record<string, string> {
   return use === 'messages' ? { [names.version.toLowerCase()]: messagesVersion } : {};
 }
 
@@ -141,19 +139,30 @@ export function segmentBody(body: Body): RequestBody {
     // JSON would have null instead.
     if (typeof value === 'number' && !Number.isFinite(value))
       throw usageError(`the number '${key}' of the request is too large`, 'the largest is about 1.8e308');
-    return isUpload(value) ? (uploads.push(value), mark) : value;
+    return isUpload(value) ? (uploads.push(value), `${value.prefix ?? ''}${mark}`) : value;
   });
   const texts = uploads.length === 0 ? [json] : json.split(mark);
   const segments = texts.flatMap((text, index) => [Buffer.from(text), ...uploads.slice(index, index + 1)]);
-  const lengths = segments.map((part) => (isUpload(part) ? base64Length(part.bytes) : part.byteLength));
-  return { segments, bytes: lengths.reduce((sum, length) => sum + length, 0) };
+  return withLength(segments);
 }
 
-/** The body for people: an upload becomes `<Base64, N characters>`. */
+/** The body of segments. */
+export function withLength(segments: RequestBody['segments']): RequestBody {
+  return { segments, bytes: segments.reduce((sum, segment) => sum + lengthOf(segment), 0) };
+}
+
+function lengthOf(segment: Uint8Array | Upload): number {
+  if (!isUpload(segment)) return segment.byteLength;
+  return segment.file ? segment.bytes : base64Length(segment.bytes);
+}
+
+/** The body for people: an upload becomes `<Base64, N characters>`, that of a form `<N bytes>`. */
 export function describeBody(body: Body): JsonObject {
-  const json = JSON.stringify(body, (_key, value: BodyValue) =>
-    isUpload(value) ? `<Base64, ${base64Length(value.bytes)} characters>` : value,
-  );
+  const json = JSON.stringify(body, (_key, value: BodyValue) => {
+    if (!isUpload(value)) return value;
+    const { bytes, file, prefix = '' } = value;
+    return file ? `<${bytes} bytes>` : `${prefix}<Base64, ${base64Length(bytes)} characters>`;
+  });
   return JSON.parse(json) as JsonObject;
 }
 
@@ -164,7 +173,8 @@ export function describeBody(body: Body): JsonObject {
 export async function* streamBody(body: RequestBody): AsyncGenerator<Uint8Array> {
   for (const segment of body.segments) {
     if (!isUpload(segment)) yield segment;
-    else if (typeof segment.source === 'string') yield* encodeFile(segment.source, segment.bytes);
+    else if (typeof segment.source === 'string') yield* readFile(segment.source, segment);
+    else if (segment.file) yield segment.source;
     else yield* encodeBytes(segment.source);
   }
 }
@@ -192,12 +202,13 @@ function* encodeBytes(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < buffer.length; at += blockBytes) yield encode(buffer.subarray(at, at + blockBytes), out);
 }
 
-async function* encodeFile(path: string, bytes: number): AsyncGenerator<Uint8Array> {
+/** The bytes of a file as Base64, or those of a form as they are. */
+async function* readFile(path: string, { bytes, file: form }: Upload): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r').catch((error: unknown) => unreadable(path, error));
   try {
     const before = await file.stat();
     if (before.size !== bytes) throw changed(path);
-    const block = Buffer.allocUnsafe(blockBytes);
+    let block = Buffer.allocUnsafe(blockBytes);
     const out = Buffer.allocUnsafe((blockBytes / 3) * 4);
     let left = bytes;
     let reading = readBlock(file, block, left);
@@ -205,7 +216,9 @@ async function* encodeFile(path: string, bytes: number): AsyncGenerator<Uint8Arr
       const length = await reading.catch((error: unknown) => unreadable(path, error));
       left -= length;
       if (length < Math.min(blockBytes, left + length)) throw changed(path);
-      const encoded = encode(block.subarray(0, length), out);
+      const encoded = form ? block.subarray(0, length) : encode(block.subarray(0, length), out);
+      // What goes out as it is must not be overwritten.
+      if (form) block = Buffer.allocUnsafe(blockBytes);
       if (left > 0) {
         // The next block is read while this one is sent.
         reading = readBlock(file, block, left);

@@ -8,6 +8,8 @@ export interface RequestBody {
   readonly bytes: number;
   /** Replaces the segments: a body that is passed on while it arrives, and so can be sent only once. */
   readonly arriving?: AsyncIterable<Uint8Array> | undefined;
+  /** Where it is not JSON. */
+  readonly contentType?: string | undefined;
 }
 
 /** One HTTP request. The client sends a POST with a JSON body, or the GET of a list; a gateway passes on any other. */

@@ -15,7 +15,7 @@ function send(
   { deadline, ...options }: Partial<Parameters<typeof sendPost>[2]> & { deadline: Deadline },
 ): ReturnType<typeof sendPost> {
   const request = requestTo('http://gateway.test/', {}, { authorization: 'Bearer k' });
-  const sending = sendPost({ exchange }, request, { deadline, policy, use: 'text', ...options });
+  const sending = sendPost({ exchange }, request, { deadline, policy, format: 'content', ...options });
   sending.catch(() => {});
   return sending;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { createPause } from '../helpers/scripted-server.ts';
 import { png } from '../replies/deviation.ts';
-import { comb, halves, printed, replyOf, streamedContentOf } from '../replies/reading.ts';
+import { comb, contentOf, halves, printed, replyOf } from '../replies/reading.ts';
 import { test } from './library-client.ts';
 
 /** A stream with all that makes it hard: thoughts, characters of four bytes, a picture over three events, a comment, CRLF. */
@@ -21,7 +21,7 @@ const stream = Buffer.from(
 const text = 'Zoë 🦅 ![x]  flies';
 
 test('a stream reads the same wherever its bytes are cut', async () => {
-  const whole = await streamedContentOf(replyOf([stream]));
+  const whole = await contentOf(replyOf([stream]));
   expect(printed(whole.deltas)).toBe(text);
   expect(whole.answer).toMatchObject({
     error: undefined,
@@ -30,9 +30,9 @@ test('a stream reads the same wherever its bytes are cut', async () => {
   const [image] = whole.answer.result.images;
   expect(image?.blob.sha256).toBe(createHash('sha256').update(Buffer.from(png, 'base64')).digest('hex'));
   const same = JSON.stringify(whole);
-  expect(JSON.stringify(await streamedContentOf(replyOf(comb(stream, { first: 0, step: 1 }))))).toBe(same);
+  expect(JSON.stringify(await contentOf(replyOf(comb(stream, { first: 0, step: 1 }))))).toBe(same);
   for (let at = 0; at <= stream.length; at++)
-    expect(JSON.stringify(await streamedContentOf(replyOf(halves(stream, at)))), String(at)).toBe(same);
+    expect(JSON.stringify(await contentOf(replyOf(halves(stream, at)))), String(at)).toBe(same);
 });
 
 test('a stream that ends at any byte is whole only with its finish reason, and prints what it keeps', async () => {
@@ -40,7 +40,7 @@ test('a stream that ends at any byte is whole only with its finish reason, and p
   const wrong: unknown[] = [];
   // Of an event that is cut nobody knows whether its text is a thought.
   for (let at = stream.indexOf('"thought":true') + 14; at <= stream.length; at++) {
-    const { deltas, answer } = await streamedContentOf(replyOf([stream.subarray(0, at)]));
+    const { deltas, answer } = await contentOf(replyOf([stream.subarray(0, at)]));
     const { result, error } = answer;
     const expected = at < lastEvent ? 'incomplete' : undefined;
     const isSame = printed(deltas) === result.text && !result.text.includes(png.slice(0, 6));
@@ -56,13 +56,13 @@ test('does not wait for a body that never ends behind [DONE]', async () => {
     yield stream;
     await new Promise(() => {});
   }
-  const { answer } = await streamedContentOf({ status: 200, headers: {}, body: body() });
+  const { answer } = await contentOf({ status: 200, headers: {}, body: body() });
   expect(answer).toMatchObject({ error: undefined, result: { complete: true } });
 });
 
 test('a stream of comments alone is a bad reply', async () => {
   const reply = replyOf([Buffer.from(': PING\n\n: PING\n\n')]);
-  await expect(streamedContentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });
+  await expect(contentOf(reply)).rejects.toMatchObject({ class: 'bad-reply', message: /held no reply/ });
 });
 
 test('streamContent tells deltas as they arrive, then the reply', async ({ server, client }) => {

@@ -1,6 +1,6 @@
 import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StreamDelta } from '../../src/formats/messages/types.ts';
+import type { StreamDelta } from '../../src/formats/events.ts';
 import { feedAll, sample, splitEvents } from '../formats/messages/feeding.ts';
 import { anyText } from '../helpers/any-text.ts';
 import { comb, messageOf, replyOf } from '../replies/reading.ts';

@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest';
-import { readMessage } from '../../src/client/messages.ts';
-import { readContent } from '../../src/client/content.ts';
-import { createMemoryStore } from '../../src/images/store.ts';
 import { eventStream, messageEvents } from '../helpers/with-server.ts';
 import { contentOf, messageOf, replyOf } from '../replies/reading.ts';
 
@@ -13,13 +10,9 @@ test('does not wait for ever where only pings follow the stop reason (wire 6 #24
     yield bytes(eventStream(...messageEvents('Hello').slice(0, -1)));
     for (;;) yield await new Promise((resolve) => setImmediate(() => resolve(ping)));
   }
-  const reading = readMessage(
-    { status: 200, headers: {}, body: body() },
-    { store: createMemoryStore(), model: 'm', patience: { stopped: 20, ended: 1 } },
-  );
-  let next = await reading.next();
-  while (!next.done) next = await reading.next();
-  expect(next.value).toMatchObject({ error: undefined, result: { complete: true, text: 'Hello' } });
+  const reply = { status: 200, headers: {}, body: body() };
+  const { answer } = await messageOf(reply, { patience: { stopped: 20, ended: 1 } });
+  expect(answer).toMatchObject({ error: undefined, result: { complete: true, text: 'Hello' } });
 });
 
 test('does not wait for a body that never ends behind message_stop', async () => {
@@ -54,13 +47,11 @@ test.each([
   ['what is not JSON', 'data: <html>\n\n', 'bad-reply'],
   ['an event that is cut', 'data: {"candidates":[{"content":{"parts":[{"te', 'incomplete'],
 ])('a streamed content reply keeps what came before %s', async (_, last, errorClass) => {
-  const answer = await contentOf(replyOf([bytes(piece('Hel') + piece('lo') + last)]));
+  const { answer } = await contentOf(replyOf([bytes(piece('Hel') + piece('lo') + last)]));
   expect(answer).toMatchObject({ result: { text: 'Hello' }, error: { class: errorClass } });
 });
 
 test('a streamed content reply that begins with an error is that error', async () => {
   const reply = replyOf([bytes('data: {"error":{"code":429,"message":"slow down"}}\n\n')]);
-  await expect(readContent(reply, { store: createMemoryStore(), model: 'm' })).rejects.toMatchObject({
-    class: 'quota',
-  });
+  await expect(contentOf(reply)).rejects.toMatchObject({ class: 'quota' });
 });

@@ -1,8 +1,7 @@
 import { kill, pid } from 'node:process';
 import { expect, test } from 'vitest';
-import { readContent } from '../../src/client/content.ts';
-import { createMemoryStore } from '../../src/images/store.ts';
 import type { HttpReply } from '../../src/transport/types.ts';
+import { contentOf } from '../replies/reading.ts';
 
 test.skipIf(process.platform === 'win32')(
   'a signal that comes while a reply is parsed and decoded ends the command, however few candidates are read',
@@ -18,7 +17,6 @@ test.skipIf(process.platform === 'win32')(
     const endOf = (): undefined => {
       if (heard) throw new Error('interrupted');
     };
-    const asked = readContent(reply, { store: createMemoryStore(), model: 'm', endOf });
-    await expect(asked).rejects.toThrow('interrupted');
+    await expect(contentOf(reply, { endOf })).rejects.toThrow('interrupted');
   },
 );

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { emptyResult } from '../../src/client/content.ts';
-import type { Result } from '../../src/client/result.ts';
+import { emptyResult, type Result } from '../../src/client/result.ts';
 import { verdictOf, type Wanted } from '../../src/client/verdict.ts';
 import { hintOf } from '../../src/advice.ts';
 import type { GatewayError } from '../../src/errors.ts';
@@ -64,8 +63,13 @@ test('what is said of an empty answer is short, and names what to do', () => {
 });
 
 test.each([
-  ['the messages format', { content: [] }, 'change the prompt, or try another model'],
-  ['the content format', {}, 'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD'],
+  ['the messages format', { format: 'messages' }, 'change the prompt, or try another model'],
+  ['the completions format', { format: 'completions' }, 'change the prompt, or try another model'],
+  [
+    'the content format',
+    { format: 'content' },
+    'change the prompt, or look at the safety settings: --safety CATEGORY=THRESHOLD',
+  ],
 ])('a refusal in %s where no picture was asked for says nothing of pictures', (_, more, hint) => {
   for (const text of ['no', '![a](https://cdn.test/a.png)']) {
     const refused = result({ ...more, text, stopReason: 'refusal' });

@@ -31,12 +31,12 @@ describe('the hint of a failure', () => {
     [
       '404 in the shape of the messages format',
       { status: 404, body: '{"type":"error","error":{"type":"not_found_error","message":"Not found"}}' },
-      'the messages format alone: gateway-cli chat',
+      'this looks like the messages format: add --format messages',
     ],
     [
       "404 with the page of Google's hosts",
       { status: 404, format: 'messages', body: '<title>Error 404 (Not Found)!!1</title>' },
-      'the content format alone: gateway-cli text',
+      'this looks like the content format: add --format content',
     ],
     ['413', { status: 413 }, 'smaller or fewer images'],
     ['429', { status: 429 }, '--retries 5 --retry-max-time 5m'],

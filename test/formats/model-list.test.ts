@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { modelListAddress, readModelPage } from '../../src/client/model-list.ts';
+import { readModelPage } from '../../src/client/model-list.ts';
+import { loadFormat } from '../../src/formats/format.ts';
 
 test('a page of the content format gives names as -m takes them, operations and the next page', () => {
   const page = JSON.parse(
@@ -39,10 +40,15 @@ test('an empty list may leave its key out, and any other object is no list', () 
   expect(readModelPage('models')).toBeUndefined();
 });
 
-test('a token is escaped in the query', () => {
-  expect(modelListAddress('content', 'a&b=')).toEqual({
+test('a token is escaped in the query', async () => {
+  const address = async (name: 'content' | 'messages' | 'completions', token?: string) =>
+    (await loadFormat(name)).models(token);
+  expect(await address('content', 'a&b=')).toEqual({
     path: '/v1beta/models',
     query: 'pageSize=1000&pageToken=a%26b%3D',
   });
-  expect(modelListAddress('messages')).toEqual({ path: '/v1/models', query: 'limit=1000' });
+  expect(await address('content')).toEqual({ path: '/v1beta/models', query: 'pageSize=1000' });
+  expect(await address('messages')).toEqual({ path: '/v1/models', query: 'limit=1000' });
+  expect(await address('messages', 'a&b=')).toEqual({ path: '/v1/models', query: 'limit=1000&after_id=a%26b%3D' });
+  expect(await address('completions')).toEqual({ path: '/v1/models', query: '' });
 });

@@ -1,47 +1,44 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { Usage } from '../../src/formats/content/types.ts';
-import { contentText, decodeContentReply } from '../../src/formats/content/reply.ts';
-import type { ContentPart } from '../../src/formats/content/types.ts';
-import { findErrorInReply } from '../../src/formats/error-body.ts';
-import { failureOf } from '../../src/formats/failure.ts';
-import { createMessageAssembler } from '../../src/formats/messages/events.ts';
-import { decodeMessage, messageText } from '../../src/formats/messages/reply.ts';
-import type { MessageReply } from '../../src/formats/messages/types.ts';
 import { looksLikeSse } from '../../src/client/read-body.ts';
+import { content } from '../../src/formats/content/format.ts';
+import { findErrorInReply } from '../../src/formats/error-body.ts';
+import type { ReplyEvent, Usage } from '../../src/formats/events.ts';
+import { failureOf } from '../../src/formats/failure.ts';
+import { messages } from '../../src/formats/messages/format.ts';
+import { eventsOf, type Folded, foldStream, foldWhole } from './folding.ts';
 import { splitEvents } from './messages/feeding.ts';
 import { hasRecorded, recordedBody, recordedReplies } from './recorded.ts';
 import type { Expectation, Recorded } from './recorded.ts';
 
 const ok = ({ http_status }: Recorded) => http_status === 200;
-const content = recordedReplies(/^content\/.*\.json$/);
-const messages = recordedReplies(/^messages\/.*\.json$/);
+const contents = recordedReplies(/^content\/.*\.json$/);
+const wholeMessages = recordedReplies(/^messages\/.*\.json$/);
 const streams = recordedReplies(/^messages\/.*\.sse$/);
 const named = (replies: Recorded[]) => replies.map((reply) => [reply.file, reply] as const);
 
 test.skipIf(!hasRecorded)('recorded replies of each kind are there (skipped without ../shared/fixtures)', () => {
-  expect([content.length, messages.length, streams.length].every((count) => count > 10)).toBe(true);
+  expect([contents.length, wholeMessages.length, streams.length].every((count) => count > 10)).toBe(true);
 });
 
 describe.skipIf(!hasRecorded)('a recorded content reply is read as expected.json says', () => {
-  test.each(named(content.filter(ok)))('%s', (file, { expected }) => {
+  test.each(named(contents.filter(ok)))('%s', (file, { expected }) => {
     const json: unknown = JSON.parse(recordedBody(file));
-    const reply = decodeContentReply(json);
-    const [first] = reply.candidates;
-    const parts = first?.parts ?? [];
+    const { events, result } = foldWhole(content, json);
+    const [first] = result.candidates;
     expect(findErrorInReply(json)).toBeUndefined();
-    expect(first ? contentText(first) : '').toBe(expected.text);
-    expect(reply.candidates).toHaveLength(expected.candidates);
-    expect(parts.map(kindOf)).toStrictEqual(expected.part_kinds);
+    expect(result.text).toBe(expected.text);
+    expect(result.candidates).toHaveLength(expected.candidates);
+    expect(kindsOf(events)).toStrictEqual(expected.part_kinds.map(kindOf));
     expect(first?.finishReason ?? null).toBe(expected.finish_reason);
     expect(first?.finishMessage).toBe(expected.finish_message);
-    expect(reply.blockReason).toBe(expected.block_reason);
-    expect(reply.modelVersion).toBe(expected.model_version);
-    const calls = parts.flatMap((part) => (part.kind === 'call' ? [{ name: part.name, args: part.input }] : []));
+    expect(eventsOf(events, 'feedback')[0]?.blockReason).toBe(expected.block_reason);
+    expect(result.modelVersion).toBe(expected.model_version);
+    const calls = result.toolCalls.map(({ name, input }) => ({ name, args: input }));
     expect(calls).toStrictEqual(expected.function_calls ?? []);
     const { usage } = expected;
     // expected.json leaves out the details, which tell of images.
-    const { imageOutputTokens, ...counts }: Usage = reply.usage ?? {};
+    const { imageOutputTokens, ...counts }: Usage = result.usage ?? {};
     expect(imageOutputTokens ?? 0).toBeLessThanOrEqual(counts.outputTokens ?? 0);
     expect(counts).toEqual({
       toolInputTokens: usage['toolUsePromptTokenCount'],
@@ -51,15 +48,15 @@ describe.skipIf(!hasRecorded)('a recorded content reply is read as expected.json
       totalTokens: usage['totalTokenCount'],
     });
     const images = expected.images.map(({ declared_mime, sha256, thought }) => ({ declared_mime, sha256, thought }));
-    expect(parts.flatMap(imageOf)).toStrictEqual(images);
+    expect(eventsOf(events, 'blob').map(imageOf)).toStrictEqual(images);
   });
 });
 
 describe.skipIf(!hasRecorded)('a recorded message is read as expected.json says', () => {
-  test.each(named(messages.filter(ok)))('%s', (file, { expected }) => {
+  test.each(named(wholeMessages.filter(ok)))('%s', (file, { expected }) => {
     const json: unknown = JSON.parse(recordedBody(file));
     expect(findErrorInReply(json)).toBeUndefined();
-    expectMessage(decodeMessage(json), expected);
+    expectMessage(foldWhole(messages, json), expected);
   });
 });
 
@@ -67,56 +64,56 @@ describe.skipIf(!hasRecorded)('a recorded stream is put together as expected.jso
   test.each(named(streams))('%s', (file, { expected }) => {
     const body = recordedBody(file);
     expect(looksLikeSse(new TextEncoder().encode(body.slice(0, 16)))).toBe(true);
-    const assembler = createMessageAssembler();
-    const deltas = splitEvents(body).flatMap((event) => assembler.feed(event));
+    const read = foldStream(messages, splitEvents(body));
+    const { deltas } = read;
     expect(deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('')).toBe(expected.text);
     expect(deltas.at(-1)).toStrictEqual({ type: 'end' });
-    expect(assembler.complete).toBe(true);
-    expectMessage(assembler.finish(), expected);
+    expectMessage(read, expected);
   });
 });
 
 describe.skipIf(!hasRecorded)('a recorded error is told as expected.json says', () => {
-  test.each(named([...content, ...messages].filter((reply) => !ok(reply))))('%s', (file, { http_status, expected }) => {
-    const format = file.startsWith('content') ? 'content' : 'messages';
-    const failure = failureOf({ status: http_status, headers: {}, body: recordedBody(file), format });
-    const { message, status, type, request_id } = expected.error ?? { message: '' };
-    expect(failure).toMatchObject({ class: 'rejected', details: { status: http_status, requestId: request_id } });
-    expect(failure.message).toContain(
-      `the gateway answered ${http_status} (${status ?? type}): ${message.slice(0, 190)}`,
-    );
-  });
+  test.each(named([...contents, ...wholeMessages].filter((reply) => !ok(reply))))(
+    '%s',
+    (file, { http_status, expected }) => {
+      const format = file.startsWith('content') ? 'content' : 'messages';
+      const failure = failureOf({ status: http_status, headers: {}, body: recordedBody(file), format });
+      const { message, status, type, request_id } = expected.error ?? { message: '' };
+      expect(failure).toMatchObject({ class: 'rejected', details: { status: http_status, requestId: request_id } });
+      expect(failure.message).toContain(
+        `the gateway answered ${http_status} (${status ?? type}): ${message.slice(0, 190)}`,
+      );
+    },
+  );
 });
 
-function expectMessage(reply: MessageReply, expected: Expectation): void {
-  const raws = reply.blocks.map((block) => block.raw);
+function expectMessage({ events, result, progress }: Folded, expected: Expectation): void {
+  const raws = result.content ?? [];
   const ofType = (type: string) => raws.filter((raw) => raw['type'] === type);
-  expect([reply.id, reply.model, reply.role, reply.complete]).toStrictEqual([
+  expect([result.responseId, result.modelVersion, result.role, progress]).toStrictEqual([
     expected.id,
     expected.model,
     'assistant',
-    true,
+    'ended',
   ]);
-  expect(messageText(reply)).toBe(expected.text);
+  expect(result.text).toBe(expected.text);
+  expect(eventsOf(events, 'block-start').map(({ raw }) => raw['type'])).toStrictEqual(expected.block_types);
   expect(raws.map((raw) => raw['type'])).toStrictEqual(expected.block_types);
-  expect(reply.stopReason ?? null).toBe(expected.stop_reason);
-  expect(reply.stopSequence ?? null).toBe(expected.stop_sequence);
-  expect(reply.blocks.map((block) => (block.kind === 'thinking' ? block.text : '')).join('')).toBe(
-    expected.thinking ?? '',
-  );
+  expect(result.stopReason ?? null).toBe(expected.stop_reason);
+  expect(result.stopSequence ?? null).toBe(expected.stop_sequence);
+  expect(result.thinking ?? '').toBe(expected.thinking ?? '');
   expect(ofType('thinking').map((raw) => String(raw['signature']).length)).toStrictEqual(
     expected.thinking_signatures ?? [],
   );
   expect(ofType('redacted_thinking')).toHaveLength(expected.redacted_thinking_blocks ?? 0);
-  const calls = reply.blocks.flatMap((block) => (block.kind === 'call' ? [block] : []));
-  expect(calls.map(({ id, name, input }) => ({ id, name, input }))).toStrictEqual(expected.tool_use ?? []);
+  expect(result.toolCalls).toStrictEqual(expected.tool_use ?? []);
   const server = ofType('server_tool_use').map(({ name, input }) => ({ name, input }));
   expect(server).toStrictEqual(expected.server_tool_use ?? []);
   expect(raws.reduce((count, raw) => count + citationsIn(raw['citations']), 0)).toBe(expected.citations ?? 0);
   const { usage } = expected;
-  expect(reply.usage).toMatchObject({ inputTokens: usage['input_tokens'], outputTokens: usage['output_tokens'] });
-  expect(reply.usage?.cachedInputTokens).toBe(usage['cache_read_input_tokens']);
-  expect(reply.usage?.thinkingTokens).toBe(thinkingIn(usage['output_tokens_details']));
+  expect(result.usage).toMatchObject({ inputTokens: usage['input_tokens'], outputTokens: usage['output_tokens'] });
+  expect(result.usage?.cachedInputTokens).toBe(usage['cache_read_input_tokens']);
+  expect(result.usage?.thinkingTokens).toBe(thinkingIn(usage['output_tokens_details']));
 }
 
 function thinkingIn(details: Expectation['usage'][string] | undefined): number | undefined {
@@ -127,14 +124,18 @@ function citationsIn(value: unknown): number {
   return Array.isArray(value) ? value.length : 0;
 }
 
-function kindOf(part: ContentPart): string {
-  const kinds = { text: 'text', blob: 'inlineData', call: 'functionCall', 'call-piece': 'functionCall' };
-  if (part.kind === 'code') return part.key;
-  return part.kind === 'other' ? (part.keys.find((key) => key !== 'thoughtSignature') ?? 'empty') : kinds[part.kind];
+/** A part of the wire by the event that tells of it. */
+function kindOf(part: string): string {
+  const kinds: Record<string, string> = { inlineData: 'blob', functionCall: 'call', text: 'text' };
+  return kinds[part] ?? 'code';
 }
 
-function imageOf(part: ContentPart) {
-  if (part.kind !== 'blob') return [];
-  const sha256 = createHash('sha256').update(Buffer.from(part.data, 'base64')).digest('hex');
-  return [{ declared_mime: part.mimeType, sha256, thought: part.thought }];
+function kindsOf(events: readonly ReplyEvent[]): string[] {
+  const kinds = events.map(({ type }) => (type === 'thinking' ? 'text' : type));
+  return kinds.filter((type) => ['text', 'blob', 'call', 'code'].includes(type));
+}
+
+function imageOf({ mimeType, data, draft }: Extract<ReplyEvent, { type: 'blob' }>) {
+  const sha256 = createHash('sha256').update(Buffer.from(data, 'base64')).digest('hex');
+  return { declared_mime: mimeType, sha256, thought: draft };
 }

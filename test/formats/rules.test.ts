@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { closeCutJson } from '../../src/formats/cut-json.ts';
 import { findErrorInReply, readErrorBody, readDetails, saysSpent } from '../../src/formats/error-body.ts';
 import { statusOfName, failureOf, failureOfError } from '../../src/formats/failure.ts';
-import { createMessageAssembler } from '../../src/formats/messages/events.ts';
-import { decodeMessage, replayableContent } from '../../src/formats/messages/reply.ts';
+import { messages } from '../../src/formats/messages/format.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
 import { objectAt } from '../../src/formats/fields.ts';
 import { createUpload } from '../../src/upload.ts';
+import { foldWhole } from './folding.ts';
 
 test('an overload that comes inside a begun stream may have been billed', () => {
   const error = { message: 'busy', type: 'overloaded_error' };
@@ -81,15 +81,15 @@ test('an upload is no object to lay fields over', () => {
 test('a call without an id, or whose input was cut, is no part of a later turn', () => {
   const call = { type: 'tool_use', id: 't1', name: 'f', input: { a: 1 } };
   const content = [call, { ...call, id: undefined }, { ...call, input: '{"a":' }];
-  expect(replayableContent(decodeMessage({ type: 'message', content }))).toEqual([call]);
+  expect(foldWhole(messages, { type: 'message', content }).result.content).toEqual([call]);
 });
 
 test('a second beginning without an id is the same message, and only a named failure is one', () => {
-  const assembler = createMessageAssembler();
+  const decoder = messages.createDecoder({ status: 200, headers: {} });
   const start = (id?: string): string => JSON.stringify({ type: 'message_start', message: { id } });
-  assembler.feed({ data: start('m1') });
-  expect(assembler.feed({ data: start() })).toEqual([]);
-  expect(assembler.feed({ data: '{"success":false}' })).toEqual([]);
-  expect(() => assembler.feed({ data: start('m2') })).toThrow('a second message');
-  expect(() => assembler.feed({ data: '{"type":"error"}' })).toThrow('the gateway reported an error');
+  decoder.feed({ data: start('m1') });
+  expect(decoder.feed({ data: start() })).toEqual([]);
+  expect(decoder.feed({ data: '{"success":false}' })).toEqual([]);
+  expect(() => decoder.feed({ data: start('m2') })).toThrow('a second message');
+  expect(() => decoder.feed({ data: '{"type":"error"}' })).toThrow('the gateway reported an error');
 });

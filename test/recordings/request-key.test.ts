@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { describeRequest } from '../../src/recordings/request-key.ts';
+import { segmentForm } from '../../src/transport/form.ts';
 import { segmentBody } from '../../src/transport/request.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
 import { createUpload } from '../../src/upload.ts';
@@ -27,6 +28,14 @@ describe('equal requests have equal hashes', () => {
     body: segmentBody({ data: source }),
   });
   const short = Buffer.from('short');
+  const form = (source: ReturnType<typeof createUpload>): HttpRequest => ({
+    ...request(''),
+    body: segmentForm({ image: source }),
+  });
+  const formBytes = (bytes: Buffer): Buffer => {
+    const { segments } = form(createUpload(bytes)).body;
+    return Buffer.concat(segments.map((segment) => (segment instanceof Uint8Array ? segment : bytes)));
+  };
 
   test.each<[string, HttpRequest, HttpRequest]>([
     ['whatever the order of members', request('{"a":{"c":1,"b":2},"d":3}'), request('{"d":3,"a":{"b":2,"c":1}}')],
@@ -45,6 +54,12 @@ describe('equal requests have equal hashes', () => {
     ['uploaded from a file or written inline', upload(createUpload(file, photo.length)), request(inline(photo))],
     ['uploaded from memory or written inline', upload(createUpload(photo)), request(inline(photo))],
     ['also when the upload is short', upload(createUpload(short)), request(inline(short))],
+    [
+      'behind the head of a data URL, uploaded or written inline',
+      upload(createUpload(file, photo.length, { prefix: 'data:image/png;base64,' })),
+      request(JSON.stringify({ data: `data:image/png;base64,${photo.toString('base64')}` })),
+    ],
+    ['in a form, as files or as its bytes', form(createUpload(file, photo.length)), request(formBytes(photo))],
     ['also when it is not JSON', request('not json'), request('not json')],
   ])('%s', async (_name, one, other) => {
     expect(await hashOf(one)).toBe(await hashOf(other));
@@ -77,7 +92,15 @@ test.each([
   expect(await hashOf(request(one))).not.toBe(await hashOf(request(other)));
 });
 
-test('shows a long upload as its size and its digest as of sha256sum', async () => {
+test('two forms with files of one size are two requests', async () => {
+  const form = (letter: string): HttpRequest => ({
+    ...request(''),
+    body: segmentForm({ image: createUpload(Buffer.alloc(5000, letter)) }),
+  });
+  expect(await hashOf(form('a'))).not.toBe(await hashOf(form('b')));
+});
+
+test('shows a long upload by its size and by the digest that sha256sum gives', async () => {
   const bytes = Buffer.alloc(3000, 7);
   const { text, label } = await describeRequest(
     { ...request(''), body: segmentBody({ model: 'some/model v1', data: createUpload(bytes) }) },

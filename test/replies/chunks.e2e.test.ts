@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openConnections, sendPost, addressPost, createTarget } from '../../src/client/connection.ts';
+import { openConnections, sendPost } from '../../src/client/connection.ts';
+import { addressPost, createTarget, postOf } from '../../src/client/post.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
-import { messagesPost } from '../../src/client/messages.ts';
+import { messages } from '../../src/formats/messages/format.ts';
 import { hasRecorded, recordedBody, recordedReplies } from '../formats/recorded.ts';
 import { startScriptedServer } from '../helpers/scripted-server.ts';
 import { comb, halves, messageOf, printed, replyOf } from './reading.ts';
@@ -44,7 +45,7 @@ test.skipIf(!first)(
       await transport.close();
       await server.close();
     });
-    const form = { text: 'api-key', image: 'bearer', messages: 'api-key' } as const;
+    const form = { text: 'api-key', image: 'bearer', messages: 'api-key', completions: 'bearer' } as const;
     const { target } = createTarget({
       baseUrl: server.url,
       key: 'k',
@@ -56,9 +57,10 @@ test.skipIf(!first)(
     const deadline = startDeadline(60_000);
     for (let at = 0; at <= body.length; at++) {
       server.reply({ headers: { 'content-type': 'text/event-stream' }, chunks: halves(body, at).filter(isSome) });
-      const request = addressPost(target, messagesPost({ stream: true }));
+      const post = postOf({ use: 'chat', model: 'm', stream: true }, messages, { service: 'gateway/messages' });
+      const request = addressPost(target, post);
       const policy = { retries: 0, maxWaitMs: 0, safeOnly: true };
-      const { reply } = await sendPost(transport, request, { use: 'messages', deadline, policy });
+      const { reply } = await sendPost(transport, request, { format: 'messages', deadline, policy });
       const { deltas, answer } = await messageOf(reply);
       expect([at, printed(deltas), answer.error]).toEqual([at, expected.text, undefined]);
     }

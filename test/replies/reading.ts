@@ -1,6 +1,9 @@
-import { type Answer, readContent, readStreamedContent } from '../../src/client/content.ts';
-import { readMessage } from '../../src/client/messages.ts';
-import type { StreamDelta } from '../../src/formats/messages/types.ts';
+import type { StreamDelta } from '../../src/formats/events.ts';
+import { content } from '../../src/formats/content/format.ts';
+import type { Format } from '../../src/formats/format-types.ts';
+import { messages } from '../../src/formats/messages/format.ts';
+import { readReply, type Reading } from '../../src/client/read-reply.ts';
+import type { Answer } from '../../src/client/result.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 import type { HttpReply } from '../../src/transport/types.ts';
 
@@ -13,33 +16,33 @@ export function replyOf(chunks: Iterable<Uint8Array>, end?: Error): HttpReply {
   return { status: 200, headers: {}, body: body() };
 }
 
-/** What a reader of a messages reply sees: every delta, and the answer at its end. Pictures stay in memory. */
-export function messageOf(reply: HttpReply, { joined }: { joined?: true | undefined } = {}): Promise<Heard> {
-  return listen(readMessage(reply, { store: createMemoryStore(), model: 'm', joined }));
-}
+/** How a reply is read. Pictures stay in memory. */
+type Listening = Partial<Omit<Reading, 'store' | 'model'>>;
 
-/** The same of a content reply. */
-export function streamedContentOf(reply: HttpReply): Promise<Heard> {
-  return listen(readStreamedContent(reply, { store: createMemoryStore(), model: 'm' }));
-}
-
-interface Heard {
-  deltas: StreamDelta[];
-  answer: Answer;
-}
-
-async function listen(reading: AsyncGenerator<StreamDelta[], Answer>): Promise<Heard> {
+/** What a reader of a reply sees: every delta, and the answer at its end. */
+async function heardOf(reply: HttpReply, format: Format, reading: Listening = {}): Promise<Heard> {
   const deltas: StreamDelta[] = [];
+  const steps = readReply(reply, { ...reading, store: createMemoryStore(), model: 'm' }, format);
   for (;;) {
-    const next = await reading.next();
+    const next = await steps.next();
     if (next.done) return { deltas, answer: next.value };
     deltas.push(...next.value);
   }
 }
 
-/** The answer of a content reply. Pictures stay in memory. */
-export function contentOf(reply: HttpReply): Promise<Answer> {
-  return readContent(reply, { store: createMemoryStore(), model: 'm' });
+/** The same of a reply of the messages format. */
+export function messageOf(reply: HttpReply, reading?: Listening): Promise<Heard> {
+  return heardOf(reply, messages, reading);
+}
+
+/** The same of a reply of the content format. */
+export function contentOf(reply: HttpReply, reading?: Listening): Promise<Heard> {
+  return heardOf(reply, content, reading);
+}
+
+export interface Heard {
+  deltas: StreamDelta[];
+  answer: Answer;
 }
 
 /** The text that was printed. */

@@ -202,3 +202,13 @@ test.each([
   const single = [...body].map((byte) => Uint8Array.of(byte));
   expect(await divert(single, { deltaThreshold: 8 })).toEqual({ json, strings });
 });
+
+test('diverts the picture of a completion, cut anywhere', async () => {
+  const event = (data: string): string =>
+    `data: {"choices":[{"delta":{"images":[{"image_url":{"url":"data:image/png;base64,${data}"}}]}}]}\n\n`;
+  const body = Buffer.from(event(long) + event(long));
+  for (let at = 0; at < body.length; at++) {
+    const diverted = await divert([body.subarray(0, at), body.subarray(at)], { deltaThreshold: 8 });
+    expect(diverted).toEqual({ json: event('@0') + event('@1'), strings: [long, long] });
+  }
+});

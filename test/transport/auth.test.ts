@@ -1,18 +1,22 @@
 import { expect, test } from 'vitest';
-import { type AuthForm, authHeaders, type HeaderNames, type Use } from '../../src/transport/request.ts';
+import type { AuthUse } from '../../src/formats/facts.ts';
+import { type AuthForm, authHeaders, type HeaderNames } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };
 const neutral = { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' };
 const names = { apiKey: 'X-Real-Key', version: 'Real-Version' };
 
-test.each<[Use, AuthForm, HeaderNames, Record<string, string>]>([
+test.each<[AuthUse, AuthForm, HeaderNames, Record<string, string>]>([
   ['text', 'auto', neutral, { 'x-vendor-a-api-key': 'k' }],
   ['image', 'auto', neutral, { authorization: 'Bearer k' }],
   ['messages', 'auto', neutral, { 'x-api-key': 'k', ...version }],
+  ['completions', 'auto', neutral, { authorization: 'Bearer k' }],
   ['text', 'bearer', neutral, { authorization: 'Bearer k' }],
   ['image', 'api-key', neutral, { 'x-vendor-a-api-key': 'k' }],
   ['messages', 'bearer', neutral, { authorization: 'Bearer k', ...version }],
   ['messages', 'api-key', neutral, { 'x-api-key': 'k', ...version }],
+  ['completions', 'bearer', neutral, { authorization: 'Bearer k' }],
+  ['completions', 'api-key', names, { 'x-real-key': 'k' }],
   ['text', 'auto', names, { 'x-real-key': 'k' }],
   ['image', 'auto', names, { authorization: 'Bearer k' }],
   ['image', 'api-key', names, { 'x-real-key': 'k' }],

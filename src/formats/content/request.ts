@@ -1,60 +1,96 @@
 import { usageError } from '../../errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Body, BodyValue } from '../../upload.ts';
+import type { Ask, Media } from '../ask.ts';
 import { objectAt, setFields, unlessEmpty } from '../fields.ts';
-import type { ContentInput } from './types.ts';
+import { isPlainTool } from '../tools.ts';
+import type { Quirks } from '../format-types.ts';
+import { type PlainTool, plainTool } from '../tools.ts';
+import { contentTurns } from './turns.ts';
 
 /**
- * The body of a content-format request (formats 2): `input.body` first, the other fields over it, objects merged key by
+ * The body of a content-format request (formats 2): `body` of the ask first, the other fields over it, objects merged key by
  * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage when the body's `contents` is no array.
  */
-export function encodeContentRequest(input: ContentInput): Body {
-  const body = input.body ?? {};
+export function encodeContentBody(ask: Ask, quirks: Quirks): Body {
+  const body = ask.body ?? {};
   return setFields(body, {
-    contents: contentsOf(input, body),
-    systemInstruction: input.system === undefined ? undefined : { parts: [{ text: input.system }] },
-    generationConfig: generationConfigOf(input, objectAt(body, 'generationConfig')),
-    safetySettings: input.safety?.length ? input.safety.map((setting) => ({ ...setting })) : undefined,
-    tools: input.tools && [...input.tools],
-    toolConfig: input.toolConfig,
-    cachedContent: input.cachedContent,
+    contents: contentsOf(ask, quirks),
+    systemInstruction: ask.system === undefined ? undefined : { parts: [{ text: ask.system }] },
+    generationConfig: generationConfigOf(ask, objectAt(body, 'generationConfig')),
+    safetySettings: ask.safety?.length ? ask.safety.map((setting) => ({ ...setting })) : undefined,
+    tools: ask.tools && contentTools(ask.tools),
+    toolConfig: toolConfigOf(ask),
+    cachedContent: ask.cachedContent,
   });
 }
 
-function contentsOf(input: ContentInput, body: Body): BodyValue | undefined {
-  const earlier: BodyValue = input.contents ? [...input.contents] : (body['contents'] ?? []);
-  const parts = promptParts(input);
-  if (parts.length === 0) return input.contents && earlier;
+function contentsOf(ask: Ask, quirks: Quirks): BodyValue | undefined {
+  const { ownTurns, turns, body = {} } = ask;
+  const given: BodyValue | undefined = ownTurns ? [...ownTurns] : turns && contentTurns(turns, quirks.service);
+  const earlier = given ?? body['contents'] ?? [];
+  const parts = promptParts(ask, quirks);
+  if (parts.length === 0) return given;
   if (!Array.isArray(earlier))
     throw usageError("'contents' in the body is not an array, so the prompt cannot follow it");
   return [...earlier, { role: 'user', parts }];
 }
 
-function promptParts({ prompt, inline = [] }: ContentInput): BodyValue[] {
+function promptParts({ prompt, media = [], results = [], turns = [] }: Ask, { service }: Quirks): BodyValue[] {
+  // The calls that the results answer are in earlier turns: their names are wanted here.
+  const answered = results.length === 0 ? [] : contentTurns([...turns, { role: 'user', content: results }], service);
+  const last = answered.at(-1) as { parts: BodyValue[] } | undefined;
   const text = prompt === undefined ? [] : [{ text: prompt }];
-  return [...text, ...inline.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } }))];
+  return [...(last?.parts ?? []), ...text, ...media.map(mediaPart)];
 }
 
-function generationConfigOf(input: ContentInput, base: Body): Body | undefined {
+function mediaPart({ mimeType, data, title }: Media): BodyValue {
+  if (typeof data !== 'string') return { inlineData: { mimeType, data } };
+  return { text: title === undefined ? data : `${title}:\n${data}` };
+}
+
+function generationConfigOf(ask: Ask, base: Body): Body | undefined {
   const config = setFields(base, {
-    temperature: input.temperature,
-    topP: input.topP,
-    topK: input.topK,
-    candidateCount: input.candidates,
-    maxOutputTokens: input.maxTokens,
-    stopSequences: input.stop?.length ? [...input.stop] : undefined,
-    seed: input.seed,
-    responseMimeType: input.responseMime,
+    temperature: ask.temperature,
+    topP: ask.topP,
+    topK: ask.topK,
+    candidateCount: ask.candidates,
+    maxOutputTokens: ask.maxTokens,
+    stopSequences: ask.stop?.length ? [...ask.stop] : undefined,
+    seed: ask.seed,
+    responseMimeType: ask.responseMime,
     imageConfig: unlessEmpty(
-      setFields(objectAt(base, 'imageConfig'), { aspectRatio: input.aspect, imageSize: input.size }),
+      setFields(objectAt(base, 'imageConfig'), { aspectRatio: ask.aspect, imageSize: ask.size }),
     ),
   });
-  return unlessEmpty(input.schema === undefined ? config : withSchema(config, input.schema));
+  return unlessEmpty(ask.schema === undefined ? config : withSchema(config, ask.schema));
 }
 
 /** A schema needs its response type, and excludes the other way of giving one. */
 function withSchema(config: Body, schema: BodyValue): Body {
   const { responseSchema: _, ...rest } = config;
   return { responseMimeType: 'application/json', ...rest, responseJsonSchema: schema };
+}
+
+/** Tools in the plain form become one list of declarations; tools of the format stay as they are. */
+function contentTools(tools: readonly JsonValue[]): BodyValue[] {
+  const plain = tools.filter((tool): tool is JsonObject => isObject(tool) && isPlainTool(tool));
+  const own = tools.filter((tool) => !plain.includes(tool as JsonObject));
+  if (plain.length === 0) return own;
+  return [...own, { functionDeclarations: plain.map((tool) => declaration(plainTool(tool))) }];
+}
+
+function declaration({ name, description, schema }: PlainTool): BodyValue {
+  return setFields({ name }, { description, parametersJsonSchema: schema });
+}
+
+function toolConfigOf({ toolChoice, toolConfig }: Ask): BodyValue | undefined {
+  if (toolChoice === undefined) return toolConfig;
+  if (typeof toolChoice !== 'string') return { ...toolConfig, ...toolChoice };
+  const [word = '', name] = toolChoice.split(/:(.*)/s);
+  const calling: JsonObject =
+    name === undefined ? { mode: word.toUpperCase() } : { mode: 'ANY', allowedFunctionNames: [name] };
+  return { ...toolConfig, functionCallingConfig: calling };
 }
 
 /** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment. */

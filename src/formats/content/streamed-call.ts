@@ -1,56 +1,80 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import type { ReplyEvent } from '../events.ts';
 import { field, textField } from '../fields.ts';
-import type { CallPiece, ContentPart } from './types.ts';
 
-/** A call of a function, put together from its pieces where it was streamed. */
-export interface JoinedCall {
+/** A call of a function, or a part of one whose arguments are streamed (deviation 44). */
+export interface CallPiece {
   id: string | undefined;
-  name: string;
-  input: JsonValue;
-  /** All of its arguments came, and could be read. */
-  isWhole: boolean;
+  name: string | undefined;
+  args: JsonValue | undefined;
+  /** Values with the path of their place. */
+  partialArgs: JsonValue[];
+  willContinue: boolean;
+  /** An empty call: the one before is over. */
+  isEnd: boolean;
+  signature?: string | undefined;
 }
 
-/** The calls of a candidate. A piece without a name goes on with the last call that was streamed. */
-export function joinCalls(parts: readonly ContentPart[]): JoinedCall[] {
-  const calls: JoinedCall[] = [];
-  let open: OpenCall | undefined;
-  for (const part of parts) {
-    if (part.kind === 'call') {
-      calls.push({ id: part.id, name: part.name, input: part.input, isWhole: true });
-      open = undefined;
-    } else if (part.kind === 'call-piece') {
-      const begun = open !== undefined && goesOn(open.call, part) ? open : beginCall(part, calls);
-      if (begun) addPiece(begun, part);
-      open = begun ?? open;
-    }
-  }
-  return calls;
+type Call = Extract<ReplyEvent, { type: 'call' }>;
+
+/** Puts calls together from their pieces. */
+interface CallJoiner {
+  /** The calls that are over with this piece. */
+  add(piece: CallPiece, candidate: number): Call[];
+  /** The call that is still open when the reply is over. */
+  end(): Call[];
 }
 
 interface OpenCall {
-  call: JoinedCall & { input: JsonObject };
+  call: Call & { input: JsonObject };
   /** Paths of strings that go on in a later piece. */
   openPaths: Set<string>;
   isBroken: boolean;
 }
 
-function goesOn(call: JoinedCall, { id, name }: CallPiece): boolean {
+/** A piece without a name goes on with the last call of its candidate that was streamed. */
+export function createCallJoiner(): CallJoiner {
+  const open = new Map<number, OpenCall>();
+  const close = (candidate: number): Call[] => {
+    const call = open.get(candidate)?.call;
+    open.delete(candidate);
+    return call ? [call] : [];
+  };
+  return {
+    add(piece, candidate) {
+      const { id, name, args, partialArgs, willContinue, signature } = piece;
+      if (name !== undefined && partialArgs.length === 0 && !willContinue)
+        return [
+          ...close(candidate),
+          { type: 'call', id, name, input: args ?? {}, isWhole: true, signature, candidate },
+        ];
+      const before = open.get(candidate);
+      const begun = before && goesOn(before.call, piece) ? before : beginCall(piece, candidate);
+      if (!begun) return [];
+      addPiece(begun, piece);
+      const over = begun === before ? [] : close(candidate);
+      open.set(candidate, begun);
+      return over;
+    },
+    end: () => [...open.keys()].flatMap(close),
+  };
+}
+
+function goesOn(call: Call, { id, name }: CallPiece): boolean {
   if (name === undefined) return true;
   return name === call.name && id === call.id && (id !== undefined || !call.isWhole);
 }
 
 /** Undefined for the end of a call that was not streamed. */
-function beginCall(piece: CallPiece, calls: JoinedCall[]): OpenCall | undefined {
-  if (piece.name === undefined && piece.partialArgs.length === 0) return undefined;
-  const call = { id: piece.id, name: piece.name ?? '', input: {}, isWhole: false };
-  calls.push(call);
-  return { call, openPaths: new Set(), isBroken: piece.name === undefined };
+function beginCall({ id, name, partialArgs, signature }: CallPiece, candidate: number): OpenCall | undefined {
+  if (name === undefined && partialArgs.length === 0) return undefined;
+  const call = { type: 'call' as const, id, name: name ?? '', input: {}, isWhole: false, signature, candidate };
+  return { call, openPaths: new Set(), isBroken: name === undefined };
 }
 
 function addPiece(open: OpenCall, { args, partialArgs, willContinue, isEnd }: CallPiece): void {
   const { call, openPaths } = open;
-  for (const [name, value] of Object.entries(args ?? {})) put(call.input, name, value);
+  if (isObject(args)) for (const [name, value] of Object.entries(args)) put(call.input, name, value);
   for (const arg of partialArgs) if (!isObject(arg) || !addArgument(call.input, arg, openPaths)) open.isBroken = true;
   call.isWhole = !open.isBroken && (isEnd || (!willContinue && openPaths.size === 0));
 }

@@ -1,57 +1,83 @@
 import { usageError } from '../../errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Body, BodyValue } from '../../upload.ts';
+import type { Ask } from '../ask.ts';
 import { objectAt, setFields } from '../fields.ts';
-import type { MessageInline, MessagesInput } from './types.ts';
+import { isPlainTool } from '../tools.ts';
+import type { Quirks } from '../format-types.ts';
+import { plainTool } from '../tools.ts';
+import { lastTurn, type Turn } from '../turns.ts';
+
+/** The format demands `max_tokens`. */
+const defaultMaxTokens = 4096;
 
 /**
- * The body of a messages-format request (formats 3): `input.body` first, the other fields over it. Nothing is sent that is
- * not set. Throws usage when the body's `messages` is no array.
+ * The body of a messages-format request (formats 3): `body` of the ask first, the other fields over it. Nothing is sent that
+ * is not set, but for the limit that the format demands. Throws usage when the body's `messages` is no array.
  */
-export function encodeMessagesRequest(input: MessagesInput): Body {
-  const body = input.body ?? {};
+export function encodeMessagesBody(ask: Ask, quirks: Quirks): Body {
+  const body = ask.body ?? {};
+  const given = body['max_tokens'];
   return setFields(body, {
-    model: input.model,
-    max_tokens: input.maxTokens,
-    system: input.system,
-    messages: messagesOf(input, body),
-    stream: input.stream,
-    temperature: input.temperature,
-    top_p: input.topP,
-    top_k: input.topK,
-    stop_sequences: input.stop?.length ? [...input.stop] : undefined,
-    tools: input.tools && [...input.tools],
-    tool_choice: input.toolChoice,
-    metadata: input.metadata,
-    output_config: outputConfigOf(input, body),
+    model: ask.model,
+    max_tokens: ask.maxTokens ?? (typeof given === 'number' ? given : defaultMaxTokens),
+    system: ask.system,
+    messages: messagesOf(ask, body, quirks),
+    stream: ask.stream ? true : undefined,
+    temperature: ask.temperature,
+    top_p: ask.topP,
+    top_k: ask.topK,
+    stop_sequences: ask.stop?.length ? [...ask.stop] : undefined,
+    tools: ask.tools && ask.tools.map(messagesTool),
+    tool_choice: toolChoiceOf(ask.toolChoice),
+    metadata: ask.metadata,
+    output_config: outputConfigOf(ask, body),
   });
 }
 
-function messagesOf(input: MessagesInput, body: Body): BodyValue | undefined {
-  const earlier: BodyValue = input.messages ? [...input.messages] : (body['messages'] ?? []);
-  const content = contentOf(input);
-  if (content === undefined) return input.messages && earlier;
+function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | undefined {
+  const { ownTurns, turns } = ask;
+  const given: BodyValue | undefined = ownTurns ? [...ownTurns] : turns && messagesTurns(turns, service);
+  const last = lastTurn(ask);
+  const content: BodyValue | undefined = typeof last === 'string' ? last : last && [...last];
+  if (content === undefined) return given;
+  const earlier = given ?? body['messages'] ?? [];
   if (!Array.isArray(earlier))
     throw usageError("'messages' in the body is not an array, so the prompt cannot follow it");
   return [...earlier, { role: 'user', content }];
 }
 
-/** Images and documents stand before the text that speaks of them, as the format's documents advise. */
-function contentOf({ prompt, inline = [] }: MessagesInput): BodyValue | undefined {
-  if (inline.length === 0) return prompt;
-  const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];
-  return [...inline.map(inlineBlock), ...text];
+/** Turns as the wire takes them: what another service signed stays out, and so does what one format alone knows. */
+export function messagesTurns(turns: readonly Turn[], service: string): BodyValue[] {
+  return turns.flatMap(({ role, content, service: by = service }): BodyValue[] => {
+    if (typeof content === 'string') return [{ role, content }];
+    const blocks: BodyValue[] = by === service ? [...content] : content.flatMap(unsigned);
+    return blocks.length === 0 && content.length > 0 ? [] : [{ role, content: blocks }];
+  });
 }
 
-function inlineBlock({ mimeType, data, title }: MessageInline): BodyValue {
-  if (typeof data === 'string') {
-    return setFields({ type: 'document', source: { type: 'text', media_type: 'text/plain', data } }, { title });
-  }
-  const source = { type: 'base64', media_type: mimeType, data };
-  if (mimeType.toLowerCase().startsWith('image/')) return { type: 'image', source };
-  return setFields({ type: 'document', source }, { title });
+function unsigned(block: BodyValue): BodyValue[] {
+  if (!isObject(block)) return [];
+  const { signature: _, ...rest } = block as JsonObject;
+  return typeof rest['type'] === 'string' && portable.has(rest['type']) ? [rest] : [];
 }
 
-function outputConfigOf(input: MessagesInput, body: Body): Body | undefined {
-  if (input.schema === undefined) return undefined;
-  return setFields(objectAt(body, 'output_config'), { format: { type: 'json_schema', schema: input.schema } });
+/** Blocks that mean the same to every service. */
+const portable = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);
+
+/** A tool of the format stays as it is; the plain form names its schema otherwise. */
+function messagesTool(tool: JsonValue): JsonValue {
+  if (!isObject(tool) || !isPlainTool(tool) || 'input_schema' in tool) return tool;
+  const { schema: _schema, parameters: _parameters, ...rest } = tool;
+  return { ...rest, input_schema: plainTool(tool).schema ?? { type: 'object' } };
+}
+
+function toolChoiceOf(choice: Ask['toolChoice']): JsonObject | undefined {
+  if (choice === undefined || typeof choice !== 'string') return choice;
+  return choice.startsWith('tool:') ? { type: 'tool', name: choice.slice('tool:'.length) } : { type: choice };
+}
+
+function outputConfigOf(ask: Ask, body: Body): Body | undefined {
+  if (ask.schema === undefined) return undefined;
+  return setFields(objectAt(body, 'output_config'), { format: { type: 'json_schema', schema: ask.schema } });
 }

@@ -1,21 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { encodeContentRequest } from '../../../src/formats/content/request.ts';
-import type { ContentInput } from '../../../src/formats/content/types.ts';
 import { createUpload } from '../../../src/upload.ts';
 import type { Body } from '../../../src/upload.ts';
+import { type Asked, encode, prompt } from './asking.ts';
 
 const png = createUpload(new Uint8Array([1, 2, 3]));
 const jpeg = createUpload('/tmp/cat.jpg', 12);
-const prompt = { role: 'user', parts: [{ text: 'Hi' }] };
 
-const cases: [string, ContentInput, Body][] = [
+const cases: [string, Asked, Body][] = [
   ['nothing but what is set', {}, {}],
   ['a prompt as one user turn', { prompt: 'Hi' }, { contents: [prompt] }],
   [
     'an edit: text first, then every image in its order',
     {
       prompt: 'Hi',
-      inline: [
+      media: [
         { mimeType: 'image/png', data: png },
         { mimeType: 'image/jpeg', data: jpeg },
       ],
@@ -35,14 +33,14 @@ const cases: [string, ContentInput, Body][] = [
   ],
   [
     'an image without a prompt',
-    { inline: [{ mimeType: 'image/png', data: png }] },
+    { media: [{ mimeType: 'image/png', data: png }] },
     { contents: [{ role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data: png } }] }] },
   ],
   [
     'earlier turns as they are, the prompt last',
     {
       prompt: 'Hi',
-      contents: [
+      ownTurns: [
         { role: 'user', parts: [{ text: 'a' }] },
         { role: 'model', parts: [{ text: 'b' }] },
       ],
@@ -51,7 +49,7 @@ const cases: [string, ContentInput, Body][] = [
       contents: [{ role: 'user', parts: [{ text: 'a' }] }, { role: 'model', parts: [{ text: 'b' }] }, prompt],
     },
   ],
-  ['earlier turns alone', { contents: [prompt] }, { contents: [prompt] }],
+  ['earlier turns alone', { ownTurns: [prompt] }, { contents: [prompt] }],
   [
     'the prompt after the turns of the body',
     { prompt: 'Hi', body: { contents: [{ parts: [{ text: 'a' }] }] } },
@@ -59,7 +57,7 @@ const cases: [string, ContentInput, Body][] = [
   ],
   [
     'earlier turns in place of those of the body',
-    { prompt: 'Hi', contents: [{ parts: [{ text: 'b' }] }], body: { contents: [{ parts: [{ text: 'a' }] }] } },
+    { prompt: 'Hi', ownTurns: [{ parts: [{ text: 'b' }] }], body: { contents: [{ parts: [{ text: 'a' }] }] } },
     { contents: [{ parts: [{ text: 'b' }] }, prompt] },
   ],
   ['a system instruction', { system: 'Be short' }, { systemInstruction: { parts: [{ text: 'Be short' }] } }],
@@ -148,13 +146,13 @@ const cases: [string, ContentInput, Body][] = [
   ],
 ];
 
-describe('encodeContentRequest', () => {
+describe('a request of the content format', () => {
   test.each(cases)('sends %s', (_, input, expected) => {
-    expect(encodeContentRequest(input)).toStrictEqual(expected);
+    expect(encode(input)).toStrictEqual(expected);
   });
 
   test('keeps uploads as the very same objects, to be read while sending', () => {
-    const body = encodeContentRequest({ prompt: 'Hi', inline: [{ mimeType: 'image/png', data: png }] });
+    const body = encode({ prompt: 'Hi', media: [{ mimeType: 'image/png', data: png }] });
     const [turn] = body['contents'] as unknown as { parts: { inlineData?: { data: unknown } }[] }[];
     expect(turn?.parts[1]?.inlineData?.data).toBe(png);
   });
@@ -162,18 +160,18 @@ describe('encodeContentRequest', () => {
   test('changes neither the body nor the turns it was given', () => {
     const body: Body = { contents: [], generationConfig: { imageConfig: {} } };
     const before = structuredClone(body);
-    encodeContentRequest({ prompt: 'Hi', aspect: '1:1', temperature: 1, body });
+    encode({ prompt: 'Hi', aspect: '1:1', temperature: 1, body });
     expect(body).toStrictEqual(before);
   });
 
   test('refuses to add a prompt to contents that are no array', () => {
     const input = { prompt: 'Hi', body: { contents: { parts: [] } } };
-    expect(() => encodeContentRequest(input)).toThrow(expect.objectContaining({ class: 'usage' }));
+    expect(() => encode(input)).toThrow(expect.objectContaining({ class: 'usage' }));
   });
 
   test('lets no __proto__ of a body reach an object of ours', () => {
     const body = JSON.parse('{"__proto__":{"x":1},"generationConfig":{"__proto__":{"y":1}}}') as Body;
-    const encoded = encodeContentRequest({ temperature: 1, body });
+    const encoded = encode({ temperature: 1, body });
     expect(Object.getPrototypeOf(encoded)).toBe(Object.prototype);
     expect((encoded as { x?: number }).x).toBeUndefined();
     expect(({} as { y?: number }).y).toBeUndefined();

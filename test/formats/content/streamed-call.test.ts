@@ -1,10 +1,21 @@
 import { expect, test } from 'vitest';
-import { decodePart } from '../../../src/formats/content/reply.ts';
-import { joinCalls, type JoinedCall } from '../../../src/formats/content/streamed-call.ts';
+import { content } from '../../../src/formats/content/format.ts';
 import type { JsonObject } from '../../../src/json.ts';
+import { eventsOf, foldWhole } from '../folding.ts';
 
-const join = (...calls: JsonObject[]): JoinedCall[] =>
-  joinCalls(calls.flatMap((functionCall) => decodePart({ functionCall })));
+interface JoinedCall {
+  id: string | undefined;
+  name: string;
+  input: unknown;
+  isWhole: boolean;
+}
+
+function join(...calls: JsonObject[]): JoinedCall[] {
+  const parts = calls.map((functionCall) => ({ functionCall }));
+  const { events } = foldWhole(content, { candidates: [{ content: { parts } }] });
+  return eventsOf(events, 'call').map(({ id, name, input, isWhole }) => ({ id, name, input, isWhole }));
+}
+
 const at = (jsonPath: string, value: JsonObject): JsonObject => ({ jsonPath, ...value });
 const text = (jsonPath: string, stringValue: string, willContinue?: boolean): JsonObject =>
   at(jsonPath, { stringValue, ...(willContinue !== undefined && { willContinue }) });
@@ -100,4 +111,20 @@ test('a path never changes what objects inherit', () => {
   const [call] = join(begin, part(text('$.__proto__.polluted', 'x'), text('$.constructor', 'y')), {});
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   expect(JSON.stringify(call?.input)).toBe('{"__proto__":{"polluted":"x"},"constructor":"y"}');
+});
+
+test('the pieces of two candidates are not mixed, and a call that has no id gets one for a later turn', () => {
+  const of = (...calls: JsonObject[]) => ({ content: { parts: calls.map((functionCall) => ({ functionCall })) } });
+  const { events, result } = foldWhole(content, {
+    candidates: [of(begin, part(text('$.a', 'x')), {}), of({ ...begin, name: 'g' }, part(text('$.b', 'y')), {})],
+  });
+  expect(eventsOf(events, 'call')).toMatchObject([
+    { candidate: 0, name: 'f', input: { a: 'x' }, isWhole: true },
+    { candidate: 1, name: 'g', input: { b: 'y' }, isWhole: true },
+  ]);
+  expect(result.toolCalls).toEqual([
+    { name: 'f', input: { a: 'x' } },
+    { name: 'g', input: { b: 'y' } },
+  ]);
+  expect(result.content).toEqual([{ type: 'tool_use', id: 'call_0', name: 'f', input: { a: 'x' } }]);
 });

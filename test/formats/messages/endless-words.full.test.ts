@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { createMessageAssembler } from '../../../src/formats/messages/events.ts';
+import { createFold } from '../../../src/client/fold.ts';
+import { keepGoodPictures } from '../../../src/client/picture-store.ts';
+import { messages } from '../../../src/formats/messages/format.ts';
+import { createMemoryStore } from '../../../src/images/store.ts';
 import { sample } from './feeding.ts';
 
 const { start, block } = sample;
+
+/** What is kept of a stream grows with each event. */
+function startReading() {
+  const decoder = messages.createDecoder({ status: 200, headers: {} });
+  const store = keepGoodPictures(createMemoryStore());
+  const fold = createFold({ model: 'm', mostCandidates: 1, store });
+  return { feed: (event: { data: string }) => fold.add(decoder.feed(event)), result: () => fold.result().result };
+}
 
 describe('the words of an answer have a bound, below that of the strings of V8', () => {
   const mebi = 1024 * 1024;
@@ -14,14 +25,14 @@ describe('the words of an answer have a bound, below that of the strings of V8',
     ['thoughts', 'thinking', { type: 'thinking_delta', thinking: long }],
     ['the input of a tool', 'tool_use', { type: 'input_json_delta', partial_json: long }],
   ])('%s', (_, type, delta) => {
-    const assembler = createMessageAssembler();
+    const reading = startReading();
     const event = { data: JSON.stringify({ type: 'content_block_delta', index: 0, delta }) };
-    for (const data of [start, blockOf(type)]) assembler.feed({ data });
-    for (let n = 0; n < 63; n++) assembler.feed(event);
-    expect(() => [event, event].map((last) => assembler.feed(last))).toThrow(
+    for (const data of [start, blockOf(type)]) reading.feed({ data });
+    for (let n = 0; n < 63; n++) reading.feed(event);
+    expect(() => [event, event].map((last) => reading.feed(last))).toThrow(
       expect.objectContaining({ class: 'bad-reply', message: 'the answer is longer than 67108864 characters' }),
     );
-    expect(JSON.stringify(assembler.finish()).length).toBeGreaterThan(63 * mebi);
+    expect(JSON.stringify(reading.result()).length).toBeGreaterThan(63 * mebi);
   });
 
   test.each([
@@ -36,9 +47,9 @@ describe('the words of an answer have a bound, below that of the strings of V8',
     ['signatures', { type: 'content_block_delta', delta: { type: 'signature_delta', signature: long } }],
     ['citations', { type: 'content_block_delta', delta: { type: 'citations_delta', citation: { a: long } } }],
   ])('%s', (_, event) => {
-    const assembler = createMessageAssembler();
-    for (const data of [start, blockOf('text')]) assembler.feed({ data });
-    const feed = (index: number) => assembler.feed({ data: JSON.stringify({ ...event, index }) });
+    const reading = startReading();
+    for (const data of [start, blockOf('text')]) reading.feed({ data });
+    const feed = (index: number) => reading.feed({ data: JSON.stringify({ ...event, index }) });
     for (let n = 0; n < 63; n++) feed(event.type === 'content_block_start' ? n + 1 : 0);
     expect(() => feed(64)).toThrow(
       expect.objectContaining({ class: 'bad-reply', message: 'the answer is longer than 67108864 characters' }),

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { messageText } from '../../../src/formats/messages/reply.ts';
+import { emptyResult } from '../../../src/client/result.ts';
 import { feedAll, sample } from './feeding.ts';
 
 const { start, stop, end, block, blockStop, text } = sample;
 const textBlock = block({ type: 'text', text: '' });
 const hello = [start, textBlock, text('Hel'), text('lo'), blockStop()];
 
-describe('createMessageAssembler', () => {
-  test('tells what each event means, and puts the reply together', () => {
-    const { deltas, reply, error, complete } = feedAll([...hello, end, stop]);
+describe('a stream of the messages format', () => {
+  test('is told to a reader delta by delta, and put together', () => {
+    const { deltas, result, error, complete } = feedAll([...hello, end, stop]);
     expect(deltas).toStrictEqual([
       { type: 'start', id: 'msg_1', model: 'm' },
       { type: 'block-start', block: 0, blockType: 'text' },
@@ -18,21 +18,16 @@ describe('createMessageAssembler', () => {
       { type: 'stop', stopReason: 'end_turn' },
       { type: 'end' },
     ]);
-    expect(reply).toStrictEqual({
-      id: 'msg_1',
+    expect(result).toEqual({
+      ...emptyResult('m'),
+      modelVersion: 'm',
+      responseId: 'msg_1',
       role: 'assistant',
-      model: 'm',
-      blocks: [{ kind: 'text', text: 'Hello', raw: { type: 'text', text: 'Hello' } }],
+      text: 'Hello',
+      candidates: [{ index: 0, text: 'Hello', finishReason: 'end_turn' }],
+      content: [{ type: 'text', text: 'Hello' }],
       stopReason: 'end_turn',
-      stopSequence: undefined,
-      stopDetails: undefined,
-      usage: {
-        inputTokens: 5,
-        outputTokens: 9,
-        thinkingTokens: undefined,
-        cachedInputTokens: undefined,
-        totalTokens: 14,
-      },
+      usage: { inputTokens: 5, outputTokens: 9, totalTokens: 14 },
       complete: true,
     });
     expect([error, complete]).toStrictEqual([undefined, true]);
@@ -42,12 +37,12 @@ describe('createMessageAssembler', () => {
     const [first = '', ...rest] = hello;
     const unnamed = JSON.parse(first) as { type?: string };
     delete unnamed.type;
-    const { reply } = feedAll([
+    const { result, complete } = feedAll([
       { event: 'message_start', data: JSON.stringify(unnamed) },
       ...rest.map((data) => ({ event: 'message', data })),
       { event: 'message_stop', data: '{}' },
     ]);
-    expect([reply.id, messageText(reply), reply.complete]).toStrictEqual(['msg_1', 'Hello', true]);
+    expect([result.responseId, result.text, complete]).toStrictEqual(['msg_1', 'Hello', true]);
   });
 
   test.each([
@@ -57,11 +52,7 @@ describe('createMessageAssembler', () => {
     ['event: done with [DONE]', { event: 'done', data: '[DONE]' }],
   ])('takes %s as the end of a reply that said why it stopped, and only of that (wire 6 #23)', (_, done) => {
     const before = feedAll([...hello, done, text('!')]);
-    expect([before.complete, before.deltas.at(-1)?.type, messageText(before.reply)]).toStrictEqual([
-      false,
-      'text',
-      'Hello!',
-    ]);
+    expect([before.complete, before.deltas.at(-1)?.type, before.result.text]).toStrictEqual([false, 'text', 'Hello!']);
     expect(feedAll([...hello, end, done]).deltas.at(-1)).toStrictEqual({ type: 'end' });
     expect(feedAll([...hello, end, stop, done]).deltas.filter(({ type }) => type === 'end')).toHaveLength(1);
   });
@@ -77,8 +68,8 @@ describe('createMessageAssembler', () => {
     ],
     ['an empty stop reason', [...hello, '{"type":"message_delta","delta":{"stop_reason":""}}'], false],
   ])('knows whether a stream with %s is complete (wire 6 #24)', (_, events, expected) => {
-    const { complete, reply } = feedAll(events);
-    expect([complete, reply.complete, messageText(reply)]).toStrictEqual([expected, expected, 'Hello']);
+    const { complete, result } = feedAll(events);
+    expect([complete, result.text]).toStrictEqual([expected, 'Hello']);
   });
 
   test.each([
@@ -105,8 +96,9 @@ describe('createMessageAssembler', () => {
     ['a message_delta without a stop reason', { data: '{"type":"message_delta","delta":{"stop_reason":null}}' }],
     ['a signature for text', { data: sample.delta({ type: 'signature_delta', signature: 's' }) }],
   ])('skips %s', (_, event) => {
-    const fed = feedAll([...hello.slice(0, 4), event, ...hello.slice(4), end, stop]);
-    expect(fed).toStrictEqual(feedAll([...hello, end, stop]));
+    const { events: _odd, ...read } = feedAll([...hello.slice(0, 4), event, ...hello.slice(4), end, stop]);
+    const { events: _plain, ...expected } = feedAll([...hello, end, stop]);
+    expect(read).toStrictEqual(expected);
   });
 
   test.each([
@@ -121,9 +113,9 @@ describe('createMessageAssembler', () => {
     ['a message_delta that is a text', '{"type":"message_delta","delta":"x"}'],
     ['a stop reason that is a number', '{"type":"message_delta","delta":{"stop_reason":5}}'],
   ])('%s is a bad stream, and what came is kept', (_, data) => {
-    const { error, reply } = feedAll([...hello, data, end, stop]);
+    const { error, result, complete } = feedAll([...hello, data, end, stop]);
     expect(error).toMatchObject({ class: 'bad-reply' });
-    expect([messageText(reply), reply.complete]).toStrictEqual(['Hello', false]);
+    expect([result.text, complete]).toStrictEqual(['Hello', false]);
   });
 
   test('reads data that is padded with blanks, and a byte order mark (wire 5, 6 #31)', () => {
@@ -137,9 +129,9 @@ describe('createMessageAssembler', () => {
   });
 
   test('ends with an error where a second message is spliced in, and keeps the first (wire 6 #35)', () => {
-    const { error, reply } = feedAll([...hello, start.replace('msg_1', 'msg_2'), text('other')]);
+    const { error, result, complete } = feedAll([...hello, start.replace('msg_1', 'msg_2'), text('other')]);
     expect(error).toMatchObject({ class: 'bad-reply', message: 'a second message (msg_2) begins inside the stream' });
-    expect([reply.id, messageText(reply), reply.complete]).toStrictEqual(['msg_1', 'Hello', false]);
+    expect([result.responseId, result.text, complete]).toStrictEqual(['msg_1', 'Hello', false]);
   });
 
   test.each([
@@ -148,9 +140,9 @@ describe('createMessageAssembler', () => {
     ['a text', 'upstream closed'],
     ['HTML', '<html>'],
   ])('ends with an error at %s, and keeps what came before (wire 6 #26)', (_, data) => {
-    const { error, reply } = feedAll([...hello, data, end]);
+    const { error, result, complete } = feedAll([...hello, data, end]);
     expect(error).toMatchObject({ class: 'bad-reply', exitCode: 9, details: { sent: 'yes', retryable: false } });
-    expect([messageText(reply), reply.complete]).toStrictEqual(['Hello', false]);
+    expect([result.text, complete]).toStrictEqual(['Hello', false]);
   });
 });
 
@@ -179,20 +171,20 @@ describe('usage of a stream', () => {
       [undefined, 2],
     ],
   ])('is %s', (_, events, expected) => {
-    const { reply } = feedAll(events);
-    expect([reply.usage?.inputTokens, reply.usage?.outputTokens]).toStrictEqual(expected);
+    const { usage } = feedAll(events).result;
+    expect([usage?.inputTokens, usage?.outputTokens]).toStrictEqual(expected);
   });
 
   test('is undefined where the gateway gives none (wire 6 #34)', () => {
-    expect(feedAll(['{"type":"message_start","message":{}}', textBlock, text('a'), stop]).reply.usage).toBeUndefined();
+    expect(feedAll(['{"type":"message_start","message":{}}', textBlock, text('a'), stop]).result.usage).toBeUndefined();
   });
 });
 
 test('a later message_delta adds to an earlier one', () => {
-  const { reply } = feedAll([
+  const { result } = feedAll([
     ...hello,
     '{"type":"message_delta","delta":{"stop_reason":"stop_sequence","stop_sequence":"END"}}',
     '{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null,"stop_details":{"type":"refusal"}}}',
   ]);
-  expect(reply).toMatchObject({ stopReason: 'stop_sequence', stopSequence: 'END', stopDetails: { type: 'refusal' } });
+  expect(result).toMatchObject({ stopReason: 'stop_sequence', stopSequence: 'END', stopDetails: { type: 'refusal' } });
 });

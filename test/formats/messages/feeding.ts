@@ -1,29 +1,24 @@
 import { createParser } from 'eventsource-parser';
-import { GatewayError } from '../../../src/errors.ts';
-import { createMessageAssembler } from '../../../src/formats/messages/events.ts';
-import type { ServerEvent } from '../../../src/formats/messages/events.ts';
-import type { MessageReply, StreamDelta } from '../../../src/formats/messages/types.ts';
+import type { GatewayError } from '../../../src/errors.ts';
+import type { ReplyEvent, ServerEvent, StreamDelta } from '../../../src/formats/events.ts';
+import { messages } from '../../../src/formats/messages/format.ts';
+import type { Result } from '../../../src/client/result.ts';
+import { foldStream } from '../folding.ts';
 
-/** What an assembler made of a stream. */
+/** What a stream of the messages format came to. */
 export interface Fed {
+  events: ReplyEvent[];
   deltas: StreamDelta[];
-  reply: MessageReply;
+  result: Result;
   error: GatewayError | undefined;
+  /** It said why it stopped, or that it is over. */
   complete: boolean;
 }
 
 /** Feeds events until one throws. A string is the data of an event without a name. */
-export function feedAll(events: readonly (string | ServerEvent)[]): Fed {
-  const assembler = createMessageAssembler();
-  const deltas: StreamDelta[] = [];
-  let error: GatewayError | undefined;
-  try {
-    for (const event of events) deltas.push(...assembler.feed(typeof event === 'string' ? { data: event } : event));
-  } catch (thrown) {
-    if (!(thrown instanceof GatewayError)) throw thrown;
-    error = thrown;
-  }
-  return { deltas, reply: assembler.finish(), error, complete: assembler.complete };
+export function feedAll(stream: readonly (string | ServerEvent)[]): Fed {
+  const { progress, ...fed } = foldStream(messages, stream);
+  return { ...fed, complete: progress !== 'open' };
 }
 
 /** Splits a body into its events with the parser that the product uses. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { array, assert, nat, object, property, string } from 'fast-check';
-import type { JsonValue } from '../../../src/json.ts';
-import { messageText } from '../../../src/formats/messages/reply.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
 import { feedAll, sample } from './feeding.ts';
 
 const { start, block, blockStop, delta, text } = sample;
@@ -9,9 +8,12 @@ const tool = { type: 'tool_use', id: 't', name: 'f', input: {} };
 const thinking = (text: string) => delta({ type: 'thinking_delta', thinking: text }, 1);
 const input = (json: string) => delta({ type: 'input_json_delta', partial_json: json });
 
-function blocksOf(...events: string[]) {
-  return feedAll([start, ...events]).reply.blocks;
+/** The blocks of the answer, as a later turn has them. */
+function blocksOf(...events: string[]): JsonObject[] {
+  return feedAll([start, ...events]).result.content ?? [];
 }
+
+const callsOf = (...events: string[]) => feedAll([start, ...events]).result.toolCalls;
 
 describe('tool input', () => {
   test.each<[string, string[], JsonValue]>([
@@ -20,8 +22,11 @@ describe('tool input', () => {
     ['is {} without any piece', [], {}],
     ['stays the text it was when it is cut (wire 5)', ['{"location": "Sa'], '{"location": "Sa'],
   ])('%s', (_, pieces, expected) => {
-    const whole = { kind: 'call', id: 't', name: 'f', input: expected, raw: { ...tool, input: expected } };
-    expect(blocksOf(block(tool), ...pieces.map(input), blockStop())).toStrictEqual([whole]);
+    const events = [block(tool), ...pieces.map(input), blockStop()];
+    expect(callsOf(...events)).toStrictEqual([{ id: 't', name: 'f', input: expected }]);
+    // What was cut is no part of a later turn.
+    const isCut = typeof expected === 'string';
+    expect(blocksOf(...events)).toStrictEqual(isCut ? [] : [{ ...tool, input: expected }]);
   });
 
   test('that came with the start is kept where no piece follows', () => {
@@ -38,9 +43,7 @@ describe('tool input', () => {
 
   test('of a tool of the server is put together too', () => {
     const raw = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} };
-    expect(blocksOf(block(raw), input('{"query":"x"}'))).toStrictEqual([
-      { kind: 'other', type: 'server_tool_use', raw: { ...raw, input: { query: 'x' } } },
-    ]);
+    expect(blocksOf(block(raw), input('{"query":"x"}'))).toStrictEqual([{ ...raw, input: { query: 'x' } }]);
   });
 
   test('comes out whole however it is cut', () => {
@@ -66,7 +69,8 @@ describe('blocks', () => {
       delta({ type: 'signature_delta', signature: 'sig' }),
       blockStop(),
     ];
-    expect(blocksOf(...events)).toStrictEqual([{ kind: 'thinking', text: 'hm well', raw }]);
+    expect(blocksOf(...events)).toStrictEqual([raw]);
+    expect(feedAll([start, ...events]).result.thinking).toBe('hm well');
     expect(feedAll([start, ...events]).deltas.filter(({ type }) => type === 'thinking')).toStrictEqual([
       { type: 'thinking', text: 'hm', block: 0 },
       { type: 'thinking', text: ' well', block: 0 },
@@ -77,9 +81,7 @@ describe('blocks', () => {
     const citation = { type: 'web_search_result_location', url: 'u' };
     const raw = { type: 'text', text: 'a', citations: [citation, citation] };
     const cite = delta({ type: 'citations_delta', citation });
-    expect(blocksOf(block({ type: 'text', text: '', citations: [] }), cite, text('a'), cite)).toStrictEqual([
-      { kind: 'text', text: 'a', raw },
-    ]);
+    expect(blocksOf(block({ type: 'text', text: '', citations: [] }), cite, text('a'), cite)).toStrictEqual([raw]);
   });
 
   test.each([
@@ -90,24 +92,27 @@ describe('blocks', () => {
   ])('that arrive whole are kept: %s', (_, raw) => {
     const { content, ...rest } = raw as { type: string; content?: unknown };
     const kept = content === null ? rest : raw;
-    expect(blocksOf(block(raw), blockStop())).toStrictEqual([{ kind: 'other', type: raw.type, raw: kept }]);
+    expect(blocksOf(block(raw), blockStop())).toStrictEqual([kept]);
   });
 
-  test('of images arrive whole (wire 6 #5)', () => {
+  test('of images arrive whole, and are no part of a later turn (wire 6 #5)', () => {
     const raw = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
-    expect(blocksOf(block(raw), blockStop())).toStrictEqual([
-      { kind: 'blob', mimeType: 'image/png', data: 'AAAA', raw },
+    const { events, result } = feedAll([start, block(raw), blockStop()]);
+    expect(events.slice(2)).toStrictEqual([
+      { type: 'block-start', raw, index: 0 },
+      { type: 'block-stop', index: 0 },
     ]);
+    expect(result.content).toStrictEqual([]);
   });
 
   test('may begin with text, which is told at once', () => {
-    const { deltas, reply } = feedAll([start, block({ type: 'text', text: 'Hel' }), text('lo')]);
+    const { deltas, result } = feedAll([start, block({ type: 'text', text: 'Hel' }), text('lo')]);
     expect(deltas.slice(1)).toStrictEqual([
       { type: 'block-start', block: 0, blockType: 'text' },
       { type: 'text', text: 'Hel', block: 0 },
       { type: 'text', text: 'lo', block: 0 },
     ]);
-    expect(messageText(reply)).toBe('Hello');
+    expect(result.text).toBe('Hello');
   });
 
   test('that run side by side are told apart by their index', () => {
@@ -119,7 +124,7 @@ describe('blocks', () => {
       text('b', 0),
       thinking('y'),
     );
-    expect(blocks).toMatchObject([{ text: 'ab' }, { text: 'xy' }]);
+    expect(blocks).toMatchObject([{ text: 'ab' }, { thinking: 'xy' }]);
   });
 
   test('that use the index of an earlier one again are new blocks', () => {
@@ -133,13 +138,13 @@ describe('blocks', () => {
     ['is of another kind', [start, block(tool), text('Hi')]],
     ['is over', [start, block({ type: 'text' }), blockStop(), text('Hi')]],
   ])('begin by themselves where text comes for a block that %s', (_, events) => {
-    const { deltas, reply } = feedAll(events);
-    const block = reply.blocks.length - 1;
+    const { deltas, result } = feedAll(events);
+    const block = deltas.filter(({ type }) => type === 'block-start').length - 1;
     expect(deltas.slice(-2)).toStrictEqual([
       { type: 'block-start', block, blockType: 'text' },
       { type: 'text', text: 'Hi', block },
     ]);
-    expect(messageText(reply)).toBe('Hi');
+    expect(result.text).toBe('Hi');
   });
 
   test('without an index are the newest open one', () => {
@@ -152,12 +157,12 @@ describe('blocks', () => {
   test('of text come out whole however the deltas cut them', () => {
     assert(
       property(array(string({ unit: 'grapheme' })), (pieces) => {
-        const { reply, deltas } = feedAll([
+        const { result, deltas } = feedAll([
           start,
           block({ type: 'text', text: '' }),
           ...pieces.map((piece) => text(piece)),
         ]);
-        expect(messageText(reply)).toBe(pieces.join(''));
+        expect(result.text).toBe(pieces.join(''));
         expect(deltas.map((one) => (one.type === 'text' ? one.text : '')).join('')).toBe(pieces.join(''));
       }),
     );

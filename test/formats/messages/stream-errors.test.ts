@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { messageText } from '../../../src/formats/messages/reply.ts';
 import { feedAll, sample } from './feeding.ts';
 
 const { start, stop, end, block, text } = sample;
@@ -27,8 +26,8 @@ describe('an error event (wire 6 #25)', () => {
   });
 
   test('keeps what came before, and leaves the reply incomplete', () => {
-    const { reply, deltas } = feedAll([...begun, error('overloaded_error')]);
-    expect([messageText(reply), reply.complete, deltas.length]).toStrictEqual(['Hel', false, 3]);
+    const { result, complete, deltas } = feedAll([...begun, error('overloaded_error')]);
+    expect([result.text, complete, deltas.length]).toStrictEqual(['Hel', false, 3]);
   });
 
   test('may have been billed once the message has begun, and is not before for 529', () => {

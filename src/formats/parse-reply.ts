@@ -1,20 +1,32 @@
 import { GatewayError } from '../errors.ts';
 import { parseFlat } from '../json.ts';
-import type { HttpReply } from '../transport/types.ts';
-import { countValues, valueCost } from '../formats/count-values.ts';
-import { closeCutJson } from '../formats/cut-json.ts';
-import { failureOf } from '../formats/failure.ts';
-import { findErrorInReply } from '../formats/error-body.ts';
-import { type ReadBody, mostBytes } from './read-body.ts';
+import { countValues, valueCost } from './count-values.ts';
+import { closeCutJson } from './cut-json.ts';
+import { findErrorInReply } from './error-body.ts';
+import { failureOf } from './failure.ts';
+import type { FormatName } from './facts.ts';
+import type { ReplyHead } from './format-types.ts';
+
+/** Largest part of a body that is no picture, in bytes. */
+export const mostBytes = 256 * 1024 * 1024;
 
 /** Values of one text of JSON: parsed, it takes no more memory than the largest text. */
 const mostValues = mostBytes / valueCost;
 
+/** What a body, or an event of it, held. */
+interface ReadText {
+  text: string;
+  /** Why the text ended early, if it did. */
+  cut: GatewayError | undefined;
+  /** Bytes of it are not UTF-8. */
+  damage?: GatewayError | undefined;
+}
+
 /** Parses a JSON reply. A body that only lacks its end gives what came, with the error that says so. Throws bad-reply. */
 export function parseReply(
-  body: ReadBody,
-  reply: HttpReply,
-  format: 'content' | 'messages',
+  body: ReadText,
+  reply: ReplyHead,
+  format: FormatName,
 ): { value: unknown; cut: GatewayError | undefined } {
   const text = body.text.trim();
   if (text === '') {
@@ -35,7 +47,7 @@ export function parseReply(
 
 function throwErrorInside(
   value: unknown,
-  { text, reply, format }: { text: string; reply: HttpReply; format: 'content' | 'messages' },
+  { text, reply, format }: { text: string; reply: ReplyHead; format: FormatName },
 ): void {
   if (findErrorInReply(value)) throw failureOf({ status: reply.status, headers: reply.headers, body: text, format });
 }
@@ -43,7 +55,7 @@ function throwErrorInside(
 function parseCut(
   text: string,
   cut: GatewayError | undefined,
-  { reply, format }: { reply: HttpReply; format: 'content' | 'messages' },
+  { reply, format }: { reply: ReplyHead; format: FormatName },
 ) {
   const closed = closeCutJson(text);
   if (closed === undefined && cut === undefined) throw failureOf({ ...reply, body: text, format });

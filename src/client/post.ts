@@ -1,0 +1,85 @@
+import type { Ask, Encoded } from '../formats/ask.ts';
+import type { Format, Quirks } from '../formats/format-types.ts';
+import { type AuthUse, authUseOf, type FormatName } from '../formats/facts.ts';
+import type { JsonObject } from '../json.ts';
+import { segmentForm } from '../transport/form.ts';
+import {
+  authHeaders,
+  describeBody,
+  type HeaderNames,
+  joinUrl,
+  parseBaseUrl,
+  requireSafeUrl,
+  segmentBody,
+  versionHeaders,
+} from '../transport/request.ts';
+import type { HttpRequest } from '../transport/types.ts';
+import { version } from '../version.ts';
+import type { AuthForm } from './client-types.ts';
+
+/** A gateway and how to speak to it. */
+export interface Target {
+  baseUrl: URL;
+  /** Absent: requests go out without a key. */
+  key: string | undefined;
+  auth: Readonly<Record<AuthUse, AuthForm>>;
+  headerNames: HeaderNames;
+  /** Further headers of every request, lower-case names. */
+  headers: Readonly<Record<string, string>>;
+  allowHttp: boolean;
+}
+
+/** A request before it is addressed. */
+export interface Post extends Encoded {
+  format: FormatName;
+  /** Decides how the key is carried. */
+  use: AuthUse;
+}
+
+/** The request of an ask in a format. Throws GatewayError usage. */
+export function postOf(ask: Ask, format: Format, quirks: Quirks): Post {
+  return { ...format.encode(ask, quirks), format: format.name, use: authUseOf(format.name, ask.use) };
+}
+
+/** A post, or without a body a GET. */
+export type PostOrGet = Omit<Post, 'body'> & Partial<Pick<Post, 'body'>>;
+
+/** Reads the base URL. Throws GatewayError usage; oddities that were mended are warnings. */
+export function createTarget(options: Omit<Target, 'baseUrl'> & { baseUrl: string }): {
+  target: Target;
+  warnings: string[];
+} {
+  const { url, warnings } = parseBaseUrl(options.baseUrl);
+  return { target: { ...options, baseUrl: url }, warnings };
+}
+
+/** The HTTP request of a post or a GET: what `--dry-run` shows and what is sent. Throws GatewayError usage for an unsafe URL. */
+export function addressPost(target: Target, post: Omit<PostOrGet, 'format'>): HttpRequest {
+  requireSafeUrl(target.baseUrl, { allowHttp: target.allowHttp, hasKey: target.key !== undefined });
+  const body = post.body && (post.form ? segmentForm(post.body) : segmentBody(post.body));
+  const headers = {
+    ...(body && { 'content-type': body.contentType ?? 'application/json' }),
+    accept: post.accept ?? 'application/json',
+    'user-agent': `gateway-cli/${version}`,
+  };
+  const url = joinUrl(target.baseUrl, post.path);
+  url.search = post.query ?? '';
+  return {
+    method: body ? 'POST' : 'GET',
+    url,
+    ownHeaders: target.headers,
+    headers: Object.assign(headers, target.headers, keyHeaders(target, post.use)),
+    body: body ?? { segments: [], bytes: 0 },
+  };
+}
+
+/** The headers that authenticate, and that of the version; without a key the latter alone. */
+export function keyHeaders(target: Target, use: AuthUse): Record<string, string> {
+  if (target.key === undefined) return versionHeaders(use, target.headerNames);
+  return authHeaders({ use, form: target.auth[use], names: target.headerNames, key: target.key });
+}
+
+/** The body as a person may read it: Base64 shortened to its length. */
+export function describePost(post: Pick<Post, 'body'>): JsonObject {
+  return describeBody(post.body);
+}

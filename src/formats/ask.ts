@@ -1,0 +1,72 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Use } from '../services.ts';
+import type { Body, Upload } from '../upload.ts';
+import type { Turn } from './turns.ts';
+
+/** A picture or a file that goes into the last turn of the user. */
+export interface Media {
+  mimeType: string;
+  /** A string is plain text: a document that is sent as text. */
+  data: Upload | string;
+  /** What people call it: a file's name. */
+  title?: string | undefined;
+}
+
+/** What is asked of a model, in the words of no format. An absent field is not sent. */
+export interface Ask {
+  use: Use;
+  model: string;
+  /** Undefined: as the body has it. */
+  stream: boolean | undefined;
+  /** The text of the last turn: a prompt or an instruction. */
+  prompt?: string | undefined;
+  media?: readonly Media[] | undefined;
+  /** Blocks in front of the prompt in its turn: results of tools. */
+  results?: readonly JsonObject[] | undefined;
+  /** Earlier turns. */
+  turns?: readonly Turn[] | undefined;
+  /** Earlier turns in the format's own form, sent as they are. */
+  ownTurns?: readonly JsonValue[] | undefined;
+  system?: string | undefined;
+  maxTokens?: number | undefined;
+  temperature?: number | undefined;
+  topP?: number | undefined;
+  topK?: number | undefined;
+  stop?: readonly string[] | undefined;
+  seed?: number | undefined;
+  /** How many alternative answers one reply shall hold. */
+  candidates?: number | undefined;
+  /** Media type of the answer. */
+  responseMime?: string | undefined;
+  /** The JSON Schema that the answer must fit. */
+  schema?: JsonValue | undefined;
+  /** Tools in the plain form or in the format's own. */
+  tools?: readonly JsonValue[] | undefined;
+  /** `auto`, `any`, `none`, `tool:<name>`, or an object in the format's own form. */
+  toolChoice?: string | JsonObject | undefined;
+  /** Width to height of a picture, `W:H`. */
+  aspect?: string | undefined;
+  /** Size of a picture: `1K`, `2K`, `4K`, `512` or `WxH`. */
+  size?: string | undefined;
+  /** Fields that one format has. */
+  safety?: readonly { category: string; threshold: string }[] | undefined;
+  toolConfig?: JsonObject | undefined;
+  cachedContent?: string | undefined;
+  metadata?: JsonObject | undefined;
+  /** A whole body that the fields above are laid over. */
+  body?: Body | undefined;
+}
+
+/** The request that an ask becomes, below a base URL. */
+export interface Encoded {
+  /** `/v1/messages` */
+  path: string;
+  /** Behind the path, without its `?`. */
+  query?: string | undefined;
+  body: Body;
+  /** The body is sent as a form: `multipart/form-data`. */
+  form?: true | undefined;
+  accept?: string | undefined;
+  /** A stream of the content format, which a gateway need not have. */
+  streamsContent?: true | undefined;
+}

@@ -1,0 +1,128 @@
+import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
+import { badStream } from '../bad-reply.ts';
+import type { ReplyEvent } from '../events.ts';
+import { numberField, objectField, textField } from '../fields.ts';
+
+/** A call of a tool while its pieces arrive. */
+interface OpenCall {
+  /** The number of its block. */
+  readonly block: number;
+  /** The number that the wire gives it, where it does. */
+  readonly wireIndex: number | undefined;
+  id: string | undefined;
+  name: string;
+  json: string;
+  /** Its start was told: its name is known. */
+  isTold: boolean;
+}
+
+/** More than any model makes at once: each piece is held against all of them. */
+const mostCalls = 1000;
+
+/** One piece of a call, or all of it. */
+interface CallPiece {
+  index: number | undefined;
+  id: string | undefined;
+  name: string;
+  json: string;
+}
+
+/** The calls of one candidate. Their blocks are numbered from `firstBlock`. */
+export function createCallJoiner(firstBlock: number) {
+  const calls: OpenCall[] = [];
+
+  /** The start waits for the arguments: a name may come in pieces. */
+  function tell(call: OpenCall): ReplyEvent[] {
+    if (call.isTold) return [];
+    call.isTold = true;
+    const raw = { type: 'tool_use', ...(call.id !== undefined && { id: call.id }), name: call.name, input: {} };
+    return [{ type: 'block-start', raw, index: call.block }];
+  }
+
+  function grow(call: OpenCall, { id, name, json }: CallPiece): ReplyEvent[] {
+    call.id ??= id;
+    // Some servers repeat the name with every piece.
+    if (!call.isTold && name !== call.name) call.name += name;
+    if (json === '') return [];
+    call.json += json;
+    return [...tell(call), { type: 'tool-input', json, index: call.block }];
+  }
+
+  function begin({ index, id }: CallPiece): OpenCall {
+    if (calls.length >= mostCalls) throw badStream(`the answer has more than ${mostCalls} calls of tools`);
+    const block = firstBlock + calls.length;
+    const call = { block, wireIndex: index, id, name: '', json: '', isTold: false };
+    calls.push(call);
+    return call;
+  }
+
+  const starts = (before = calls.length): ReplyEvent[] => calls.slice(0, before).flatMap(tell);
+
+  return {
+    /** Adds the calls of a message, or pieces of them, and says what they mean. */
+    add(message: JsonObject): ReplyEvent[] {
+      const seen = new Set<OpenCall>();
+      return piecesIn(message).flatMap((piece) => {
+        const earlier = calls.filter((call) => !seen.has(call));
+        const call = findCall(earlier, piece) ?? begin(piece);
+        seen.add(call);
+        return [...starts(calls.indexOf(call)), ...grow(call, piece)];
+      });
+    },
+    /** What was not told of them. */
+    starts: () => starts(),
+    /** They are over. */
+    stop: (): ReplyEvent[] => [
+      ...starts(),
+      ...calls.map(({ block }) => ({ type: 'block-stop', index: block }) as const),
+    ],
+    /** All of them as they came, for a candidate whose pieces are not shown. */
+    whole: (candidate: number): ReplyEvent[] => calls.map((call) => callEvent(call, candidate)),
+  };
+}
+
+/**
+ * The call that a piece goes on with. An id decides. The number alone does not: there are servers that number all calls 0, and
+ * such that count their pieces. Without either, a name begins a call, unless it is that of the last one, which lacks its end.
+ */
+function findCall(calls: readonly OpenCall[], { index, id, name }: CallPiece): OpenCall | undefined {
+  const last = calls.at(-1);
+  const named = id === undefined ? undefined : calls.find((call) => call.id === id);
+  if (named) return named;
+  if (index !== undefined) {
+    const numbered = calls.findLast((call) => call.wireIndex === index);
+    if (numbered) return id !== undefined && numbered.id !== undefined && name !== '' ? undefined : numbered;
+    return id === undefined && name === '' ? last : undefined;
+  }
+  if (id !== undefined || last === undefined) return undefined;
+  return name === '' || (name === last.name && inputOf(last.json) === undefined) ? last : undefined;
+}
+
+function piecesIn(message: JsonObject): CallPiece[] {
+  const calls = message['tool_calls'];
+  const old = objectField(message, 'functionCall');
+  const listed = Array.isArray(calls) ? calls.filter(isObject) : [];
+  return [...listed, ...(old ? [{ function: old }] : [])].map((call) => {
+    const called = objectField(call, 'function') ?? {};
+    const given = called['arguments'] ?? '';
+    // The wire wants a string; some servers send the object itself.
+    const json = typeof given === 'string' ? given : JSON.stringify(given);
+    const name = textField(called, 'name') ?? '';
+    return { index: numberField(call, 'index'), id: textField(call, 'id') || undefined, name, json };
+  });
+}
+
+function callEvent({ id, name, json }: OpenCall, candidate: number): ReplyEvent {
+  const input = inputOf(json);
+  return { type: 'call', id, name, input: input ?? json, isWhole: input !== undefined, candidate };
+}
+
+/** No arguments at all are an empty object. Undefined where they are not JSON: cut, or wrong. */
+function inputOf(json: string): JsonValue | undefined {
+  if (json.trim() === '') return {};
+  try {
+    return parseFlat(json) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { type Body, type BodyValue, isUpload, type Upload } from '../../upload.ts';
+import type { Media } from '../ask.ts';
+import { objectField, setFields, textField } from '../fields.ts';
+import { blocksOf, type Turn } from '../turns.ts';
+import { thinkingFields } from './thinking.ts';
+
+/**
+ * A turn as messages of this format: each result of a tool is a message of its own, in front of what the user says with it.
+ * What the service of a turn signed goes back to that service alone; other thinking is left out.
+ */
+export function turnMessages(turn: Turn, service: string): Body[] {
+  const blocks = blocksOf(turn);
+  if (turn.role === 'assistant') return assistantMessages(blocks, turn.service === service);
+  const results = blocks.filter(({ type }) => type === 'tool_result');
+  const parts = blocks.filter(({ type }) => type !== 'tool_result').flatMap(partOf);
+  const said = parts.length === 0 ? [] : [{ role: 'user', content: withoutParts(parts) }];
+  return [...results.map(resultMessage), ...said];
+}
+
+function assistantMessages(blocks: readonly JsonObject[], isOwn: boolean): Body[] {
+  const text = blocks.map(plainText).join('');
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf);
+  if (text === '' && calls.length === 0) return [];
+  const thinking = isOwn ? Object.assign({}, ...blocks.map(thinkingFields)) : {};
+  // The format's own documents have `null` where a message calls tools and says nothing.
+  const message = { role: 'assistant', content: text === '' ? null : text, ...thinking };
+  return [calls.length === 0 ? message : { ...message, tool_calls: calls }];
+}
+
+function callOf(block: JsonObject): Body {
+  const input = block['input'] ?? {};
+  const called = { name: block['name'] ?? '', arguments: typeof input === 'string' ? input : JSON.stringify(input) };
+  return setFields({ type: 'function', function: called }, { id: block['id'] });
+}
+
+/** A result of a tool is text in this format: a picture in it is only told of. */
+function resultMessage(block: JsonObject): Body {
+  const content = block['content'] ?? '';
+  const text =
+    typeof content === 'string'
+      ? content
+      : blocksOf({ content: listOf(content) })
+          .map(plainText)
+          .join('\n');
+  return setFields({ role: 'tool', content: text }, { tool_call_id: block['tool_use_id'] });
+}
+
+function listOf(value: JsonValue): JsonValue[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+/** What a block says where there is place for text alone. */
+function plainText(block: JsonObject): string {
+  const { type } = block;
+  if (type === 'text') return textField(block, 'text') ?? '';
+  if (type !== 'image' && type !== 'document') return '';
+  const source = objectField(block, 'source') ?? {};
+  if (source['type'] === 'text') return titled(textField(source, 'data') ?? '', textField(block, 'title'));
+  return `[${type}: ${textField(source, 'url') ?? textField(source, 'mediaType') ?? 'not shown'}]`;
+}
+
+/** A block of a user's turn; kinds that the format does not have are left out. */
+function partOf(block: JsonObject): BodyValue[] {
+  const source = objectField(block, 'source');
+  if (!source) return block['type'] === 'text' ? [textPart(textField(block, 'text') ?? '')] : [];
+  const title = textField(block, 'title');
+  const { type, media_type: mimeType, data, url, file_id: id } = source as Body;
+  if (type === 'text') return [textPart(titled(String(data), title))];
+  if (type === 'file') return [{ type: 'file', file: { file_id: id ?? '' } }];
+  if (type === 'url' && typeof url === 'string') return [linkedPart(url, block['type'] === 'image', title)];
+  if (typeof data !== 'string' && !isUpload(data)) return [];
+  return [dataPart({ mimeType: String(mimeType), data, title })];
+}
+
+/** A picture or a file of the last turn. */
+export function mediaPart({ mimeType, data, title }: Media): BodyValue {
+  return typeof data === 'string' ? textPart(titled(data, title)) : dataPart({ mimeType, data, title });
+}
+
+/** Bytes as a data URL; a string is their Base64. */
+function dataPart({ mimeType, data, title }: Omit<Media, 'data'> & { data: Upload | string }): BodyValue {
+  const type = mimeType.toLowerCase();
+  const [, audio] = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(type) ?? [];
+  if (audio) return { type: 'input_audio', input_audio: { data, format: audio === 'wav' ? 'wav' : 'mp3' } };
+  const prefix = `data:${mimeType};base64,`;
+  const url = typeof data === 'string' ? prefix + data : { ...data, prefix };
+  return linkedPart(url, type.startsWith('image/'), title);
+}
+
+/** OpenAI wants a name for every file. */
+function linkedPart(url: BodyValue, isImage: boolean, title = 'document.pdf'): BodyValue {
+  if (isImage) return { type: 'image_url', image_url: { url } };
+  return { type: 'file', file: { filename: title, file_data: url } };
+}
+
+function textPart(text: string): JsonObject {
+  return { type: 'text', text };
+}
+
+/** The format has no text documents: the name stands above the text. */
+function titled(text: string, title: string | undefined): string {
+  return title === undefined ? text : `${title}:\n${text}`;
+}
+
+/** One text alone is sent as a string, which every server takes. */
+function withoutParts(parts: BodyValue[]): BodyValue {
+  const [first] = parts;
+  return parts.length === 1 && isObject(first) && first['type'] === 'text' ? (first['text'] ?? '') : parts;
+}

@@ -1,0 +1,117 @@
+import type { GatewayError } from '../errors.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+
+/**
+ * What a reply says, one thing after the other, whichever format and whether it is streamed or whole. Decoders make these,
+ * `client/fold.ts` makes one result of them. `candidate` is 0 where it is absent. `index` is the number that the wire gives a
+ * content block; without one, an event belongs to the newest block of its candidate.
+ */
+export type ReplyEvent =
+  | { type: 'start'; id?: string | undefined; model?: string | undefined; role?: string | undefined }
+  /** A content block begins; some come whole in it. `raw` is the block in the words of `turns.ts`. */
+  | { type: 'block-start'; raw: JsonObject; index?: number | undefined }
+  /** A piece of text. `code` is Markdown of code that the service ran, or of what that printed. */
+  | { type: 'text' | 'thinking' | 'code'; text: string; index?: number | undefined; candidate?: number | undefined }
+  /** A piece of the JSON text of a call's input. */
+  | { type: 'tool-input'; json: string; index?: number | undefined }
+  /** Proof of thinking, for the service that made it. */
+  | { type: 'signature'; signature: string; index?: number | undefined; candidate?: number | undefined }
+  | { type: 'citation'; citation: JsonValue; index?: number | undefined }
+  | { type: 'block-stop'; index?: number | undefined }
+  /** A call whose input is known. `isWhole`: all of it came, and could be read. */
+  | {
+      type: 'call';
+      id: string | undefined;
+      name: string;
+      input: JsonValue;
+      isWhole: boolean;
+      signature?: string | undefined;
+      candidate?: number | undefined;
+    }
+  /** A picture or a file; `data` is its Base64, or the placeholder of a string that is stored already. */
+  | {
+      type: 'blob';
+      mimeType: string | undefined;
+      data: string;
+      draft?: boolean | undefined;
+      candidate?: number | undefined;
+    }
+  /** What is known of a candidate, and why it ended; later values win. */
+  | {
+      type: 'candidate';
+      candidate?: number | undefined;
+      role?: string | undefined;
+      reason?: string | undefined;
+      message?: string | undefined;
+      ratings?: JsonValue[] | undefined;
+      /** The stop sequence that ended it, and what a refusal says. */
+      sequence?: string | undefined;
+      details?: JsonValue | undefined;
+    }
+  /** Counts so far; later counts win one by one. */
+  | { type: 'usage'; usage: Usage }
+  | { type: 'tier'; tier: string }
+  /** Why the prompt was blocked, or what its ratings are. */
+  | { type: 'feedback'; feedback: JsonObject; blockReason: string | undefined }
+  | { type: 'warning'; warning: string }
+  /** What follows cannot be read; what came before is kept. */
+  | { type: 'broken'; error: GatewayError }
+  /** The reply says that it is over. */
+  | { type: 'end' };
+
+/** What a piece of a streamed answer means to a reader: the first candidate alone, without the Base64 of pictures. */
+export type StreamDelta =
+  | { type: 'start'; id: string | undefined; model: string | undefined }
+  | { type: 'text'; text: string; block: number }
+  | { type: 'thinking'; text: string; block: number }
+  | { type: 'block-start'; block: number; blockType: string }
+  | { type: 'block-stop'; block: number }
+  | { type: 'tool-input'; json: string; block: number }
+  | { type: 'stop'; stopReason: string | undefined }
+  | { type: 'end' };
+
+/** Token counts of a reply; absent means the gateway did not say. */
+export interface Usage {
+  inputTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  thinkingTokens?: number | undefined;
+  cachedInputTokens?: number | undefined;
+  /** What tools of the service put into the prompt; content format, beside inputTokens. */
+  toolInputTokens?: number | undefined;
+  /** What was written to a cache; messages format, beside inputTokens. */
+  cacheWriteInputTokens?: number | undefined;
+  /** Tokens of images, within outputTokens. */
+  imageOutputTokens?: number | undefined;
+  totalTokens?: number | undefined;
+}
+
+/** One server-sent event as the stream's parser gives it. */
+export interface ServerEvent {
+  event?: string | undefined;
+  data: string;
+  /** The body ended without the blank line that ends an event: it is whole, or cut in the middle. */
+  unterminated?: true;
+}
+
+/** Text deltas of one block that follow each other, read without parsing each. */
+export interface TextRun {
+  index: number;
+  text: string;
+}
+
+/**
+ * How far a reply has come by its own words: `open`; `stopped`, it said why it ends; `ended`, nothing follows. Only an open
+ * reply is cut where its body ends.
+ */
+export type Progress = 'open' | 'stopped' | 'ended';
+
+/** Reads one reply of a format. Pure: no I/O, no clock. */
+export interface Decoder {
+  /** Reads a whole reply of JSON, in every spelling that gateways are known to use. Throws GatewayError bad-reply where it is no reply of the format. */
+  whole(json: unknown): ReplyEvent[];
+  /** Reads one event of a stream. Throws the GatewayError that an error event stands for, and bad-reply for what cannot be read. */
+  feed(event: ServerEvent | TextRun): ReplyEvent[];
+  /** What is only known when the stream is over. */
+  end(): ReplyEvent[];
+  readonly progress: Progress;
+}

@@ -1,0 +1,25 @@
+import type { Ask } from '../../../src/formats/ask.ts';
+import { completions } from '../../../src/formats/completions/format.ts';
+import type { Quirks } from '../../../src/formats/format-types.ts';
+import type { JsonObject, JsonValue } from '../../../src/json.ts';
+import { createUpload, isUpload } from '../../../src/upload.ts';
+
+export const data = createUpload(new Uint8Array([1, 2, 3]));
+export const base: Ask = { use: 'text', model: 'm', stream: undefined };
+export const local: Quirks = { service: 'local' };
+export const openai: Quirks = {
+  service: 'openai',
+  maxTokensField: 'max_completion_tokens',
+  includeUsage: true,
+  imagesOperation: true,
+};
+
+/** The body of an ask as it is written, with `AQID` for the upload. */
+export function bodyOf(ask: Partial<Ask>, quirks: Quirks = local): unknown {
+  const { body } = completions.encode({ ...base, ...ask }, quirks);
+  const json = JSON.stringify(body, (_, value: unknown) => (isUpload(value) ? `${value.prefix ?? ''}AQID` : value));
+  return JSON.parse(json) as unknown;
+}
+
+export const user = (content: JsonValue): JsonObject => ({ role: 'user', content });
+export const said = (text: string): JsonObject => ({ type: 'text', text });

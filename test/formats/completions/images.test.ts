@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import type { Ask } from '../../../src/formats/ask.ts';
+import { createCompletionsDecoder } from '../../../src/formats/completions/stream.ts';
+import type { ReplyEvent } from '../../../src/formats/events.ts';
+import { completions } from '../../../src/formats/completions/format.ts';
+import type { JsonObject } from '../../../src/json.ts';
+import { segmentForm } from '../../../src/transport/form.ts';
+import { describeBody } from '../../../src/transport/request.ts';
+import { base, data, local, openai } from './asking.ts';
+
+describe("OpenAI's operations for images", () => {
+  const image = { ...base, use: 'image', model: 'gpt-image-1', prompt: 'a cat' } as const;
+
+  test.each<[string, Partial<Ask>, JsonObject]>([
+    ['nothing more than what is asked', {}, {}],
+    ['several pictures', { candidates: 3 }, { n: 3 }],
+    ['a size as it is', { size: '2048x1152' }, { size: '2048x1152' }],
+    ['a size as it is, whatever the shape', { size: 'auto', aspect: '16:9' }, { size: 'auto' }],
+    ['the size of a shape', { aspect: '3:2' }, { size: '1536x1024' }],
+    ['the size of a shape and of 1K', { aspect: '2:3', size: '1K' }, { size: '1024x1536' }],
+    ['the size of 1K', { size: '1K' }, { size: '1024x1024' }],
+  ])('are asked with %s', (_, ask, more) => {
+    expect(completions.encode({ ...image, ...ask }, openai)).toStrictEqual({
+      path: '/v1/images/generations',
+      body: { model: 'gpt-image-1', prompt: 'a cat', ...more },
+    });
+  });
+
+  test('are sent pictures to change as files of a form', async () => {
+    const media = [
+      { mimeType: 'image/png', data, title: 'a "b".png' },
+      { mimeType: 'image/jpeg', data },
+    ];
+    const encoded = completions.encode({ ...image, use: 'edit', media, candidates: 2 }, openai);
+    expect([encoded.path, encoded.form]).toStrictEqual(['/v1/images/edits', true]);
+    expect(describeBody(encoded.body)).toStrictEqual({
+      model: 'gpt-image-1',
+      prompt: 'a cat',
+      n: 2,
+      'image[]': ['<3 bytes>', '<3 bytes>'],
+    });
+    expect(segmentForm(encoded.body).bytes).toBeGreaterThan(6);
+  });
+
+  test.each<[string, Partial<Ask>, string, string]>([
+    ['a shape that they lack', { aspect: '16:9' }, "no aspect ratio '16:9'", 'it has 1:1, 3:2, 2:3'],
+    ['a size that they lack', { size: '4K' }, "no size '4K'", 'it has 1K, or WxH in pixels'],
+    ['a seed', { seed: 1 }, "no place for 'seed'", 'leave it out'],
+    ['a system text', { system: 'x' }, "no place for 'system'", 'leave it out'],
+    ['earlier turns', { turns: [{ role: 'user', content: 'x' }] }, "no place for 'turns'", 'leave it out'],
+    [
+      'a document',
+      { media: [{ mimeType: 'text/plain', data: 'x' }] },
+      'takes pictures, not text/plain',
+      'leave the file',
+    ],
+  ])('refuse %s', (_, ask, message, hint) => {
+    expect(() => completions.encode({ ...image, ...ask }, openai)).toThrow(
+      expect.objectContaining({
+        class: 'usage',
+        message: expect.stringContaining(message),
+        details: expect.objectContaining({ hint: expect.stringContaining(hint), sent: 'no' }),
+      }),
+    );
+  });
+
+  test('are not asked where a service has none', () => {
+    expect(completions.encode(image, local).path).toBe('/v1/chat/completions');
+  });
+});
+
+describe('reads pictures of the images operations', () => {
+  const linked = { type: 'text', text: '![image](https://h/a.png)', candidate: 0 } as const;
+  const png = { b64_json: 'iVBO', revised_prompt: 'A cat' };
+  const cases: [string, object, ReplyEvent[]][] = [
+    [
+      'with their type',
+      { created: 1, data: [png, { b64_json: 'iVBP' }], output_format: 'webp', size: '1024x1024' },
+      [
+        { type: 'blob', mimeType: 'image/webp', data: 'iVBO', candidate: 0 },
+        { type: 'blob', mimeType: 'image/webp', data: 'iVBP', candidate: 0 },
+      ],
+    ],
+    ['without it', { created: 1, data: [png] }, [{ type: 'blob', mimeType: undefined, data: 'iVBO', candidate: 0 }]],
+    ['as links', { data: [{ url: 'https://h/a.png', revised_prompt: 'x' }] }, [linked]],
+    ['beside a null', { data: [{ b64_json: null, url: 'https://h/a.png' }] }, [linked]],
+    [
+      'in a data URL',
+      { data: [{ url: 'data:image/png;base64,iVBO' }] },
+      [{ type: 'blob', mimeType: 'image/png', data: 'iVBO', candidate: 0 }],
+    ],
+    ['where there are none', { created: 1, data: [] }, []],
+  ];
+  test.each(cases)('%s', (_, json, expected) => {
+    expect(createCompletionsDecoder().whole(json)).toStrictEqual(expected);
+  });
+
+  test('with their counts', () => {
+    const usage = {
+      input_tokens: 50,
+      output_tokens: 1056,
+      total_tokens: 1106,
+      input_tokens_details: { text_tokens: 10, image_tokens: 40 },
+      output_tokens_details: { image_tokens: 1050, text_tokens: 6 },
+    };
+    expect(createCompletionsDecoder().whole({ data: [png], usage })[1]).toStrictEqual({
+      type: 'usage',
+      usage: {
+        inputTokens: 50,
+        outputTokens: 1056,
+        thinkingTokens: undefined,
+        cachedInputTokens: undefined,
+        imageOutputTokens: 1050,
+        totalTokens: 1106,
+      },
+    });
+  });
+});

@@ -1,0 +1,14 @@
+import type { Ask } from '../../../src/formats/ask.ts';
+import { content } from '../../../src/formats/content/format.ts';
+import type { Body } from '../../../src/upload.ts';
+
+/** What is asked beside the model. */
+export type Asked = Omit<Ask, 'use' | 'model' | 'stream'>;
+/** The service that the requests go to. */
+export const quirks = { service: 'own/content' };
+/** The body of a request. */
+export const encode = (asked: Asked): Body =>
+  content.encode({ use: 'text', model: 'm', stream: undefined, ...asked }, quirks).body;
+
+/** The turn of a prompt. */
+export const prompt = { role: 'user', parts: [{ text: 'Hi' }] };

@@ -9,11 +9,6 @@ export function lines(...parts: (string | false)[]): string {
   return parts.filter(Boolean).join('\n');
 }
 
-/** The gateway answers a wrong path as servers of OpenAI's format do. */
-export function noOpenai({ value }: Facts): string | false {
-  return value === 'openai' && 'a gateway that speaks the format of OpenAI alone is not supported';
-}
-
 /** A 404 of a stream: the path may be wrong too. */
 export function pathFirst({ value }: Facts): string | false {
   return value !== undefined && 'check the model and the base URL; where they are right,';

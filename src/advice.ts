@@ -7,7 +7,6 @@ import {
   lines,
   maybeBilled,
   moreRetries,
-  noOpenai,
   nothingCame,
   passwordPlace,
   pathFirst,
@@ -54,24 +53,17 @@ const advice = table({
   },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
   'no-such-path': {
-    cli: (facts) =>
-      lines(noOpenai(facts), `check --model and --base-url; to see the names: gateway-cli models${facts.flags ?? ''}`),
+    cli: (facts) => lines(`check --model and --base-url; to see the names: gateway-cli models${facts.flags ?? ''}`),
     library: (facts) =>
-      lines(
-        noOpenai(facts),
-        `check the model and the base URL${facts.status === 404 ? '' : ': the gateway does not have this path'}`,
-      ),
+      lines(`check the model and the base URL${facts.status === 404 ? '' : ': the gateway does not have this path'}`),
   },
   'no-stream': {
-    cli: (facts) =>
-      lines(noOpenai(facts), pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
-    library: (facts) =>
-      lines(noOpenai(facts), pathFirst(facts), 'this gateway does not stream the content format: ask for one reply'),
+    cli: (facts) => lines(pathFirst(facts), 'this gateway does not stream the content format: leave --stream out'),
+    library: (facts) => lines(pathFirst(facts), 'this gateway does not stream the content format: ask for one reply'),
   },
   'other-format': {
-    cli: ({ value }) =>
-      `the gateway has the ${value} format alone: gateway-cli ${value === 'messages' ? 'chat' : 'text'}`,
-    library: ({ value }) => `the gateway has the ${value} format alone`,
+    cli: ({ value }) => `this looks like the ${value} format: add --format ${value}`,
+    library: ({ value }) => `this looks like the ${value} format: set the option format to '${value}'`,
   },
   redirect: "redirects are never followed: set the base URL to the gateway's own address",
   redirects: 'redirects are not followed: set the base URL to where the gateway really is',

@@ -32,7 +32,7 @@ export type {
 export type { ResultCandidate, ToolCall } from './client/result.ts';
 export type { Reason } from './advice.ts';
 export type { Certainty, ErrorClass, ErrorDetails } from './errors.ts';
-export type { Usage } from './formats/content/types.ts';
-export type { StreamDelta } from './formats/messages/types.ts';
+export type { Usage } from './formats/events.ts';
+export type { StreamDelta } from './formats/events.ts';
 export type { RetryNotice } from './transport/types.ts';
 export type { JsonObject, JsonValue } from './json.ts';

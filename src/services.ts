@@ -1,3 +1,6 @@
+import type { FormatName } from './formats/facts.ts';
+import type { Quirks } from './formats/format-types.ts';
+
 /** How a request authenticates: the form of its operation (formats 1), or always one of the two. */
 export const authForms = ['auto', 'api-key', 'bearer'] as const;
 export type AuthForm = (typeof authForms)[number];
@@ -7,7 +10,7 @@ export const useNames = ['text', 'image', 'edit', 'chat'] as const;
 export type Use = (typeof useNames)[number];
 
 /** A kind of gateway that people hold a key of, as `--service` takes it. */
-export type ServiceName = 'gateway' | 'gemini' | 'anthropic';
+export type ServiceName = 'gateway' | 'gemini' | 'anthropic' | 'openai' | 'openrouter' | 'ollama';
 
 /** One service: where it is, and how it is spoken to. */
 export interface Service {
@@ -16,7 +19,12 @@ export interface Service {
   title: string;
   /** Absent: the user's own. */
   baseUrl: string | undefined;
-  uses: readonly Use[];
+  /** What it can be asked for, and the format in which it is. */
+  formats: Readonly<Partial<Record<Use, FormatName>>>;
+  /** In what it differs from others of its format. */
+  quirks: Omit<Quirks, 'service'>;
+  /** It takes requests without a key. */
+  isKeyless?: true;
   /** The headers of the key in the content format, and of the version in the messages format. Lower case. */
   headerNames: { apiKey: string; version: string };
   /** How the key is carried where nobody asked for a form; `auto` is the table of formats/README.md. */
@@ -41,7 +49,8 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     name: 'gateway',
     title: 'a gateway of your own',
     baseUrl: undefined,
-    uses: ['text', 'image', 'edit', 'chat'],
+    formats: { text: 'content', image: 'content', edit: 'content', chat: 'messages' },
+    quirks: {},
     headerNames: { apiKey: 'x-vendor-a-api-key', version: 'vendor-b-version' },
     auth: 'auto',
     keyVariables: [],
@@ -52,23 +61,72 @@ export const services: Readonly<Record<ServiceName, Service>> = {
     name: 'gemini',
     title: 'Google Gemini',
     baseUrl: 'https://generativelanguage.googleapis.com',
-    uses: ['text', 'image', 'edit'],
+    formats: { text: 'content', image: 'content', edit: 'content', chat: 'content' },
+    quirks: {},
     headerNames: vendorHeaderNames,
     auth: 'api-key',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     keyPage: 'https://aistudio.google.com/apikey',
-    models: { text: 'gemini-flash-latest', image: 'gemini-3.1-flash-image', edit: 'gemini-3.1-flash-image' },
+    models: {
+      text: 'gemini-flash-latest',
+      chat: 'gemini-flash-latest',
+      image: 'gemini-3.1-flash-image',
+      edit: 'gemini-3.1-flash-image',
+    },
   },
   anthropic: {
     name: 'anthropic',
     title: 'Anthropic',
     baseUrl: 'https://api.anthropic.com',
-    uses: ['chat'],
+    formats: { text: 'messages', chat: 'messages' },
+    quirks: {},
     headerNames: vendorHeaderNames,
     auth: 'api-key',
     keyVariables: ['ANTHROPIC_API_KEY'],
     keyPage: 'https://console.anthropic.com/settings/keys',
-    models: { chat: 'claude-sonnet-5-5' },
+    models: { text: 'claude-sonnet-5-5', chat: 'claude-sonnet-5-5' },
+  },
+  openai: {
+    name: 'openai',
+    title: 'OpenAI',
+    baseUrl: 'https://api.openai.com',
+    formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
+    quirks: { maxTokensField: 'max_completion_tokens', includeUsage: true, imagesOperation: true },
+    headerNames: vendorHeaderNames,
+    auth: 'bearer',
+    keyVariables: ['OPENAI_API_KEY'],
+    keyPage: 'https://platform.openai.com/api-keys',
+    models: { text: 'gpt-5-mini', chat: 'gpt-5-mini', image: 'gpt-image-1', edit: 'gpt-image-1' },
+  },
+  openrouter: {
+    name: 'openrouter',
+    title: 'OpenRouter',
+    baseUrl: 'https://openrouter.ai/api',
+    formats: { text: 'completions', chat: 'completions', image: 'completions', edit: 'completions' },
+    quirks: { includeUsage: true },
+    headerNames: vendorHeaderNames,
+    auth: 'bearer',
+    keyVariables: ['OPENROUTER_API_KEY'],
+    keyPage: 'https://openrouter.ai/settings/keys',
+    models: {
+      text: 'openrouter/auto',
+      chat: 'openrouter/auto',
+      image: 'google/gemini-3.1-flash-image',
+      edit: 'google/gemini-3.1-flash-image',
+    },
+  },
+  ollama: {
+    name: 'ollama',
+    title: 'Ollama',
+    baseUrl: 'http://127.0.0.1:11434',
+    formats: { text: 'completions', chat: 'completions' },
+    quirks: { includeUsage: true },
+    isKeyless: true,
+    headerNames: vendorHeaderNames,
+    auth: 'bearer',
+    keyVariables: [],
+    keyPage: undefined,
+    models: {},
   },
 };
 
@@ -79,10 +137,20 @@ export const serviceNames = Object.keys(services) as ServiceName[];
 export function serviceOfUrl(baseUrl: string): ServiceName | undefined {
   if (!URL.canParse(baseUrl)) return undefined;
   const { origin } = new URL(baseUrl);
-  return serviceNames.find((name) => services[name].baseUrl === origin);
+  return serviceNames.find((name) => {
+    const { baseUrl: own } = services[name];
+    return own !== undefined && new URL(own).origin === origin;
+  });
+}
+
+/** What a service can be asked for. */
+export function usesOf(name: ServiceName): Use[] {
+  return useNames.filter((use) => services[name].formats[use] !== undefined);
 }
 
 /** The services that have a use and a host of their own: what a message can recommend. */
 export function vendorsOf(use: Use): ServiceName[] {
-  return serviceNames.filter((name) => services[name].baseUrl !== undefined && services[name].uses.includes(use));
+  return serviceNames.filter(
+    (name) => services[name].baseUrl !== undefined && services[name].formats[use] !== undefined,
+  );
 }

@@ -10,7 +10,7 @@ const dotPng = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9Q
 const files: Record<string, string | Buffer> = {
   'dot.png': Buffer.from(dotPng, 'base64'),
   'turns.json': '[{"role":"user","parts":[{"text":"earlier"}]},{"role":"model","parts":[{"text":"yes"}]}]',
-  'tools.json': '[{"name":"f"}]',
+  'tools.json': '[{"type":"f_1"}]',
   'tool-config.json': '{"functionCallingConfig":{"mode":"ANY"}}',
   'schema.json': '{"type":"object"}',
 };

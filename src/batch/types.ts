@@ -1,7 +1,7 @@
 import type { GatewayError } from '../errors.ts';
 import type { Certainty } from '../errors.ts';
 import type { Bound, Cost } from '../cost/types.ts';
-import type { Usage } from '../formats/content/types.ts';
+import type { Usage } from '../formats/events.ts';
 
 /** The commands that a job can name. */
 export const jobCommands = ['text', 'image gen', 'image edit', 'chat'] as const;

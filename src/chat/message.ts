@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
-import type { BodyValue } from '../upload.ts';
 import type { ToolOutcome } from './tool-run.ts';
 
 /** One line of a session: a message of the messages format, and what is remembered beside it. */
@@ -8,8 +7,9 @@ export interface SessionMessage {
   content: string | JsonValue[];
   /** The system instruction that a user's message was sent with. */
   system?: string | undefined;
-  /** The model that answered. */
+  /** The model that answered, and the service and the format in which it did. */
   model?: string | undefined;
+  service?: string | undefined;
   /** When it was kept: ISO 8601, UTC. */
   at?: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface SessionMessage {
 export function parseMessage(line: string): SessionMessage | undefined {
   const value = parse(line);
   if (!isObject(value)) return undefined;
-  const { role, content, system, model, at } = value;
+  const { role, content, system, model, service, at } = value;
   if (role !== 'user' && role !== 'assistant') return undefined;
   if (typeof content !== 'string' && !Array.isArray(content)) return undefined;
   return {
@@ -26,6 +26,7 @@ export function parseMessage(line: string): SessionMessage | undefined {
     content,
     ...(typeof system === 'string' && { system }),
     ...(typeof model === 'string' && { model }),
+    ...(typeof service === 'string' && { service }),
     ...(typeof at === 'string' && { at }),
   };
 }
@@ -36,11 +37,6 @@ function parse(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The message as a request takes it: without what is only remembered. */
-export function wireMessage({ role, content }: SessionMessage): JsonObject {
-  return { role, content };
 }
 
 /** The content blocks of a message; a string is one text block. */
@@ -98,18 +94,10 @@ export function toolResult(id: string, { content, isError }: ToolOutcome): JsonO
 }
 
 /**
- * The turn of the user after an answer whose calls nobody answered: the wire demands a result for each, so the model is
- * told that they were not run. Changes nothing where there are none.
+ * Results for the calls of an answer that were not run: a service demands one for each, so the model is told so. Empty where
+ * there are none.
  */
-export function withOpenCalls(content: BodyValue, before: SessionMessage | undefined): BodyValue {
+export function openCallResults(before: SessionMessage | undefined): JsonObject[] {
   const open = before?.role === 'assistant' ? callIds(before) : [];
-  const missing = open.filter((id) => !answeredIn(content).includes(id));
-  if (missing.length === 0) return content;
-  const results = missing.map((id) => toolResult(id, { content: 'the call was not run', isError: true }));
-  return [...results, ...(Array.isArray(content) ? content : [{ type: 'text', text: content }])];
-}
-
-function answeredIn(content: BodyValue): unknown[] {
-  if (!Array.isArray(content)) return [];
-  return content.map((block) => (block as { tool_use_id?: JsonValue } | null)?.tool_use_id);
+  return open.map((id) => toolResult(id, { content: 'the call was not run', isError: true }));
 }

@@ -70,8 +70,9 @@ const rootExamples = [
 const rootNotes: readonly Note[] = [
   'To connect, do one of these, then check it with gateway-cli doctor:',
   [
-    ['Gemini', 'export GEMINI_API_KEY=…, then add --service gemini (text, image)'],
-    ['Anthropic', 'export ANTHROPIC_API_KEY=…, then add --service anthropic (chat)'],
+    ['One key', 'export GEMINI_API_KEY=…, or ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY'],
+    ['Several keys', 'add --service gemini, anthropic, openai or openrouter'],
+    ['This machine', 'add --service ollama -m <model>, or --service openai --base-url http://127.0.0.1:<port>'],
     ['Your gateway', 'gateway-cli config init asks for its URL and key, and saves them'],
     ['No account', 'add --offline to text, image, chat or batch'],
   ],

@@ -1,8 +1,10 @@
 import { Big } from 'big.js';
-import type { Usage } from '../formats/content/types.ts';
+import type { Usage } from '../formats/events.ts';
+import { type FormatFacts, formatFacts } from '../formats/facts.ts';
+import type { RequestLimits } from '../formats/format-types.ts';
 import type { Price } from '../settings/types.ts';
 import { type Body, isUpload } from '../upload.ts';
-import { currencyOf, formatOf, pricedTiers, priceOfAnswer, type Pricing } from './price.ts';
+import { currencyOf, pricedTiers, priceOfAnswer, type Pricing } from './price.ts';
 import type { Bound, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** What of a request is billed: tokens, each in one class, and images. */
@@ -18,21 +20,26 @@ interface Billed {
 }
 
 /** What the counts of a usage mean in their format; undefined where input or output is not known, or where one is no count. */
-function billedOf(usage: Usage, format: 'content' | 'messages', images: number): Billed | undefined {
+function billedOf(
+  usage: Usage,
+  { outputHasThinking, inputHasCached }: FormatFacts['billing'],
+  images: number,
+): Billed | undefined {
   if (Object.values(usage).some((count) => count !== undefined && countOf(count) === undefined)) return undefined;
   const { inputTokens, cachedInputTokens: cached = 0, cacheWriteInputTokens: cacheWrite = 0 } = usage;
   const { thinkingTokens: thinking = 0, toolInputTokens = 0, imageOutputTokens: imageTokens } = usage;
   if (inputTokens === undefined) return undefined;
-  if (format === 'messages') {
+  const prompt = inputTokens + toolInputTokens;
+  const input = inputHasCached ? Math.max(0, prompt - cached) : prompt;
+  if (outputHasThinking) {
     if (usage.outputTokens === undefined) return undefined;
     const output = Math.max(0, usage.outputTokens - thinking);
-    return { input: inputTokens, cached, cacheWrite, output, thinking, images, imageTokens };
+    return { input, cached, cacheWrite, output, thinking, images, imageTokens };
   }
-  const prompt = inputTokens + toolInputTokens;
   // A count of 0 is left out; the total says whether it was one.
   const { totalTokens = NaN, outputTokens: output = Math.max(0, totalTokens - prompt - thinking) } = usage;
   if (Number.isNaN(output)) return undefined;
-  return { input: Math.max(0, prompt - cached), cached, cacheWrite, output, thinking, images, imageTokens };
+  return { input, cached, cacheWrite, output, thinking, images, imageTokens };
 }
 
 /** What it costs by a price; undefined where a class occurred that has no price. Nothing is rounded. */
@@ -71,24 +78,24 @@ function perMillion(tokens: number, amount: string | number): Big {
 }
 
 /** What an answer cost; undefined where no price fits, or where its usage is not known to the end. */
-export function costOfAnswer({ result, error }: MeteredAnswer, { prices, use }: Pricing): Cost | undefined {
+export function costOfAnswer({ result, error }: MeteredAnswer, { prices, format }: Pricing): Cost | undefined {
   const { usage, images, stopReason } = result;
   const found = priceOfAnswer(prices, result);
   // The counts of a stream grow until it says why it ends.
   const isCut = error !== undefined && stopReason === undefined;
   if ('lack' in found || usage === undefined || isCut) return undefined;
-  const billed = billedOf(usage, formatOf(use), images.length);
+  const billed = billedOf(usage, formatFacts[format.value].billing, images.length);
   const cost = billed && costOf(billed, found.price);
   return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
 }
 
 /** The most that a request can cost, as far as its body tells: a token has at least one byte. */
-export function boundOf(body: Body, price: Price, use: Pricing['use']): Bound {
+export function boundOf(body: Body, price: Price, limits: RequestLimits): Bound {
   const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
   let hasFiles = false;
   const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((hasFiles = true), '') : value));
-  const { maxTokens, candidates } = limitsOf(body, use);
-  let amount = formatOf(use) === 'content' ? new Big(image).times(candidates) : new Big(0);
+  const { maxTokens, candidates, images = candidates } = limits;
+  let amount = new Big(image).times(images);
   if (maxTokens !== undefined) {
     const [dearestIn, dearestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
     amount = amount
@@ -98,13 +105,6 @@ export function boundOf(body: Body, price: Price, use: Pricing['use']): Bound {
   // The tier that answers is not known before, nor how many tokens a picture or a document is.
   const dearest = greatest([1, ...pricedTiers.map((tier) => price[tier] ?? 0)]);
   return { amount: amount.times(dearest).toFixed(), isMost: maxTokens !== undefined && !hasFiles };
-}
-
-function limitsOf(body: Body, use: Pricing['use']): { maxTokens: number | undefined; candidates: number } {
-  const { max_tokens: limit, generationConfig = {} } = body;
-  if (formatOf(use) === 'messages') return { maxTokens: countOf(limit), candidates: 1 };
-  const { maxOutputTokens, candidateCount } = generationConfig as Body;
-  return { maxTokens: countOf(maxOutputTokens), candidates: countOf(candidateCount) ?? 1 };
 }
 
 function countOf(value: unknown): number | undefined {

@@ -1,5 +1,6 @@
 import type { Price } from '../settings/types.ts';
-import type { Sourced, Use } from '../settings/types.ts';
+import type { FormatName } from '../formats/facts.ts';
+import type { Sourced } from '../settings/types.ts';
 import type { Result } from '../client/result.ts';
 import { quote } from '../formats/quote.ts';
 import { isMovingAlias, otherModel } from '../model-name.ts';
@@ -8,7 +9,8 @@ import type { Cost } from './types.ts';
 /** The settings that say what a request costs. */
 export interface Pricing {
   prices: Readonly<Record<string, Sourced<Price>>>;
-  use: Use;
+  /** The format in which usage is told. */
+  format: Sourced<FormatName>;
 }
 
 /** The price of a model: that of its exact name, else that of the longest pattern that fits. */
@@ -73,11 +75,6 @@ export function isWholePrice({ input, output, image }: Price): boolean {
 /** The currency of a price. */
 export function currencyOf({ currency = 'USD' }: Price): string {
   return currency;
-}
-
-/** Which format a use has. */
-export function formatOf(use: Use): 'content' | 'messages' {
-  return use === 'chat' ? 'messages' : 'content';
 }
 
 /** `0.0012 USD`; several currencies stand side by side. */

@@ -29,6 +29,8 @@ const maxOutput = 64 * 1024;
  */
 export async function readKey(source: KeySource, effects: KeyEffects): Promise<Secret> {
   switch (source.kind) {
+    case 'none':
+      throw new GatewayError('internal', 'no key is needed');
     case 'missing':
       throw new GatewayError('auth', source.reason, { hint: source.hint, sent: 'no' });
     case 'value':
@@ -146,7 +148,7 @@ export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
 
 /** The flag or variable of a key that belongs to no origin by itself. */
 export function looseKey(key: KeySource): string | undefined {
-  if (key.kind === 'missing' || key.kind === 'command') return undefined;
+  if (key.kind !== 'value' && key.kind !== 'file') return undefined;
   const { origin } = key;
   return 'name' in origin && looseKeys.has(origin.name) ? origin.name : undefined;
 }
@@ -173,7 +175,7 @@ function vendorKey({ env }: SettingsInput, { service, baseUrl }: KeyPlace): KeyS
   const keys = keyVariables.map((name) => fromEnvironment(env, name));
   const found = keys.find((key) => key !== undefined);
   if (found === undefined || home === undefined || baseUrl === undefined) return undefined;
-  if (originOf(baseUrl.value) === home || isLoopback(new URL(baseUrl.value))) return asValue(found);
+  if (originOf(baseUrl.value) === originOf(home) || isLoopback(new URL(baseUrl.value))) return asValue(found);
   return missing(keptFrom(`the key in ${found.from.replace('environment ', '')}`, home, baseUrl), ownKey);
 }
 
@@ -207,12 +209,15 @@ function missing(reason: string, hint: string): KeySource {
 const ownKey = 'set GATEWAY_API_KEY, or give --api-key-file <path> (- reads stdin)';
 
 function noKey(input: SettingsInput, { service, baseUrl }: KeyPlace): KeySource {
+  const isLocal = baseUrl !== undefined && isLoopback(new URL(baseUrl.value));
+  // A server on this machine that speaks a vendor's format seldom has keys.
+  if (services[service.value].isKeyless || (service.value === 'openai' && isLocal)) return { kind: 'none' };
   const { keyVariables, keyPage } = services[service.value];
   const [variable] = keyVariables;
   if (variable !== undefined)
     return missing(`no API key of ${service.value} is set`, `set ${variable}; you make a key at ${keyPage}`);
   const hint = `${ownKey}, or type: gateway-cli config set apiKey -`;
-  const vendor = baseUrl !== undefined && isLoopback(new URL(baseUrl.value)) && vendorWay(input);
+  const vendor = isLocal && vendorWay(input);
   const named = `if a vendor's service answers there, name it: ${vendor}\nelse ${hint}`;
   return missing('no API key is set', vendor ? named : hint);
 }

@@ -1,6 +1,6 @@
 import { type GatewayError, usageError } from '../errors.ts';
-import { services, vendorsOf } from '../services.ts';
-import { isNamed, namesIn, pickProfile, serviceOfProfile } from './profile.ts';
+import { services, usesOf, vendorsOf } from '../services.ts';
+import { isNamed, keysIn, namesIn, pickProfile, serviceOfProfile } from './profile.ts';
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 
@@ -17,6 +17,8 @@ export function missingError(input: SettingsInput, missing: readonly ('base URL'
   const { use, env, flags } = input;
   const lacksUrl = missing.includes('base URL');
   const lacksModel = missing.includes('model');
+  const keys = keysIn(env);
+  if (lacksUrl && keys.length > 1) return severalKeys(keys, use);
   const isOfImages = use === 'image' || use === 'edit';
   const urlWay =
     vendorWay(input) ??
@@ -32,6 +34,18 @@ export function missingError(input: SettingsInput, missing: readonly ('base URL'
   ];
   const names = missing.map((name) => (name === 'model' && isOfImages ? 'image model' : name));
   return usageError(`no ${names.join(' and no ')} is set`, hint.filter(Boolean).join('\n'));
+}
+
+/** The commands that name one of several services whose keys are set. */
+function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
+  const having = keys.filter(({ name }) => vendorsOf(use).includes(name));
+  const ways = (having.length > 0 ? having : keys).map(
+    ({ name }) => `gateway-cli ${commands[use].name} --service ${name}`,
+  );
+  return usageError(
+    `the keys of several services are set: ${keys.map(({ variable }) => variable).join(', ')}`,
+    `name the service:\n${ways.join('\n')}\nor for good: GATEWAY_SERVICE=${keys[0]?.name}`,
+  );
 }
 
 /** The service with this use whose key a variable holds, as the flag that names it. */
@@ -53,14 +67,16 @@ function profileWay(input: SettingsInput): string {
 /** The error for a use that the service does not have, with services that have it, and the commands that this one has. */
 export function useError({ service, baseUrl, profile, use }: SettingsSurvey, { profiles }: Config): GatewayError {
   const { value, from, origin } = service;
-  const { title, uses } = services[value];
-  const message = `${title} (service ${value}, ${from}) does not have the ${use === 'chat' ? 'messages' : 'content'} format, which this command needs`;
-  const fitting = Object.entries(profiles).find(([, other]) => services[serviceOfProfile(other)].uses.includes(use));
+  const { title } = services[value];
+  const message = `${title} (service ${value}, ${from}) has nothing for gateway-cli ${commands[use].name}`;
+  const fitting = Object.entries(profiles).find(([, other]) => usesOf(serviceOfProfile(other)).includes(use));
   // What a flag or a variable says would still win.
   const isOfProfile = origin.kind === 'profile' || (origin.kind === 'host' && baseUrl?.origin.kind === 'profile');
   if (fitting !== undefined && isOfProfile && profile !== undefined && !isNamed(profile))
     return usageError(message, `gateway-cli config use ${fitting[0]} --for ${use}`);
   const ways = [...vendorsOf(use).map((name) => `--service ${name}`), '--service gateway --base-url <url>'];
-  const others = uses.map((one) => commands[one].name).join(', ');
+  const others = usesOf(value)
+    .map((one) => commands[one].name)
+    .join(', ');
   return usageError(message, `use one that has it: ${ways.join(', or ')}\nor a command that ${title} has: ${others}`);
 }

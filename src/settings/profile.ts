@@ -1,8 +1,8 @@
 import { usageError } from '../errors.ts';
-import { type ServiceName, serviceOfUrl, services } from '../services.ts';
+import { type ServiceName, serviceNames, serviceOfUrl, services } from '../services.ts';
 import { shellWord } from '../shell-word.ts';
 import { closest } from './closest.ts';
-import { byDefault, fromProfile, given, sourced } from './sources.ts';
+import { byDefault, type Environment, fromEnvironment, fromProfile, given, sourced } from './sources.ts';
 import {
   type Config,
   type LoadedConfig,
@@ -93,6 +93,22 @@ export function pickService(
     `the base URL (${baseUrl?.from}) is the host of ${host}, and the service is ${named.value} (${named.from})`,
     `leave one of them out; ${named.value} alone goes to ${services[named.value].baseUrl}`,
   );
+}
+
+/** The services whose key a variable holds. */
+export function keysIn(env: Environment): { name: ServiceName; variable: string }[] {
+  return serviceNames.flatMap((name) => {
+    const variable = services[name].keyVariables.find((one) => fromEnvironment(env, one) !== undefined);
+    return variable === undefined ? [] : [{ name, variable }];
+  });
+}
+
+/** The service that is used if nothing names one: the only one whose key a variable holds. */
+export function serviceOfKey({ env }: Pick<SettingsInput, 'env'>): Sourced<ServiceName> | undefined {
+  const [found, ...more] = keysIn(env);
+  if (found === undefined || more.length > 0) return undefined;
+  const { name, variable } = found;
+  return { value: name, from: `environment ${variable}`, origin: { kind: 'variable', name: variable } };
 }
 
 /** The names that a profile can have. Those that every object knows are left out. */

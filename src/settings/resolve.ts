@@ -1,10 +1,11 @@
 import { usageError } from '../errors.ts';
-import { type ServiceName, services, vendorHeaderNames } from '../services.ts';
+import { authUseOf, type FormatName } from '../formats/facts.ts';
+import { type ServiceName, services, usesOf, vendorHeaderNames } from '../services.ts';
 import { formatDuration } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { missingError, useError } from './missing.ts';
-import { isForAnotherService, pickProfile, pickService } from './profile.ts';
+import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './profile.ts';
 import {
   byDefault,
   fromFlagOf,
@@ -19,7 +20,6 @@ import {
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import type {
   AuthForm,
-  AuthUse,
   HeaderNames,
   PickedProfile,
   PlainSettings,
@@ -37,7 +37,7 @@ import type {
 export function resolveSettings(input: SettingsInput): Settings {
   const survey = surveySettings(input);
   const { model, baseUrl, offline, service, use } = survey;
-  if (!services[service.value].uses.includes(use)) throw useError(survey, input.config.config);
+  if (!usesOf(service.value).includes(use)) throw useError(survey, input.config.config);
   const needsUrl = baseUrl === undefined && !offline.value && input.flags.replay !== true;
   if (model !== undefined && !needsUrl) return { ...survey, model };
   throw missingError(input, [...(needsUrl ? (['base URL'] as const) : []), ...(model ? [] : (['model'] as const))]);
@@ -58,21 +58,24 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   // Its URL, key, headers, models and forms belong to its service; the rest of it counts for any service.
   const picked = chosen && isForAnotherService(chosen, named) ? undefined : chosen;
   const givenUrl = offline ? undefined : (given('baseUrl', input) ?? inProfile('baseUrl', picked));
-  const service = pickService(named, givenUrl, offline ? undefined : picked);
+  const byKey = offline || named || chosen || givenUrl ? undefined : serviceOfKey(input);
+  const service = byKey ?? pickService(named, givenUrl, offline ? undefined : picked);
+  const format = pickFormat(input, picked, service);
   const ofService = <T>(value: T | undefined) => sourced(value, `service ${service.value}`, 'service');
   const baseUrl = givenUrl ?? (offline ? undefined : ofService(services[service.value].baseUrl));
   const owned = ownsOrigin(picked, baseUrl) ? picked : undefined;
-  const { model, warnings } = pickModel(input, picked, offline);
+  const { model, warnings } = pickModel(input, picked, { offline, service: service.value });
   const plain = pickPlain(input, { any: chosen, service: picked, origin: owned });
   return {
     ...plain,
     use,
     profile: picked?.name,
     service,
+    format,
     baseUrl,
     model,
-    key: pickKey(input, { offline, picked, service, isNamed: named !== undefined, baseUrl }),
-    auth: pickAuth(input, picked, service),
+    key: pickKey(input, { offline, picked, service, isNamed: (named ?? byKey) !== undefined, baseUrl }),
+    auth: pickAuth(input, picked, { service, format }),
     headerNames: pickHeaderNames(input, picked, service),
     headers: pickHeaders(flags.header ?? [], owned),
     prices: pickPrices(input, chosen),
@@ -81,15 +84,12 @@ export function surveySettings(input: SettingsInput): SettingsSurvey {
   };
 }
 
-/**
- * Per use: the local gateway's model, the use whose model of a profile it takes if it has none of its own, and the row of a
- * profile's `auth`.
- */
-export const useDefaults: { [use in Use]: { local: string; fallback: Use; auth: AuthUse } } = {
-  text: { local: 'local-text', fallback: 'text', auth: 'text' },
-  image: { local: 'local-image', fallback: 'image', auth: 'image' },
-  edit: { local: 'local-edit', fallback: 'image', auth: 'image' },
-  chat: { local: 'local-chat', fallback: 'text', auth: 'messages' },
+/** Per use: the local gateway's model, and the use whose model of a profile it takes if it has none of its own. */
+export const useDefaults: { [use in Use]: { local: string; fallback: Use } } = {
+  text: { local: 'local-text', fallback: 'text' },
+  image: { local: 'local-image', fallback: 'image' },
+  edit: { local: 'local-edit', fallback: 'image' },
+  chat: { local: 'local-chat', fallback: 'text' },
 };
 
 /** Every setting without a rule of its own. `profiles`: by the column `only`, undefined if its values do not count. */
@@ -131,7 +131,7 @@ function isOffline(input: SettingsInput): boolean {
 function pickModel(
   input: SettingsInput,
   picked: PickedProfile | undefined,
-  offline: boolean,
+  { offline, service }: { offline: boolean; service: ServiceName },
 ): { model: Sourced<string> | undefined; warnings: string[] } {
   const { fallback, local } = useDefaults[input.use];
   const typed = given('model', input);
@@ -139,18 +139,38 @@ function pickModel(
   const model =
     (typed && from !== undefined ? { ...typed, from } : typed) ??
     fromProfile(picked, ({ models }) => models?.[input.use] ?? models?.[fallback]);
-  if (!offline || (model && /^(?:models\/)?(?:local|fault)-/.test(model.value))) return { model, warnings: [] };
+  if (!offline)
+    return {
+      model: model ?? sourced(services[service].models[input.use], `service ${service}`, 'service'),
+      warnings: [],
+    };
+  if (model && /^(?:models\/)?(?:local|fault)-/.test(model.value)) return { model, warnings: [] };
   const warnings = model === undefined ? [] : [`${local} answers offline instead of ${model.value} (${model.from})`];
   return { model: byDefault(local), warnings };
+}
+
+/** The format of a use: as given, else the profile's, else that of the service. Throws usage. */
+function pickFormat(
+  input: SettingsInput,
+  picked: PickedProfile | undefined,
+  { value: service }: Sourced<ServiceName>,
+): Sourced<FormatName> {
+  const format = given('format', input) ?? inProfile('format', picked);
+  if (format !== undefined) return format;
+  const { formats } = services[service];
+  const own = formats[input.use] ?? Object.values(formats)[0] ?? 'content';
+  if (service === 'gateway') return byDefault(own);
+  return { value: own, from: `service ${service}`, origin: { kind: 'service' } };
 }
 
 /** The form of authentication: as given, else the profile's for this use, else that of the service. Throws usage. */
 function pickAuth(
   input: SettingsInput,
   picked: PickedProfile | undefined,
-  { value: service }: Sourced<ServiceName>,
+  { service: { value: service }, format }: Pick<SettingsSurvey, 'service' | 'format'>,
 ): Sourced<AuthForm> {
-  const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[useDefaults[input.use].auth]);
+  const row = authUseOf(format.value, input.use);
+  const form = given('auth', input) ?? fromProfile(picked, ({ auth }) => auth?.[row]);
   const { auth } = services[service];
   if (form !== undefined && (form.value !== 'auto' || auth === 'auto')) return form;
   return auth === 'auto' ? byDefault(auth) : { value: auth, from: `service ${service}`, origin: { kind: 'service' } };

@@ -1,5 +1,6 @@
 import { formatDuration } from './duration.ts';
-import { services } from '../services.ts';
+import { usesOf } from '../services.ts';
+import { formatNames } from '../formats/facts.ts';
 import { surveyUses } from './resolve.ts';
 import { mask } from './redact.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
@@ -34,10 +35,13 @@ export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): 
     if (isOfAllUses(first))
       return merged(Object.values(of), (survey) => names.flatMap((name) => shownOf(name, '', survey)));
     const row: Row = settings[first];
-    const fields: Readonly<Record<string, Pick<Row, 'uses'>>> = row.fields ?? { '': row };
-    return Object.entries(fields).flatMap(([field, { uses = useNames }]) =>
+    const fields: Readonly<Record<string, Pick<Row, 'uses' | 'formats'>>> = row.fields ?? { '': row };
+    return Object.entries(fields).flatMap(([field, { uses = useNames, formats = formatNames }]) =>
       merged(
-        uses.map((use) => of[use]),
+        // The form of authentication is that of the format of each use.
+        uses
+          .map((use) => of[use])
+          .filter((one) => formats.includes(one.format.value) || (which === 'all' && first !== 'auth')),
         (survey) => shownOf(first, field, survey).filter((shown) => which === 'all' || isUsed(shown, survey)),
       ),
     );
@@ -62,7 +66,11 @@ type Shown = Sourced<string | number | boolean> & { key: string };
 
 /** Whether it was set, or the service has the commands that look at it. */
 function isUsed({ origin }: Shown, { service, use }: SettingsSurvey): boolean {
-  return (origin.kind !== 'default' && origin.kind !== 'service') || services[service.value].uses.includes(use);
+  return isSet({ origin }) || usesOf(service.value).includes(use);
+}
+
+function isSet({ origin }: Pick<Sourced<unknown>, 'origin'>): boolean {
+  return origin.kind !== 'default' && origin.kind !== 'service';
 }
 
 /** The rows of several uses; those that all of them have alike are one. */
@@ -103,6 +111,7 @@ function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Show
   }
   const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : survey[name];
   if (source === undefined || shown === 'never' || (shown === 'if on' && source.value === false)) return [];
+  if (shown === 'if set' && !isSet(source)) return [];
   return [{ ...source, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
 }
 

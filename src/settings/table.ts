@@ -1,4 +1,5 @@
 import { defaultTimeoutMs } from '../clock.ts';
+import { type FormatName, formatNames } from '../formats/facts.ts';
 import { authForms, serviceNames, type Use } from '../services.ts';
 
 /** What the value of a setting is. `definition.ts` has the schema of each kind, `readValue` reads what flags and variables say. */
@@ -36,7 +37,9 @@ export interface Row {
   /** Its key in a profile of the config file. */
   key?: string;
   /** The members of a key that holds an object, each with the uses that it is for. */
-  fields?: Readonly<Record<string, { uses: readonly Use[]; examples?: readonly unknown[] }>>;
+  fields?: Readonly<
+    Record<string, { uses?: readonly Use[]; formats?: readonly FormatName[]; examples?: readonly unknown[] }>
+  >;
   /** The description of the key in the JSON Schema. */
   description?: string;
   /** Values of the key; `config set` shows the first one in hints. */
@@ -45,6 +48,8 @@ export interface Row {
   default?: unknown;
   /** The uses that the profile's value and the default are for (all of them). The flag is for every use. */
   uses?: readonly Use[];
+  /** The formats that look at it (all of them). */
+  formats?: readonly FormatName[];
   /** Where the profile's value counts: for the service of the profile, for the origin of its base URL, or everywhere. */
   only?: 'service' | 'origin' | undefined;
   /** `resolve.ts` has a rule of its own for it; else flag > environment > profile > default. */
@@ -52,11 +57,11 @@ export interface Row {
   /** The flag decides which gateway answers: commands in hints repeat it. */
   inHints?: true;
   /** Whether `config list` and `doctor` show it (always). */
-  shown?: 'if on' | 'never';
+  shown?: 'if on' | 'if set' | 'never';
 }
 
 /** The messages format requires a limit. */
-export const defaultMaxTokens = 4096;
+const defaultMaxTokens = 4096;
 
 /**
  * Every setting: flag, environment variables, profile key, default and help. The order is that of `config list`. Adding a row adds
@@ -100,10 +105,26 @@ export const settings = {
     inHints: true,
     group: 'connection',
     flag: '--service <name>',
-    help: `${serviceNames.join(', ')} (default: gateway)`,
+    help: serviceNames.join(', '),
     variables: ['GATEWAY_SERVICE'],
     key: 'service',
     description: 'Which service it is: its base URL, headers and variables of the key.',
+  },
+  format: {
+    kind: 'choice',
+    values: formatNames,
+    noun: 'format',
+    rule: true,
+    only: 'service',
+    inHints: true,
+    group: 'connection',
+    flag: '--format <name>',
+    help: `the wire format, if a gateway has several: ${formatNames.join(', ')}`,
+    rare: true,
+    variables: ['GATEWAY_FORMAT'],
+    key: 'format',
+    description: 'The wire format, if a gateway has several; that of the service otherwise.',
+    shown: 'if set',
   },
   baseUrl: {
     kind: 'url',
@@ -174,7 +195,12 @@ export const settings = {
     rare: true,
     variables: ['GATEWAY_AUTH'],
     key: 'auth',
-    fields: { text: { uses: ['text'] }, image: { uses: ['image'] }, messages: { uses: ['chat'] } },
+    fields: {
+      text: { uses: ['text', 'chat'], formats: ['content'] },
+      image: { uses: ['image'], formats: ['content'] },
+      messages: { uses: ['text', 'chat'], formats: ['messages'] },
+      completions: { formats: ['completions'] },
+    },
     description: "The form of authentication of each row of the service's table; auto follows that table.",
   },
   headerNames: {
@@ -188,7 +214,7 @@ export const settings = {
     rare: true,
     variables: ['GATEWAY_HEADER_NAMES'],
     key: 'headerNames',
-    fields: { apiKey: { uses: ['text', 'image', 'edit'], examples: ['x-api-key'] }, version: { uses: ['chat'] } },
+    fields: { apiKey: { formats: ['content'], examples: ['x-api-key'] }, version: { formats: ['messages'] } },
     description: 'The real names of x-vendor-a-api-key and vendor-b-version.',
   },
   headers: {
@@ -212,6 +238,7 @@ export const settings = {
     description: 'max_tokens of chat (4096).',
     examples: [4096],
     uses: ['chat'],
+    formats: ['messages'],
     default: defaultMaxTokens,
   },
   prices: {

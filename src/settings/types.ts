@@ -1,3 +1,4 @@
+import type { FormatName } from '../formats/facts.ts';
 import type { AuthForm, ServiceName, Use } from '../services.ts';
 import type { InferOutput } from 'valibot';
 import type { pricesDefinition } from './definition.ts';
@@ -127,6 +128,8 @@ export interface Settings extends PlainSettings {
   use: Use;
   profile: Sourced<string> | undefined;
   service: Sourced<ServiceName>;
+  /** The wire format of the use. */
+  format: Sourced<FormatName>;
   /** As it was given; absent when offline. */
   baseUrl: Sourced<string> | undefined;
   model: Sourced<string>;
@@ -148,10 +151,7 @@ export interface SettingsSurvey extends Omit<Settings, 'model'> {
 }
 
 /** Defined beside the services, whose types are in the library's declarations: those refer to no package. */
-export { type AuthForm, authForms, type Use, useNames } from '../services.ts';
-
-/** The operations with a form of their own (formats 1), as a profile's `auth` names them. */
-export type AuthUse = 'text' | 'image' | 'messages';
+export { type AuthForm, type Use, useNames } from '../services.ts';
 
 /** The real names behind vendor-a's key header and vendor-b's version header (formats 1). */
 export interface HeaderNames {
@@ -160,7 +160,7 @@ export interface HeaderNames {
 }
 
 /** What is wrong with a file, and what mends it. */
-export interface Distrust {
+interface Distrust {
   reason: string;
   hint: string;
 }
@@ -185,6 +185,8 @@ export type KeySource =
   | { kind: 'file'; path: string; from: string; origin: Origin }
   /** With `distrust` it is never run. */
   | { kind: 'command'; argv: readonly string[]; from: string; origin: Origin; distrust?: Distrust | undefined }
+  /** The service needs none. */
+  | { kind: 'none' }
   | { kind: 'missing'; reason: string; hint: string };
 
 /** A header to send beside the client's own. A credential's value is a Secret. */

@@ -147,17 +147,21 @@ test('a job that goes to another gateway is another request', async ({ server, t
   expect([server.bodies.length, talk.bodies.length]).toEqual([1, 1]);
 });
 
-test('a profile that is not there, or has not the format, is told with its line', async ({
+test('a profile that does not exist, or whose service lacks the command, is named with its line', async ({
   server,
   folder,
   batch,
   env,
 }) => {
-  folder.jobs({ prompt: 'hi' }, { profile: 'tlak', prompt: 'hi' }, { ...chat, profile: 'pics' });
+  folder.jobs(
+    { prompt: 'hi' },
+    { profile: 'tlak', prompt: 'hi' },
+    { command: 'image gen', profile: 'talk', prompt: 'hi' },
+  );
   const ran = await batch([], { env });
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('jobs.jsonl:2: no profile "tlak" ("profile" of the job)');
-  expect(ran.stderr).toContain('jobs.jsonl:3: Google Gemini');
+  expect(ran.stderr).toContain('jobs.jsonl:3: Anthropic');
   folder.jobs({ profile: 'tlak', prompt: 'hi' });
   expect((await batch([], { env })).stderr).toContain('did you mean "profile":"talk"?');
   expect(server.bodies).toEqual([]);

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { exportMarkdown } from '../../src/chat/markdown.ts';
-import { lastTurnStart, type SessionMessage, wholeTurns, withOpenCalls } from '../../src/chat/message.ts';
+import { lastTurnStart, openCallResults, type SessionMessage, wholeTurns } from '../../src/chat/message.ts';
 import { storable } from '../../src/chat/session-file.ts';
+import { lastTurn } from '../../src/formats/turns.ts';
 import { createUpload } from '../../src/upload.ts';
 
 const call: SessionMessage = {
@@ -85,13 +86,18 @@ Yes.
 
 test('calls that nobody answered are answered before the next prompt', () => {
   const missing = { type: 'tool_result', tool_use_id: 't1', content: 'the call was not run', is_error: true };
-  expect(withOpenCalls('go on', call)).toEqual([missing, { type: 'text', text: 'go on' }]);
-  expect(withOpenCalls([image], call)).toEqual([missing, image]);
-  expect(withOpenCalls([{ type: 'tool_result', tool_use_id: 't1' }], call)).toEqual([
-    { type: 'tool_result', tool_use_id: 't1' },
+  expect(openCallResults(call)).toEqual([missing]);
+  expect(lastTurn({ prompt: 'go on', results: openCallResults(call) })).toEqual([
+    missing,
+    { type: 'text', text: 'go on' },
   ]);
-  expect(withOpenCalls('go on', talk[1])).toBe('go on');
-  expect(withOpenCalls('go on', undefined)).toBe('go on');
+  const data = createUpload(Buffer.from('abc'));
+  const media = [{ mimeType: 'image/png', data }];
+  const sent = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } };
+  expect(lastTurn({ media, results: openCallResults(call) })).toEqual([missing, sent]);
+  expect(lastTurn({ prompt: 'go on', results: openCallResults(talk[1]) })).toBe('go on');
+  expect(lastTurn({ prompt: 'go on', results: openCallResults(undefined) })).toBe('go on');
+  expect(openCallResults({ role: 'user', content: call.content })).toEqual([]);
 });
 
 test('uploads are kept as the Base64 that was sent', async () => {

@@ -1,43 +1,36 @@
 import { expect, test } from 'vitest';
-import { addCost, boundOf, costOfAnswer } from '../../src/cost/cost.ts';
-import { priceOf } from '../../src/cost/price.ts';
-import { readContentUsage } from '../../src/formats/content/reply.ts';
-import { addCounts, usageOf } from '../../src/formats/messages/reply.ts';
+import { costOfAnswer } from '../../src/cost/cost.ts';
+import { completions } from '../../src/formats/completions/format.ts';
+import { content as contentFormat } from '../../src/formats/content/format.ts';
+import type { Format } from '../../src/formats/format-types.ts';
+import { messages as messagesFormat } from '../../src/formats/messages/format.ts';
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { byDefault } from '../../src/settings/sources.ts';
 import type { Price } from '../../src/settings/types.ts';
-import { createUpload } from '../../src/upload.ts';
+import { foldWhole } from '../formats/folding.ts';
+import { flash, opus, scaled, sum, table } from './prices.ts';
 
-const table = (prices: Record<string, Price>) =>
-  Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, byDefault(value)]));
-
-/** Millionths of millionths, as whole numbers: what 1 token costs at a price for a million tokens is exact in them. */
-const scale = 12;
-
-function scaled(amount: string): bigint {
-  const [whole = '0', part = ''] = amount.split('.');
-  return BigInt(whole + part.padEnd(scale, '0'));
-}
-
-/** Tokens and their prices for a million; then images and their price. */
-function sum(tokens: [number, string][], images: [number, string][] = []): bigint {
-  const perToken = tokens.reduce((all, [count, price]) => all + (BigInt(count) * scaled(price)) / 1_000_000n, 0n);
-  return images.reduce((all, [count, price]) => all + BigInt(count) * scaled(price), perToken);
-}
-
-function content(usage: JsonObject, price: Price, images = 0) {
+/** What a reply of a format costs. */
+function costIn(format: Format, reply: JsonObject, { price, images = 0 }: { price: Price; images?: number }) {
   const drawn = Array.from({ length: images }, () => ({}) as ResultImage);
-  const result = { model: 'm', usage: readContentUsage(usage), images: drawn, stopReason: 'STOP' };
-  return costOfAnswer({ result, error: undefined }, { prices: table({ m: price }), use: 'text' });
+  const { usage, stopReason } = foldWhole(format, reply).result;
+  const pricing = { prices: table({ m: price }), format: byDefault(format.name) };
+  return costOfAnswer({ result: { model: 'm', usage, images: drawn, stopReason }, error: undefined }, pricing);
+}
+
+function content(usageMetadata: JsonObject, price: Price, images = 0) {
+  return costIn(contentFormat, { candidates: [{ finishReason: 'STOP' }], usageMetadata }, { price, images });
 }
 
 function messages(usage: JsonObject, price: Price) {
-  const result = { model: 'm', usage: usageOf(addCounts({}, usage)), images: [], stopReason: 'end_turn' };
-  return costOfAnswer({ result, error: undefined }, { prices: table({ m: price }), use: 'chat' });
+  return costIn(messagesFormat, { type: 'message', content: [], stop_reason: 'end_turn', usage }, { price });
 }
 
-const flash: Price = { input: '0.30', output: '2.50', cached: '0.075', thinking: '3.50', image: '0.039' };
+function completion(usage: JsonObject, price: Price) {
+  const choices = [{ index: 0, message: { content: 'a' }, finish_reason: 'stop' }];
+  return costIn(completions, { choices, usage }, { price });
+}
 
 test.each<[string, JsonObject, Price, number, bigint]>([
   [
@@ -197,8 +190,6 @@ test.each<[string, JsonObject, Price, number, bigint]>([
   expect(cost?.currency).toBe('USD');
 });
 
-const opus: Price = { input: '15', output: '75', cached: '1.5', cacheWrite: '18.75', currency: 'EUR' };
-
 test.each<[string, JsonObject, Price, bigint]>([
   ['input and output', { input_tokens: 12, output_tokens: 30 }, opus, scaled('0.00243')],
   [
@@ -237,6 +228,49 @@ test.each<[string, JsonObject, Price, bigint]>([
   expect(cost?.currency).toBe('EUR');
 });
 
+test.each<[string, JsonObject, bigint]>([
+  [
+    'input and output',
+    { prompt_tokens: 12, completion_tokens: 30, total_tokens: 42 },
+    sum([
+      [12, '15'],
+      [30, '75'],
+    ]),
+  ],
+  [
+    'the cache within the input, and thinking within the output',
+    {
+      prompt_tokens: 2012,
+      prompt_tokens_details: { cached_tokens: 2000 },
+      completion_tokens: 30,
+      completion_tokens_details: { reasoning_tokens: 20 },
+      total_tokens: 2042,
+    },
+    sum([
+      [12, '15'],
+      [2000, '1.5'],
+      [10, '75'],
+      [20, '80'],
+    ]),
+  ],
+  [
+    'thinking beside the output, as the total shows',
+    {
+      prompt_tokens: 12,
+      completion_tokens: 10,
+      completion_tokens_details: { reasoning_tokens: 20 },
+      total_tokens: 42,
+    },
+    sum([
+      [12, '15'],
+      [10, '75'],
+      [20, '80'],
+    ]),
+  ],
+])('the completions format: %s', (_, usage, expected) => {
+  expect(scaled(completion(usage, { ...opus, thinking: '80' })?.amount ?? '')).toBe(expected);
+});
+
 test.each<[string, JsonObject, Price]>([
   ['no price for output that came', { promptTokenCount: 1, candidatesTokenCount: 1 }, { input: '1' }],
   ['no price for input', { promptTokenCount: 1, candidatesTokenCount: 1 }, { output: '1' }],
@@ -255,42 +289,6 @@ test('nothing is guessed: a count below 0 in the messages format', () => {
 
 test('of a stream that was cut before its last usage nobody knows the cost', () => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
-  const pricing = { prices: table({ m: opus }), use: 'chat' } as const;
+  const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
   expect(costOfAnswer({ result, error: new Error('cut') }, pricing)).toBeUndefined();
-});
-
-test('the exact name has the price, else the longest pattern that fits', () => {
-  const prices = table({ '*': { input: 1 }, 'g*': { input: 2 }, 'g-*-flash': { input: 3 }, 'g-2-flash': { input: 4 } });
-  const input = (model: string) => priceOf(prices, model)?.input;
-  expect(['g-2-flash', 'models/g-2-flash', 'g-9-flash', 'g-flash', 'x', 'constructor'].map(input)).toEqual([
-    4, 4, 3, 2, 1, 1,
-  ]);
-  expect(priceOf(table({ 'a*b*a': { input: 1 } }), 'aba')).toBeDefined();
-  expect(priceOf(table({ 'ab*ba': { input: 1 } }), 'aba')).toBeUndefined();
-});
-
-test('currencies are never added', () => {
-  const one = { amount: '0.1', currency: 'USD' };
-  const costs = [one, { amount: '5', currency: 'EUR' }, { amount: '0.2', currency: 'USD' }].reduce(addCost, []);
-  expect(costs).toEqual([
-    { amount: '0.3', currency: 'USD' },
-    { amount: '5', currency: 'EUR' },
-  ]);
-});
-
-test('a request can cost its limit of tokens, its bytes as input, and its images; files are not to be foreseen', () => {
-  const limited = { generationConfig: { maxOutputTokens: 100, candidateCount: 2 } };
-  const bytes = JSON.stringify(limited).length;
-  const most = sum(
-    [
-      [bytes, '0.30'],
-      [200, '3.50'],
-    ],
-    [[2, '0.039']],
-  );
-  const bound = boundOf(limited, flash, 'image');
-  expect([scaled(bound.amount), bound.isMost]).toEqual([most, true]);
-  expect(boundOf({ ...limited, contents: [createUpload(new Uint8Array(9))] }, flash, 'text').isMost).toBe(false);
-  expect(boundOf({ contents: [] }, flash, 'image')).toEqual({ amount: '0.039', isMost: false });
-  expect(boundOf({ max_tokens: 1000 }, opus, 'chat').isMost).toBe(true);
 });

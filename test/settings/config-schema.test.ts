@@ -77,7 +77,7 @@ const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: u
 function tableOf(which: 'right' | 'wrong'): [string, unknown][] {
   return Object.values<Row>(settings).flatMap(({ key, kind, values = [], fields }) => {
     if (key === undefined) return [];
-    const choices = which === 'right' ? [...values] : ['', 'Gemini', 'openai', 1];
+    const choices = which === 'right' ? [...values] : ['', 'Gemini', 'openrooter', 1];
     const some = kind === 'choice' ? choices : samples[kind][which];
     if (fields === undefined) return some.map((value): [string, unknown] => [key, value]);
     const whole = which === 'right' ? [{}] : [{ video: some[0] }, { video: 'v' }, [], 'text'];

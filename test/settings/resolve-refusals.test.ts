@@ -35,10 +35,10 @@ describe('resolveSettings refuses', () => {
     ['no model', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', 'GATEWAY_MODEL'],
     ['no model of a gateway', { env: { GATEWAY_BASE_URL: 'https://x' } }, 'no model is set', ': gateway-cli models\n'],
     [
-      'no model of a service',
-      { flags: { service: 'gemini' } },
+      'no model of a service without a default',
+      { flags: { service: 'ollama' } },
       'no model is set',
-      'to see which there are: gateway-cli models --service gemini\n',
+      'to see which there are: gateway-cli models --service ollama\n',
     ],
     [
       'no model of a gateway that flags name',
@@ -60,16 +60,16 @@ describe('resolveSettings refuses', () => {
     ],
     ['neither', {}, 'no base URL and no model is set', "gateway-cli text --offline 'Hello'"],
     [
-      'no base URL beside the key of a vendor',
-      { env: { GATEWAY_MODEL: 'm', GOOGLE_API_KEY: 'k' } },
-      'no base URL is set',
-      'set --service gemini, whose key is in GOOGLE_API_KEY',
+      'no base URL beside two keys',
+      { env: { GATEWAY_MODEL: 'm', GOOGLE_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }, use: 'chat' },
+      'the keys of several services are set: GOOGLE_API_KEY, ANTHROPIC_API_KEY',
+      'name the service:\ngateway-cli chat --service gemini\ngateway-cli chat --service anthropic\n',
     ],
     [
-      'no base URL for chat beside two keys',
-      { env: { GATEWAY_MODEL: 'm', GOOGLE_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }, use: 'chat' },
-      'no base URL is set',
-      'set --service anthropic, whose key is in ANTHROPIC_API_KEY',
+      'images beside the only key, whose service makes none',
+      { env: { ANTHROPIC_API_KEY: 'k' }, use: 'image' },
+      'Anthropic (service anthropic, environment ANTHROPIC_API_KEY) has nothing for gateway-cli image gen',
+      '--service gemini, or --service openai',
     ],
     [
       'no base URL where no profile is in use',

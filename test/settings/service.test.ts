@@ -79,7 +79,7 @@ describe('the service', () => {
   test('a profile of another service stands back, unless it was asked for by name', () => {
     const profiles = { work: { baseUrl: 'https://work.example', models: { text: 'w' }, apiKey: 'w-key' } };
     const flags = { service: 'gemini', model: undefined };
-    expect(() => resolve({ flags, profiles, profile: 'work' })).toThrow('no model is set');
+    expect(resolve({ flags, profiles, profile: 'work' }).model).toMatchObject({ from: 'service gemini' });
     const asked = resolve({ flags: { ...flags, profile: 'work' }, profiles });
     expect(asked).toMatchObject({ baseUrl: { value: 'https://work.example' }, model: { value: 'w' } });
   });
@@ -87,24 +87,18 @@ describe('the service', () => {
   test.each<[string, Start, string]>([
     ['an unknown name', { flags: { service: 'gemni' } }, 'did you mean gemini?'],
     ['another service at its host', { flags: { service: 'anthropic', baseUrl: google } }, 'leave one of them out'],
-    ['chat at Gemini', { flags: { service: 'gemini' }, use: 'chat' }, '--service anthropic'],
-    [
-      'chat at Gemini, which has text,',
-      { flags: { service: 'gemini' }, use: 'chat' },
-      'has: text, image gen, image edit',
-    ],
     ['pictures at Anthropic', { flags: { service: 'anthropic' }, use: 'image' }, '--service gemini'],
     [
-      'chat with the profile of Gemini in use',
-      { profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, profile: 'g', use: 'chat' },
-      'gateway-cli config use c --for chat',
+      'images with the profile of Anthropic in use',
+      { profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, profile: 'c', use: 'image' },
+      'gateway-cli config use g --for image',
     ],
     [
-      'chat with a profile of Gemini that was named',
-      { flags: { profile: 'g' }, profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, use: 'chat' },
-      '--service anthropic',
+      'images with a profile of Anthropic that was named',
+      { flags: { profile: 'c' }, profiles: { g: { service: 'gemini' }, c: { service: 'anthropic' } }, use: 'image' },
+      '--service gemini',
     ],
-    ['text at Anthropic, which has chat,', { flags: { service: 'anthropic' } }, 'that Anthropic has: chat'],
+    ['images at Anthropic, which has others,', { flags: { service: 'anthropic' }, use: 'image' }, 'has: text, chat'],
   ])('%s is refused, and the hint says what to take', (_, start, hint) => {
     expect(() => resolve(start)).toThrow(
       expect.objectContaining({
@@ -117,6 +111,32 @@ describe('the service', () => {
   test('offline every command has its model, whatever service is set', () => {
     const env = { GATEWAY_SERVICE: 'gemini' };
     expect(resolve({ flags: { offline: true }, env, use: 'chat' }).service.value).toBe('gateway');
+  });
+});
+
+describe('with one key alone', () => {
+  test.each([
+    ['GEMINI_API_KEY', 'gemini', 'content'],
+    ['ANTHROPIC_API_KEY', 'anthropic', 'messages'],
+    ['OPENAI_API_KEY', 'openai', 'completions'],
+    ['OPENROUTER_API_KEY', 'openrouter', 'completions'],
+  ])('%s chooses the service %s, its format and its default model', async (variable, service, format) => {
+    const env = { [variable]: 'the-key', GATEWAY_API_KEY: 'of-another' };
+    const settings = resolve({ flags: { model: undefined }, env, use: 'chat' });
+    expect(settings).toMatchObject({
+      service: { value: service, from: `environment ${variable}` },
+      format: { value: format, from: `service ${service}` },
+      model: { from: `service ${service}` },
+    });
+    expect(await keyOf({ env })).toBe('the-key');
+  });
+
+  test('a base URL, a profile or a service that is named comes before it', () => {
+    const env = { GEMINI_API_KEY: 'k' };
+    expect(resolve({ env, flags: { baseUrl: 'https://a.example' } }).service.value).toBe('gateway');
+    expect(resolve({ env, profiles: { default: { baseUrl: 'https://a.example' } } }).service.value).toBe('gateway');
+    expect(resolve({ env, flags: { service: 'anthropic' } }).service.value).toBe('anthropic');
+    expect(resolve({ env, flags: { offline: true } }).service.value).toBe('gateway');
   });
 });
 
@@ -177,9 +197,8 @@ describe('of a profile for another service than the named one', () => {
       markdown: { value: false },
     });
     expect(Object.keys(settings.prices)).toEqual(['m']);
-    expect(() =>
-      resolve({ ...start, flags: { service: 'gemini', model: undefined }, profiles: { default: own } }),
-    ).toThrow(/no model/);
+    const flags = { service: 'gemini', model: undefined };
+    expect(resolve({ ...start, flags, profiles: { default: own } }).model).toMatchObject({ from: 'service gemini' });
   });
 
   test('one that names no service and no URL is for any', () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Bound, Spending } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject } from '../../json.ts';
 import { addUsage } from '../run/usage.ts';
 import {

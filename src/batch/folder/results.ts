@@ -5,7 +5,7 @@ import type { Certainty, ErrorClass } from '../../errors.ts';
 
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
 import { addUsage } from '../run/usage.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';

@@ -8,9 +8,7 @@ import type { JsonValue } from '../../json.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import { byDefault } from '../../settings/sources.ts';
 import { createJobContexts, type JobContext, type JobFolders } from './job-context.ts';
-import { type BuiltRequest, buildTextRequest } from '../../cli/request/content-request.ts';
-import { buildImageRequest } from '../../cli/request/image-request.ts';
-import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../cli/input/prompt.ts';
 import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
@@ -159,13 +157,11 @@ interface Parts {
 
 async function build(job: Job, parts: Parts): Promise<BuiltRequest> {
   const { command, values } = job;
-  const building = { ...parts, settings: { ...parts.settings, noStdin: byDefault(true) } };
-  if (command === 'text') return buildTextRequest([], values, building);
-  if (command === 'chat') return buildChatRequest([], values, building);
+  const settings = { ...parts.settings, noStdin: byDefault(true) };
   const images = (values['image'] ?? []) as readonly unknown[];
   if (command === 'image edit' && images.length === 0)
     throw usageError('there is no image to edit', 'for example: "image":["photo.jpg"]');
-  return buildImageRequest([], values, { ...building, command });
+  return buildRequest([], values, { ...parts, settings, command, use: uses[command] });
 }
 
 function adviseVars(name: string): string {

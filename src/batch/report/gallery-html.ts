@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 import { countOf } from './summary.ts';
 import type { Counts, JobState } from '../types.ts';
 import { totalTokens } from '../run/usage.ts';

@@ -1,6 +1,6 @@
 import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 import { outcomes } from '../../errors.ts';
 import type { JobIndex } from '../folder/job-index.ts';
 import type { Counts, JobError } from '../types.ts';

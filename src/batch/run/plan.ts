@@ -2,7 +2,7 @@ import { addIdHash, hashId, hexOf, type IdHash } from '../jobs/digest.ts';
 import { changedError, decide, otherJobs, requireMatch } from './resume.ts';
 import { isInShard } from '../jobs/shard.ts';
 import type { Job } from '../types.ts';
-import { addressPost, type Post } from '../../client/connection.ts';
+import { addressPost, type Post } from '../../client/post.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
 import { looseKey } from '../../settings/key.ts';

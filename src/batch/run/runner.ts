@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { type GatewayError, isBug } from '../../errors.ts';
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 import type { Bound, Budget, Reservation } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
 import { mayHaveCost } from '../folder/journal.ts';

@@ -101,9 +101,9 @@ async function openCosts({ plan, flags: { maxCost: most }, state }: Batch) {
     addUnknown: (spending: Spending, bound: Bound | undefined) =>
       addUnknown(spending, heldFor(bound, spending.dearest)),
     /** What a job can cost: a later run may have a limit. */
-    boundOf({ built, settings: { prices, use } }: CheckedJob): Bound | undefined {
+    boundOf({ built, settings: { prices } }: CheckedJob): Bound | undefined {
       const price = priceOf(prices, built.model);
-      return price && boundOf(built.post.body, price, use);
+      return price && boundOf(built.post.body, price, built.format.limits(built.post.body));
     },
     budget,
   };

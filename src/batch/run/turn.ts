@@ -1,5 +1,5 @@
 import type { Deadline } from '../../client/deadline.ts';
-import type { BuiltRequest } from '../../cli/request/content-request.ts';
+import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { CheckedJob } from '../jobs/request.ts';
 import type { Performing } from './send-job.ts';
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 
 /** Adds token counts to a sum; a count that neither of the two has stays unknown. */
 export function addUsage(sum: Usage, more: Usage = {}): Usage {

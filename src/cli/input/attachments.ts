@@ -3,7 +3,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { usageError } from '../../errors.ts';
-import type { MessageInline } from '../../formats/messages/types.ts';
+import type { Media } from '../../formats/ask.ts';
 import { readInputImage, spool } from '../../images/input.ts';
 import { sniffType } from '../../images/image-type.ts';
 import { decodeText } from './stdin.ts';
@@ -78,7 +78,7 @@ export async function readAttachments(words: readonly string[], reading: InputRe
 }
 
 /** Text files as text, for the format that takes only PDF as Base64 documents. */
-export async function readDocuments(words: readonly string[], reading: InputReading): Promise<MessageInline[]> {
+export async function readDocuments(words: readonly string[], reading: InputReading): Promise<Media[]> {
   const files = await readAttachments(words, reading);
   return Promise.all(files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await textOf(file) } : file)));
 }

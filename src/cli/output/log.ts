@@ -8,7 +8,7 @@ import type { Report, RootOptions, Ui, Context } from '../context.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { RetryNotice } from '../../transport/types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
-import type { Usage } from '../../formats/content/types.ts';
+import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../clock.ts';
 

@@ -1,4 +1,4 @@
-import { addressPost, describePost, keyHeaders, type Post, type Target } from '../../client/connection.ts';
+import { addressPost, describePost, keyHeaders, type Post, type Target } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import { hiddenHeaderNames } from '../../settings/headers.ts';
 import { redactHeaders } from '../../settings/redact.ts';
@@ -39,6 +39,7 @@ interface Showing {
 /** The printed command knows one place for the key; without it, it would send none and say nothing. */
 async function tellOfKey(key: KeySource, { ui }: Context): Promise<void> {
   if (key.kind === 'value' && 'name' in key.origin && key.origin.name === 'GATEWAY_API_KEY') return;
+  if (key.kind === 'none') return;
   const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }
@@ -111,15 +112,23 @@ function textOf(segment: Segment | undefined): string {
 
 function printSegment(segment: Segment): string {
   if (!isUpload(segment)) return `printf %s ${textOf(segment)}`;
-  if (segment.url !== undefined) return `curl -fsSL --proto =https ${shellQuote(segment.url)} | base64 | tr -d '\\n'`;
+  if (segment.url !== undefined) {
+    // A form has the bytes as they are.
+    const toBase64 = segment.file ? '' : ` | base64 | tr -d '\\n'`;
+    return `curl -fsSL --proto =https ${shellQuote(segment.url)}${toBase64}`;
+  }
   if (segment.isTemporary) {
     throw usageError(
       '--curl: what comes through stdin or a pipe has no file that the command could read',
       'save it first (cat > input.png), and name that file instead',
     );
   }
-  if (typeof segment.source === 'string') return `base64 < ${shellQuote(segment.source)} | tr -d '\\n'`;
-  return `printf %s ${shellQuote(Buffer.from(segment.source).toString('base64'))}`;
+  if (typeof segment.source === 'string')
+    return segment.file
+      ? `cat < ${shellQuote(segment.source)}`
+      : `base64 < ${shellQuote(segment.source)} | tr -d '\\n'`;
+  const text = `printf %s ${shellQuote(Buffer.from(segment.source).toString('base64'))}`;
+  return segment.file ? `${text} | base64 -d` : text;
 }
 
 /** One word of a shell, whatever is in it. */

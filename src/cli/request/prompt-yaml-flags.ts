@@ -6,15 +6,10 @@ import { settingFor } from '../flags/set.ts';
 import { decimal, notEmpty, quote, whole } from '../flags/flag.ts';
 import { readTextFlag } from '../input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../input/prompt-yaml.ts';
-import type { PromptFlags } from '../input/prompt.ts';
-import type { BodyFlags, ContentFlags } from './content-request.ts';
-import type { ChatRequestFlags } from './chat-request.ts';
+import type { RequestFlags } from './build-request.ts';
 
 /** What a prompt file can say in the place of flags. */
-export type PromptYamlFlags = PromptFlags &
-  BodyFlags &
-  Pick<ContentFlags, 'contents' | 'responseMime' | 'seed'> &
-  Pick<ChatRequestFlags, 'messages'> & { model?: string };
+export type PromptYamlFlags = RequestFlags & { model?: string };
 
 /** What a prompt file stands in. */
 export interface PromptYamlUse {
@@ -48,7 +43,7 @@ export function mergePromptYaml(
     ...(system !== undefined && systemFile === undefined && { system }),
     ...(schema === undefined && responseMime === undefined && formatFlags(file, use)),
     ...parameterFlags(file.parameters, use),
-    ...turnFlags(file, use.command),
+    ...turnFlags(file),
     ...typed,
     ...(typeof vars === 'string' && /^\d+$/.test(vars) && { vars: rowAt(Number(vars), file, use.place) }),
     places: placesOf(typed, file, use.place),
@@ -71,19 +66,11 @@ function placesOf(
 }
 
 /** The last turn is the prompt, if it is a person's: inputs and stdin stand beside it. */
-function turnFlags({ turns }: PromptYaml, command: string): PromptYamlFlags {
+function turnFlags({ turns }: PromptYaml): PromptYamlFlags {
   const last = turns.at(-1);
   const prompt = last?.role === 'user' ? last.content : undefined;
   const earlier = prompt === undefined ? turns : turns.slice(0, -1);
-  const contents = earlier.map(({ role, content }) => ({
-    role: role === 'user' ? role : 'model',
-    parts: [{ text: content }],
-  }));
-  const messages = earlier.map(({ role, content }) => ({ role, content }));
-  return {
-    ...(prompt !== undefined && { prompt }),
-    ...(earlier.length > 0 && (command === 'chat' ? { messages } : { contents })),
-  };
+  return { ...(prompt !== undefined && { prompt }), ...(earlier.length > 0 && { turns: earlier }) };
 }
 
 function formatFlags(

@@ -1,14 +1,7 @@
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
-import {
-  type Answered,
-  createSender,
-  type Exchanges,
-  type PostOptions,
-  targetOf,
-  type PostOrGet,
-  type Target,
-} from '../../client/connection.ts';
+import { type Answered, createSender, type Exchanges, type PostOptions, targetOf } from '../../client/connection.ts';
+import { type PostOrGet, type Target } from '../../client/post.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
@@ -142,6 +135,11 @@ async function openKeyed(
   const keyed: KeyedExchanges['keyed'] = [];
   const keyless = new Map<string, KeySource>();
   for (const { settings } of gateways) {
+    if (settings.key.kind === 'none') {
+      credentials.push(...credentialsOf(settings));
+      keyed.push({});
+      continue;
+    }
     if (isCache(flags) && settings.key.kind === 'missing') {
       keyless.set(originOf(settings), settings.key);
       credentials.push(...credentialsOf(settings));

@@ -4,11 +4,12 @@ import type { Meter, Reservation } from '../../cost/types.ts';
 import type { Price } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Settings } from '../../settings/types.ts';
+import type { Format } from '../../formats/format-types.ts';
 import type { Body } from '../../upload.ts';
 import type { Ui } from '../context.ts';
 
 /** The model that a command asks, and the prices of its settings. */
-type PricedModel = Pick<Settings, 'prices' | 'use' | 'model'>;
+type PricedModel = Pick<Settings, 'prices' | 'format' | 'model'>;
 
 /** A meter for the requests of a command, where prices are set; decimal arithmetic is loaded then only. */
 export async function openMeter(settings: PricedModel, ui: Pick<Ui, 'warn'>): Promise<Meter | undefined> {
@@ -32,7 +33,7 @@ export function doubtOfPrice({ prices, model: { value: model } }: PricedModel): 
 /** `--max-cost` of a command that sends one request after the other. */
 export interface CostLimit {
   /** Room for a request, or the error where it could pass the limit. Throws GatewayError usage where its model has no price. */
-  take(body: Body, model: string): Promise<Reservation | GatewayError>;
+  take(body: Body, model: string, format: Format): Promise<Reservation | GatewayError>;
 }
 
 /** Opens `--max-cost`; undefined where it was not given. */
@@ -45,11 +46,11 @@ export async function openCostLimit(most: string | undefined, pricing: Pricing):
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   return {
-    async take(body, model) {
+    async take(body, model, format) {
       const price = requirePrice(pricing.prices, model);
       currency ??= currencyOf(price);
       requireOneCurrency([currency, currencyOf(price)]);
-      const room = await budget.reserve(boundOf(body, price, pricing.use));
+      const room = await budget.reserve(boundOf(body, price, format.limits(body)));
       if (room !== undefined) return room;
       const spent = `${budget.spent} ${currency} are spent`;
       return new GatewayError('batch-failed', `the next request could pass --max-cost ${most}: ${spent}`, {

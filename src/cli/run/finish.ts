@@ -1,5 +1,5 @@
 import { hintOf } from '../../advice.ts';
-import type { Answer } from '../../client/content.ts';
+import type { Answer } from '../../client/result.ts';
 import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { JsonValue } from '../../json.ts';

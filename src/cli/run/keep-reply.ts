@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { blobsOf } from '../../client/content.ts';
+import { blobsOf } from '../../client/result.ts';
 import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import type { KeptReply } from '../../recovery/types.ts';

@@ -1,12 +1,12 @@
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import type { Result } from '../../client/result.ts';
-import type { Post } from '../../client/connection.ts';
+import type { Post } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
 import { isPrintedAtEnd, picturesTo, select, type StdoutFlags, checkStdoutOwner, checkRaw } from '../output/select.ts';
-import type { BuiltRequest } from '../request/content-request.ts';
+import type { BuiltRequest } from '../request/build-request.ts';
 import { type Connection, openConnection, readTarget } from './connection.ts';
 import { openFetchUrls } from './fetch-urls.ts';
 import { type ConnectionFlags, readSettings } from './settings.ts';
@@ -29,6 +29,9 @@ interface Asked {
 /** What a command begins with: its flags, checked, and the settings that they, the environment and the profile give. */
 export interface Begun<Flags> {
   context: Context;
+  /** `image gen` */
+  command: string;
+  use: Use;
   flags: Flags;
   settings: Settings;
   /** The time of the command; it begins where it is first asked for. */
@@ -50,7 +53,16 @@ export async function begin<Flags extends AskFlags>(
   const print = await select(isText ? flags : { field: flags.field }, context);
   const settings = await readSettings(flags, context, use);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
-  return { context, flags, settings, deadline, fetchUrl: openFetchUrls(flags, context)(settings, deadline), print };
+  return {
+    context,
+    command,
+    use,
+    flags,
+    settings,
+    deadline,
+    fetchUrl: openFetchUrls(flags, context)(settings, deadline),
+    print,
+  };
 }
 
 /** Where the pictures go that come beside a text. */
@@ -83,7 +95,7 @@ export async function connect(
     settings,
     deadline,
     isKept = false,
-  }: Omit<Begun<AskFlags>, 'print' | 'fetchUrl'> & { isKept?: boolean },
+  }: Pick<Begun<AskFlags>, 'flags' | 'context' | 'settings' | 'deadline'> & { isKept?: boolean },
 ): Promise<Connected | undefined> {
   const target = await readTarget(settings, context);
   await checkShownOutput(plan, context);

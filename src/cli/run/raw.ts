@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { Post } from '../../client/connection.ts';
+import type { Post } from '../../client/post.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
 import { createCiByteGuard, isReadByCi } from '../../terminal/wrap-output.ts';

@@ -2,8 +2,11 @@ import { resolve } from 'node:path';
 import type { Exchanges } from '../../client/connection.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { outcomeOf, readReply } from '../../client/perform.ts';
+import { outcomeOf } from '../../client/perform.ts';
+import { readReply } from '../../client/read-reply.ts';
 import { GatewayError, usageError } from '../../errors.ts';
+import { formatOfPath } from '../../formats/facts.ts';
+import { loadFormat } from '../../formats/format.ts';
 import { openCache } from '../../recordings/cache.ts';
 import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';
@@ -74,19 +77,17 @@ export async function openRecording(
 export async function isCompleteReply(path: string, reply: HttpReply): Promise<boolean> {
   const reading = { store: createEmptyStore(), model: '', joined: true } as const;
   try {
-    const format = formatAt(path);
-    if (format !== undefined) return (await outcomeOf(readReply(reply, reading, format))).error === undefined;
+    const name = formatOfPath(path);
+    if (name !== undefined) {
+      const answer = await outcomeOf(readReply(reply, reading, await loadFormat(name)));
+      return answer.error === undefined;
+    }
     for await (const chunk of reply.body) void chunk;
     return true;
   } catch (error) {
     if (error instanceof GatewayError) return false;
     throw error;
   }
-}
-
-function formatAt(path: string): 'content' | 'messages' | undefined {
-  if (/\/models\/[^/]+:(?:streamG|g)enerateContent/.test(path)) return 'content';
-  return /^\/v1\/messages(?:\?|$)/.test(path) ? 'messages' : undefined;
 }
 
 /** A credential that can occur in a reply by chance is not masked, so its user gets a warning. */

@@ -3,6 +3,7 @@ import { readConfig, configPath } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Settings, SettingsInput, Use } from '../../settings/types.ts';
+import { services } from '../../services.ts';
 import type { Prices } from '../../settings/types.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
@@ -83,12 +84,14 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
   for (const warning of settings.warnings) await ui.warn(warning);
-  await tellChoices(settings, context);
+  await logChoices(settings, context);
   return settings;
 }
 
-/** For `--verbose`: what the base URL decides. */
-async function tellChoices({ service, proxy, baseUrl }: Settings, { ui }: Context): Promise<void> {
+/** What chose the service, if nothing named it; for `--verbose`, what the base URL decides. */
+async function logChoices({ service, model, proxy, baseUrl }: Settings, { ui }: Context): Promise<void> {
+  if (service.origin.kind === 'variable' && service.origin.name !== 'GATEWAY_SERVICE')
+    await ui.note(`using ${services[service.value].title}, ${model.value} (${service.origin.name})`);
   if (service.origin.kind === 'host') await ui.detail(`service ${service.value}, by ${service.from}`);
   if (proxy && baseUrl && isLoopback(new URL(baseUrl.value)))
     await ui.detail(`the gateway is on this machine: the proxy of ${proxy.from} is not used`);

@@ -2,22 +2,21 @@ import type { Command } from 'commander';
 import type { SessionFile } from '../../chat/session-file.ts';
 import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
-import type { Body } from '../../upload.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
 import { finishText } from '../../cli/run/finish.ts';
 import type { AllChatFlags } from './flags.ts';
-import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
 import { resumeSession } from './session.ts';
 import { openTools } from './tools.ts';
-import { askTurn, storableTurn, type Turned } from './turn.ts';
+import { askTurn, storableTurns, systemOf, type Turned } from './turn.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { chatFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 
-/** `chat [prompt…]`: messages format, streamed; without a prompt on a terminal a conversation. */
+/** `chat [prompt…]`: an answer, streamed; without a prompt on a terminal a conversation. */
 export function chatCommand(command: Command): Action {
   command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
   setExamples(command, [
@@ -47,29 +46,29 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
     return runInteractive(flags, { context, settings, resumed });
   }
   const building = { ...begun, earlier: resumed?.earlier };
-  const request = await within(deadline(), buildChatRequest(words, flags, building));
-  const { post, model, check } = request;
-  const tools = await openTools(flags, post.body, { context });
+  const request = await within(deadline(), buildRequest(words, flags, building));
+  const { post, check } = request;
+  const tools = await openTools(flags, request, { context });
   const plan = await planBesideText(flags, request, context);
   const connected = await connect(post, plan, { ...begun, isKept: resumed?.file !== undefined });
   if (!connected) return;
 
   const isMarkdown = settings.markdown.value && check === undefined;
   const limit = await openCostLimit(flags.maxCost, settings);
-  const asking = { context, ...connected, flags, isMarkdown, model, tools, limit, deadline: deadline() };
-  const turned = await askTurn(post.body, asking);
+  const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
+  const turned = await askTurn(request, asking);
   const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
   await finishText(turned.answer, { ...begun, wanted, plan, check }, context);
-  if (resumed?.file) await keepTurn(turned, { file: resumed.file, body: post.body, context });
+  if (resumed?.file) await keepTurn(turned, { file: resumed.file, request, context });
 }
 
 /** A turn that ended well goes into the session; what failed or was cut does not. */
 async function keepTurn(
   turned: Turned,
-  { file, body, context }: { file: SessionFile; body: Body; context: Context },
+  { file, request, context }: { file: SessionFile; request: BuiltRequest; context: Context },
 ): Promise<void> {
   const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurn(turned, { earlier: file.messages.length, body, at, redaction: context.ui });
+  const turn = await storableTurns(turned, { system: systemOf(request), at, redaction: context.ui });
   if (turn) await file.append(turn);
   else await context.ui.warn('the answer holds nothing that a session can keep');
 }

@@ -1,5 +1,5 @@
 import type { PrintFlags } from '../../cli/output/print.ts';
-import type { ChatRequestFlags } from '../../cli/request/chat-request.ts';
+import type { RequestFlags } from '../../cli/request/build-request.ts';
 import type { SessionFlags } from './session.ts';
 import type { ToolFlags } from './tools.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
@@ -7,7 +7,7 @@ import type { StdoutFlags } from '../../cli/output/select.ts';
 
 /** The flags of `chat`, as they were typed. */
 export type AllChatFlags = ConnectionFlags &
-  ChatRequestFlags &
+  RequestFlags &
   SessionFlags &
   ToolFlags &
   PrintFlags &

@@ -13,7 +13,7 @@ import type { Context } from '../../cli/context.ts';
 import { openFetchUrls } from '../../cli/run/fetch-urls.ts';
 import { openCostLimit, openMeter } from '../../cli/run/costs.ts';
 import { readBlanks, warnOfUnused } from '../../cli/input/blanks.ts';
-import { readSystem } from '../../cli/request/content-request.ts';
+import { readSystem } from '../../cli/request/build-request.ts';
 import { openConnection, readTarget } from '../../cli/run/connection.ts';
 
 interface Opening {

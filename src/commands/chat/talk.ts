@@ -1,5 +1,6 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
+import type { Turn } from '../../formats/turns.ts';
 import type { BodyValue } from '../../upload.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
@@ -8,10 +9,10 @@ import { brokenForStderr, formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { createStyle } from '../../terminal/style.ts';
 import type { AllChatFlags } from './flags.ts';
-import { buildChatRequest } from '../../cli/request/chat-request.ts';
+import { buildRequest } from '../../cli/request/build-request.ts';
 import { keepInSession, type Resumed } from './session.ts';
 import { openTools } from './tools.ts';
-import { askTurn, storableTurn } from './turn.ts';
+import { askTurn, questionOf, storableTurns, systemOf } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { planImages } from '../../cli/output/pictures.ts';
 import { planBesideText } from '../../cli/run/prepare.ts';
@@ -90,7 +91,7 @@ async function ask(prompt: Prompt, talk: Talk): Promise<boolean> {
 interface Heard {
   text: string;
   /** The last message of its request. */
-  question: BodyValue | undefined;
+  question: Turn | undefined;
 }
 
 /** What a person has read of an answer is part of the conversation. */
@@ -102,7 +103,7 @@ async function keepHalf(prompt: Prompt, talk: Talk, { text, question }: Heard): 
   }
   const at = new Date(context.io.now()).toISOString();
   const before = prompt.answered ? talk.messages.slice(0, lastTurnStart(talk.messages)) : talk.messages;
-  const [asked] = (await storable([question])) as unknown as SessionMessage[];
+  const [asked] = (await storable([question] as unknown as BodyValue)) as unknown as SessionMessage[];
   if (asked === undefined) return;
   const half: SessionMessage = {
     role: 'assistant',
@@ -129,14 +130,16 @@ async function askAndKeep(
   const fetchUrl = talk.openFetchUrl(settings, deadline);
   const building = {
     context,
+    command: 'chat',
+    use: 'chat' as const,
     settings: { ...settings, model: { ...settings.model, value: model } },
     fetchUrl,
     earlier,
   };
-  const { post, check } = await buildChatRequest([], flagsOf(prompt, talk), building);
-  const { messages: sent } = post.body;
-  heard.question = Array.isArray(sent) ? (sent.at(-1) as BodyValue) : undefined;
-  const tools = await openTools(flags, post.body, { context, ask: (question) => askPerson(question, talk) });
+  const request = await buildRequest([], flagsOf(prompt, talk), building);
+  const { check } = request;
+  heard.question = questionOf(request);
+  const tools = await openTools(flags, request, { context, ask: (question) => askPerson(question, talk) });
   const images = await planImages(await planBesideText(flags, { prompt: prompt.text, model }, context), context);
   context.report.images = [];
   const isMarkdown = settings.markdown.value && check === undefined;
@@ -146,17 +149,16 @@ async function askAndKeep(
     flags,
     images,
     isMarkdown,
-    model,
     tools,
     limit: talk.limit,
     deadline: deadline(),
     onText: (part: string) => void (heard.text += part),
   };
-  const turned = await askTurn(post.body, asking);
+  const turned = await askTurn(request, asking);
   await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
   if (check) answerOfSchema(check, turned.answer);
   const at = new Date(context.io.now()).toISOString();
-  const turn = await storableTurn(turned, { earlier: earlier.length, body: post.body, at, redaction: context.ui });
+  const turn = await storableTurns(turned, { system: systemOf(request), at, redaction: context.ui });
   if (!turn) return;
   const replaced = prompt.answered ? earlier.length : undefined;
   talk.messages = [...before, ...turn];

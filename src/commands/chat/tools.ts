@@ -2,9 +2,10 @@ import { toolResult } from '../../chat/message.ts';
 import { checkProgram, runTool, type ToolCommand, type ToolOutcome } from '../../chat/tool-run.ts';
 import type { Result, ToolCall } from '../../client/result.ts';
 import { usageError } from '../../errors.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import { blocksOf, type Turn } from '../../formats/turns.ts';
+import { isObject, type JsonValue } from '../../json.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';
-import type { Body } from '../../upload.ts';
+import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context, RunCall } from '../../cli/context.ts';
 import { behind } from '../../cli/flags/flag.ts';
 import type { PrintFlags } from '../../cli/output/print.ts';
@@ -24,8 +25,8 @@ export type Ask = (question: string) => Promise<string>;
 export interface ToolBelt {
   /** Requests to make at most. */
   maxTurns: number;
-  /** Whether every call of the answer is of a named tool, and whole. */
-  canRun(result: Result): boolean;
+  /** Whether these are all calls of the answer, whole, and each of a named tool. */
+  canRun(result: Result, calls: readonly ToolCall[]): boolean;
   /** Runs the calls, one after the other. */
   run(calls: readonly ToolCall[], signal: AbortSignal): Promise<RunCall[]>;
 }
@@ -35,7 +36,7 @@ const defaultMaxTurns = 10;
 /** Checks `--tool-exec` against the tools that are offered. Throws GatewayError usage, before anything is sent. */
 export async function openTools(
   flags: ToolFlags,
-  body: Body,
+  { format, post }: Pick<BuiltRequest, 'format' | 'post'>,
   { context, ask }: { context: Context; ask?: Ask | undefined },
 ): Promise<ToolBelt | undefined> {
   const commands = flags.toolExec;
@@ -48,7 +49,7 @@ export async function openTools(
   }
   const { io } = context;
   const byName = new Map<string, ToolCommand>();
-  const offered = namesOf(body);
+  const offered = format.toolNames(post.body);
   for (const command of commands) {
     if (byName.has(command.name)) throw usageError(`--tool-exec names ${command.name} twice`, 'one command a tool');
     if (!offered.includes(command.name)) throw notOffered(command.name, offered);
@@ -58,8 +59,11 @@ export async function openTools(
   const confirm = flags.confirm ? (ask ?? askOnTerminal(context)) : undefined;
   return {
     maxTurns: flags.maxTurns ?? defaultMaxTurns,
-    canRun: ({ toolCalls, complete }) =>
-      complete && toolCalls.length > 0 && toolCalls.every((call) => byName.has(call.name) && isWhole(call)),
+    canRun: ({ toolCalls, complete }, calls) =>
+      complete &&
+      calls.length > 0 &&
+      calls.length === toolCalls.length &&
+      calls.every((call) => byName.has(call.name) && isWhole(call)),
     async run(calls, signal) {
       const done: RunCall[] = [];
       for (const call of calls) {
@@ -72,8 +76,19 @@ export async function openTools(
   };
 }
 
-/** The user's turn that answers the calls. */
-export function resultsMessage(calls: readonly RunCall[]): { role: 'user'; content: JsonObject[] } {
+/** The calls of an answer's turn, each with an id by which its result is joined to it. */
+export function callsOf(turn: Turn): ToolCall[] {
+  return blocksOf(turn).flatMap(({ type, id, name, input = {} }) =>
+    type === 'tool_use' ? [{ id: textOrNothing(id), name: textOrNothing(name) ?? '', input }] : [],
+  );
+}
+
+function textOrNothing(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The turn of the user that answers the calls. */
+export function resultsTurn(calls: readonly RunCall[]): Turn {
   const content = calls.map((call) => toolResult(call.id ?? '', { content: call.result, isError: call.isError }));
   return { role: 'user', content };
 }
@@ -129,11 +144,6 @@ function askOnTerminal({ io }: Context): Ask {
 
 function isWhole({ id, input }: ToolCall): boolean {
   return id !== undefined && isObject(input);
-}
-
-function namesOf({ tools }: Body): string[] {
-  if (!Array.isArray(tools)) return [];
-  return tools.flatMap((tool) => (isObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : []));
 }
 
 function notOffered(name: string, offered: readonly string[]): Error {

@@ -1,22 +1,22 @@
 import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
-import { type Answer, blobsOf } from '../../client/content.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
-import { messagesPost } from '../../client/messages.ts';
 import { perform } from '../../client/perform.ts';
-import type { Result } from '../../client/result.ts';
+import { type Answer, blobsOf, emptyResult, type Result } from '../../client/result.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
+import { lastTurn, type Turn } from '../../formats/turns.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
-import type { Body, BodyValue } from '../../upload.ts';
-import { resultsMessage, type ToolBelt, type ToolFlags } from './tools.ts';
-import type { Context, Report, RunCall, Turn } from '../../cli/context.ts';
+import type { BodyValue } from '../../upload.ts';
+import { callsOf, resultsTurn, type ToolBelt, type ToolFlags } from './tools.ts';
+import type { Context, Report, RunCall, Turn as ReportedTurn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/pictures.ts';
 import { printStream, stopPlain } from '../../cli/output/print.ts';
-import { sumUsage } from '../../cli/run/send-all.ts';
+import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
+import { sumUsage } from '../../cli/run/send-all.ts';
 
 /** What a turn is asked with. */
 export interface Asking {
@@ -26,70 +26,77 @@ export interface Asking {
   images: ImageOutput;
   /** Whether the Markdown of the answer is formatted, where stdout can. */
   isMarkdown: boolean;
-  model: string;
   tools: ToolBelt | undefined;
   limit: CostLimit | undefined;
   /** The time of the turn, tools included. */
   deadline: Deadline;
-  /** Told of the text of the answers as it comes. */
+  /** Gets the text of the answers as it comes. */
   onText?: ((text: string) => void) | undefined;
 }
 
-/** How a turn ended: the last answer with everything added up, and the conversation as it was sent and answered. */
+/** How a turn ended: the last answer with everything added up, and what was said in it. */
 export interface Turned {
   answer: Answer;
-  messages: readonly BodyValue[];
+  turns: readonly Turn[];
 }
 
 /** One request and its answer, printed. With tools: as many as their calls take. What came is in the report all along. */
-export async function askTurn(first: Body, asking: Asking): Promise<Turned> {
+export async function askTurn(request: BuiltRequest, asking: Asking): Promise<Turned> {
   const { context, tools, deadline } = asking;
+  const { format, quirks, model } = request;
   const answers: Answer[] = [];
-  let body = first;
-  let turned: Turned | undefined;
+  let { body } = request.post;
+  let turned: Turned = { answer: { result: emptyResult(model), error: undefined }, turns: [questionOf(request)] };
   for (;;) {
-    const room = await asking.limit?.take(body, asking.model);
-    if (room instanceof GatewayError) {
-      if (turned === undefined) throw room;
-      return { ...turned, answer: { ...turned.answer, error: room } };
+    const reservation = await asking.limit?.take(body, model, format);
+    if (reservation instanceof GatewayError) {
+      if (answers.length === 0) throw reservation;
+      return { ...turned, answer: { ...turned.answer, error: reservation } };
     }
-    const answer = await countIn(() => askOnce(body, asking), { room, report: context.report });
+    const post = { ...request.post, body };
+    const answer = await countIn(() => askOnce({ ...request, post }, asking), { reservation, report: context.report });
     answers.push(answer);
     context.report.result = addUp(answers);
-    const messages = [...listOf(body), assistantMessage(answer.result, context)];
-    const { toolCalls } = answer.result;
-    const whole = { answer: { result: context.report.result, error: answer.error }, messages };
-    turned = whole;
-    if (answer.error || isUnwritten(context) || !tools?.canRun(answer.result)) return whole;
+    const said = answerTurn(answer.result, request, context);
+    turned = { answer: { result: context.report.result, error: answer.error }, turns: [...turned.turns, said] };
+    const calls = callsOf(said);
+    if (answer.error || isUnwritten(context) || !tools?.canRun(answer.result, calls)) return turned;
     if (answers.length >= tools.maxTurns)
-      return { ...whole, answer: { ...whole.answer, error: tooManyTurns(answers.length) } };
-    const calls = await tools.run(toolCalls, deadline.signal).catch((error: unknown) => {
+      return { ...turned, answer: { ...turned.answer, error: tooManyTurns(answers.length) } };
+    const run = await tools.run(calls, deadline.signal).catch((error: unknown) => {
       throw deadline.explain(error, 'reading');
     });
-    (context.report.turns ??= []).push(describeTurn(answer.result, calls));
-    body = { ...withoutForcedCall(first), messages: [...messages, resultsMessage(calls)] };
+    (context.report.turns ??= []).push(describeTurn(answer.result, run));
+    const results = resultsTurn(run);
+    body = format.append(body, [said, results], quirks);
+    turned = { ...turned, turns: [...turned.turns, results] };
   }
+}
+
+/** The turn of the user, as a session keeps it. */
+export function questionOf({ ask }: Pick<BuiltRequest, 'ask'>): Turn {
+  return { role: 'user', content: lastTurn(ask) ?? [] };
 }
 
 /** Counts what a request costs, whatever comes of it. What a cache answers costs nothing. */
 async function countIn(
   ask: () => Promise<Answer>,
-  { room, report }: { room: Reservation | undefined; report: Report },
+  { reservation, report }: { reservation: Reservation | undefined; report: Report },
 ): Promise<Answer> {
   const { meter, attempts } = report;
   try {
     const answer = await ask();
     if (report.attempts === attempts) {
-      room?.free();
+      reservation?.free();
       return answer;
     }
     const cost = meter?.count(answer);
-    room?.spend(cost);
+    reservation?.spend(cost);
     return answer;
   } catch (error) {
-    if (error instanceof GatewayError && error.billed === 'no') room?.free();
+    if (error instanceof GatewayError && error.billed === 'no') reservation?.free();
     else {
-      room?.spend(undefined);
+      reservation?.spend(undefined);
       meter?.lose();
     }
     throw error;
@@ -102,12 +109,12 @@ function isUnwritten({ io, report }: Context): boolean {
 }
 
 async function askOnce(
-  body: Body,
-  { context, connection, images, isMarkdown, model, flags, deadline, onText }: Asking,
+  request: Pick<BuiltRequest, 'post' | 'model'>,
+  { context, connection, images, isMarkdown, flags, deadline, onText }: Asking,
 ): Promise<Answer> {
   const store = images.openStore();
   const progress = context.ui.progress('waiting for the gateway');
-  const deltas = perform({ post: messagesPost(body), model }, connection, {
+  const deltas = perform(request, connection, {
     deadline,
     store,
     joined: flags.jsonl ? undefined : true,
@@ -133,22 +140,15 @@ function addUp(answers: readonly Answer[]): Result {
   };
 }
 
-/** A picture of the answer cannot go back to the model; its name can (the messages format has no image block for an assistant). */
-function assistantMessage({ content = [] }: Result, { report }: Context): BodyValue {
-  if (content.length > 0) return { role: 'assistant', content: [...content] };
+/** A picture of the answer cannot go back to every model; its name can. */
+function answerTurn({ content = [] }: Result, { quirks }: BuiltRequest, { report }: Context): Turn {
   const names = report.images.map(({ path }) => `[${path}]`).join(' ');
-  return { role: 'assistant', content: names === '' ? [] : [{ type: 'text', text: names }] };
+  const named = names === '' ? [] : [{ type: 'text', text: names }];
+  return { role: 'assistant', content: content.length > 0 ? content : named, service: quirks.service };
 }
 
-function describeTurn({ text, stopReason }: Result, toolCalls: RunCall[]): Turn {
+function describeTurn({ text, stopReason }: Result, toolCalls: RunCall[]): ReportedTurn {
   return { text, stopReason, toolCalls };
-}
-
-/** A choice that forces a call would force one after each result, for ever. */
-function withoutForcedCall(body: Body): Body {
-  const { tool_choice: choice, ...rest } = body;
-  const type = typeof choice === 'object' && choice !== null && 'type' in choice ? choice['type'] : undefined;
-  return type === 'any' || type === 'tool' ? rest : body;
 }
 
 function tooManyTurns(turns: number): GatewayError {
@@ -159,25 +159,26 @@ function tooManyTurns(turns: number): GatewayError {
   });
 }
 
-function listOf({ messages }: Body): BodyValue[] {
-  return Array.isArray(messages) ? messages : [];
+/** The system instruction that a request was sent with. */
+export function systemOf({ ask, post }: Pick<BuiltRequest, 'ask' | 'post'>): string | undefined {
+  const { system } = post.body;
+  return typeof system === 'string' ? system : ask.system;
 }
 
-/** The messages of a turn as a session keeps them, without the key; undefined where there is no answer to keep. */
-export async function storableTurn(
-  { messages, answer }: Turned,
-  { earlier, body, at, redaction }: { earlier: number; body: Body; at: string; redaction: Redaction },
+/** The turns of a conversation as a session keeps them, without the key; undefined where there is no answer to keep. */
+export async function storableTurns(
+  { turns, answer }: Turned,
+  { system, at, redaction }: { system: string | undefined; at: string; redaction: Redaction },
 ): Promise<SessionMessage[] | undefined> {
-  const turn = (await storable(messages.slice(earlier))) as unknown as SessionMessage[];
-  const last = turn.at(-1);
-  if (!last || last.content.length === 0) return undefined;
-  const { system } = body;
+  const stored = (await storable(turns as unknown as BodyValue[])) as unknown as SessionMessage[];
+  const last = stored.at(-1);
+  if (last?.role !== 'assistant' || last.content.length === 0) return undefined;
   const { model, modelVersion = model } = answer.result;
-  return turn.map(({ role, content }) => ({
+  return stored.map(({ role, content, service }) => ({
     role,
     content: cleanContent(content, redaction),
     ...redaction.clean(
-      role === 'user' ? { ...(typeof system === 'string' && { system }), at } : { model: modelVersion, at },
+      role === 'user' ? { ...(system !== undefined && { system }), at } : { model: modelVersion, service, at },
     ),
   }));
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
-import { type Service, type ServiceName, serviceNames, services } from '../../services.ts';
+import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
 import { requireProfileName, nameFor, withNameFor } from '../../settings/profile.ts';
 import type { Config, LoadedConfig } from '../../settings/types.ts';
@@ -64,10 +64,10 @@ export function configInitCommand(command: Command): Action {
     const isTested = /^y(es)?$/i.test(answer.trim());
     const { models = {} } = config.profiles[profile] ?? {};
     const own = { ...context, root: { ...root, profile } };
-    if (Object.keys(models).length === 0)
+    if (Object.keys(models).length === 0 && Object.keys(service.models).length === 0)
       return tellNoModel(service, { isTested, isMap: inUse !== profile, context: own });
     if (isTested) await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
-    await ui.note(`try it: ${nextCommand(models)}`);
+    await ui.note(`try it: ${nextCommand({ ...service.models, ...models })}`);
   };
 }
 
@@ -132,22 +132,24 @@ function profileFor(
 }
 
 /** The uses that the service has, and those that no profile in use has. */
-function usesToTake({ uses }: Service, { profile, profiles }: Config): Use[] {
+function usesToTake({ name }: Service, { profile, profiles }: Config): Use[] {
+  const uses = usesOf(name);
   return useNames.filter((use) => {
     const before = profiles[nameFor(profile, use) ?? 'default'];
-    return uses.includes(use) || before === undefined || !services[serviceOfProfile(before)].uses.includes(use);
+    return uses.includes(use) || before === undefined || !usesOf(serviceOfProfile(before)).includes(use);
   });
 }
 
 function questionsOf(service: Service, { io }: Context): Question[] {
-  const { uses, keyPage, baseUrl, models: current } = service;
+  const { keyPage, baseUrl, models: current } = service;
+  const uses = usesOf(service.name);
   const variable = variableOf(service, io.env);
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
   const asked = (['text', 'chat', 'image'] as const).filter((use) => uses.includes(use));
   const models = asked.map((use) => {
     const { key, text } = modelQuestions[use];
-    return { key, text: current[use] === undefined ? text : `${text} (such as ${current[use]})` };
+    return { key, text: current[use] === undefined ? text : `${text} (empty: ${current[use]})` };
   });
   return [
     ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true } as const] : []),
@@ -175,11 +177,11 @@ function nextCommand(models: { text?: string; chat?: string }): string {
 
 /** How a model is found and set, and what to try then. A test without a model asks for the names. */
 async function tellNoModel(
-  { uses, models }: Service,
+  { name, models }: Service,
   { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
 ): Promise<void> {
   const { ui, root } = context;
-  const use = uses.includes('text') ? 'text' : 'chat';
+  const use = usesOf(name).includes('text') ? 'text' : 'chat';
   if (isTested) await tellModels(use, context);
   const flag = isMap ? ` --profile ${root.profile}` : '';
   await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);

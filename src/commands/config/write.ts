@@ -20,7 +20,7 @@ import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, quote } from '../../cli/flags/flag.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
-import { services } from '../../services.ts';
+import { services, usesOf } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { escapeLine } from '../../terminal/escape.ts';
@@ -134,11 +134,11 @@ function parseUses(word: string): Use[] {
 /** Throws usage where the profile's service does not have a use that was asked for. */
 function requireUses(name: string, profile: Profile, uses: readonly Use[]): void {
   const service = services[serviceOfProfile(profile)];
-  const missing = uses.filter((use) => !service.uses.includes(use));
+  const missing = uses.filter((use) => !usesOf(service.name).includes(use));
   if (missing.length === 0) return;
   throw usageError(
     `profile ${name} is for ${service.title}, which does not have ${listed(missing)}`,
-    `gateway-cli config use ${name} --for ${service.uses.join(',')}`,
+    `gateway-cli config use ${name} --for ${usesOf(service.name).join(',')}`,
   );
 }
 

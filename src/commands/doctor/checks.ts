@@ -6,7 +6,7 @@ import { credentialsOf, readConfiguredKey } from '../../cli/run/connection.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
-import { services } from '../../services.ts';
+import { services, usesOf } from '../../services.ts';
 import type { LoadedConfig } from '../../settings/types.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveyUses } from '../../settings/resolve.ts';
@@ -228,7 +228,7 @@ export const modelsRow: Row<Examined> = {
 };
 
 function servedUses({ surveyed: { of }, uses }: Examined): Use[] {
-  return uses.filter((use) => services[of[use].service.value].uses.includes(use));
+  return uses.filter((use) => usesOf(of[use].service.value).includes(use));
 }
 
 /** `--profile <name>` for commands that change the named profile. */

@@ -1,15 +1,16 @@
-import { contentPost } from '../../client/content.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
-import { messagesPost } from '../../client/messages.ts';
 import { readModelList } from '../../client/model-list.ts';
 import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
+import { postOf } from '../../client/post.ts';
 import { openConnection } from '../../cli/run/connection.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
+import { type AuthUse, authUseOf, type FormatName, formatNames } from '../../formats/facts.ts';
+import { loadFormat } from '../../formats/format.ts';
 import { createMemoryStore } from '../../images/store.ts';
-import { services, vendorHeaderNames } from '../../services.ts';
+import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { byDefault } from '../../settings/sources.ts';
-import type { AuthUse, KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
+import type { KeySource, SettingsSurvey, Use } from '../../settings/types.ts';
 import { type Check, type Examined, failedCheck, type Finding, profileFlag, type Row } from './checks.ts';
 
 const once = { policy: { retries: 0, maxWaitMs: 0, safeOnly: true } };
@@ -19,12 +20,9 @@ export const keyTakenRow: Row<Examined> = { name: 'key taken', check: findList }
 
 async function findList({ surveyed, uses, key, flags, context }: Examined): Promise<Finding> {
   const failures: GatewayError[] = [];
-  for (const [format, use] of [
-    ['content', 'text'],
-    ['messages', 'chat'],
-  ] as const) {
-    const survey = surveyed.of[use];
-    if (!uses.includes(use) || !services[survey.service.value].uses.includes(use)) continue;
+  const asked = uses.filter((use) => usesOf(surveyed.of[use].service.value).includes(use));
+  for (const format of new Set(asked.map((use) => surveyed.of[use].format.value))) {
+    const survey = surveyed.of[asked.find((use) => surveyed.of[use].format.value === format) ?? 'text'];
     const connection = await openConnection(withKey(survey, key), flags, context);
     try {
       const { models } = await readModelList((get) => connection.send(get, once), format);
@@ -45,7 +43,7 @@ async function findList({ surveyed, uses, key, flags, context }: Examined): Prom
 
 /** The key was read already: no command runs twice. */
 function withKey(survey: SettingsSurvey, secret: Secret | undefined): SettingsSurvey {
-  if (secret === undefined || survey.key.kind === 'missing') return survey;
+  if (secret === undefined || survey.key.kind === 'missing' || survey.key.kind === 'none') return survey;
   return { ...survey, key: { ...survey.key, kind: 'value', secret } satisfies KeySource };
 }
 
@@ -56,47 +54,24 @@ interface AuthScheme {
   version: string;
 }
 
-/** A format, and how it is probed. */
-interface Format {
-  name: 'content' | 'messages';
-  /** Its users, as `auth` of a profile names them. */
-  usersOf: (uses: readonly Use[]) => AuthUse[];
-  probe: (model: string) => Operation;
-  /** Every scheme that a gateway may accept, made from the one that is set. */
-  schemes: (own: AuthScheme) => AuthScheme[];
-}
-
-const content: Format = {
-  name: 'content',
-  usersOf: (uses) => {
-    const own = (['text', 'image'] as const).filter((use) => uses.includes(use));
-    return own.length === 0 && uses.includes('edit') ? ['image'] : own;
-  },
-  probe(model) {
-    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
-    return { post: contentPost(model, 'text', { contents, generationConfig: { maxOutputTokens: 1 } }), model };
-  },
-  schemes(own) {
+/** Every scheme that a gateway may accept in a format, made from the one that is set. */
+const schemesOf: Readonly<Record<FormatName, (own: AuthScheme) => AuthScheme[]>> = {
+  content(own) {
     const names = [own.apiKey, services.gateway.headerNames.apiKey, vendorHeaderNames.apiKey];
     return [...names.map((apiKey): AuthScheme => ({ ...own, form: 'api-key', apiKey })), { ...own, form: 'bearer' }];
   },
-};
-
-const messages: Format = {
-  name: 'messages',
-  usersOf: (uses) => (uses.includes('chat') ? ['messages'] : []),
-  probe: (model) => ({
-    post: messagesPost({ model, max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] }),
-    model,
-  }),
-  schemes(own) {
+  messages(own) {
     const versions = [own.version, services.gateway.headerNames.version, vendorHeaderNames.version];
     return versions.flatMap((version): AuthScheme[] => [
       { ...own, form: 'api-key', version },
       { ...own, form: 'bearer', version },
     ]);
   },
+  completions: (own) => [{ ...own, form: 'bearer' }],
 };
+
+/** The form of the key where nobody chose one (formats 1). */
+const ownForms = { text: 'api-key', image: 'bearer', messages: 'api-key', completions: 'bearer' } as const;
 
 /** A request with one scheme, and what came of it. */
 interface Tried {
@@ -121,43 +96,64 @@ interface Outcome {
  * names are tried until one is accepted. An accepted request may be billed. A gateway need not have both formats.
  */
 export async function examineLive(live: Examined): Promise<Check[]> {
-  const outcomes = [await examineFormat(content, live), await examineFormat(messages, live)];
+  const outcomes: Outcome[] = [];
+  for (const name of formatNames) outcomes.push(await examineFormat(name, usesIn(name, live), live));
   const isServed = outcomes.some(({ answers }) => answers);
-  return outcomes.flatMap(({ checks, isAbsent }) =>
-    checks.map((check): Check => {
-      if (!isServed || !isAbsent) return check;
+  const checks = outcomes.flatMap((outcome) =>
+    outcome.checks.map((check): Check => {
+      if (!isServed || !outcome.isAbsent) return check;
       const text = `${check.text}; perhaps the gateway does not have this format`;
       return { name: check.name, state: 'warning', text, fix: check.fix };
     }),
   );
+  return isServed || !outcomes.some(({ isAbsent }) => isAbsent) ? checks : [...checks, ...(await findFormat(live))];
 }
 
-async function examineFormat(format: Format, live: Examined): Promise<Outcome> {
+/** The uses that are asked in a format: those that the service has. */
+function usesIn(format: FormatName, { uses, surveyed: { of } }: Examined): Use[] {
+  return uses.filter((use) => of[use].format.value === format && usesOf(of[use].service.value).includes(use));
+}
+
+/** The format that a gateway of one's own speaks in place of those that it lacks, and the command that sets it. */
+async function findFormat(live: Examined): Promise<Check[]> {
   const { of } = live.surveyed;
-  const users = format.usersOf(live.uses);
-  const uses = users.map(useOf);
+  const use = live.uses.find((one) => of[one].service.value === 'gateway' && of[one].model !== undefined);
+  const inUse = new Set(live.uses.map((one) => of[one].format.value));
+  for (const name of formatNames) {
+    if (use === undefined || inUse.has(name)) continue;
+    const { answers } = await examineFormat(name, [use], live);
+    const fix = `gateway-cli config set format ${name}${profileFlag(live.context)}`;
+    if (answers) return [{ name: 'format', state: 'failed', text: `the gateway speaks the ${name} format`, fix }];
+  }
+  return [];
+}
+
+async function examineFormat(name: FormatName, uses: readonly Use[], live: Examined): Promise<Outcome> {
+  const { of } = live.surveyed;
   const use = uses.find((one) => of[one].model !== undefined) ?? uses[0];
   const unasked = { checks: [], answers: false, isAbsent: false };
-  if (use === undefined || !services[of[use].service.value].uses.includes(use)) return unasked;
+  if (use === undefined) return unasked;
   const survey = of[use];
   const model = survey.model?.value;
   if (model === undefined) {
     const fix = `gateway-cli config set models.${use} <model>${profileFlag(live.context)}`;
-    return { ...unasked, checks: [{ name: format.name, state: 'skipped', text: 'no model to ask', fix }] };
+    return { ...unasked, checks: [{ name, state: 'skipped', text: 'no model to ask', fix }] };
   }
-  const ask: Ask = async (scheme, ...own) => {
-    const name = format.name === 'content' ? `content, ${scheme.form}` : format.name;
-    return { scheme, users: own, ...(await askWith(scheme, format.probe(model), { live, use, name })) };
+  const smallest = { use: 'text', model, prompt: 'hi', maxTokens: 1, stream: undefined } as const;
+  const post = postOf(smallest, await loadFormat(name), { ...services[survey.service.value].quirks, service: '' });
+  const ask: Ask = async (scheme, ...users) => {
+    const shown = name === 'content' ? `content, ${scheme.form}` : name;
+    return { scheme, users, ...(await askWith(scheme, { post, model }, { live, use, name: shown })) };
   };
   const tried: Tried[] = [];
-  for (const user of users) {
-    const scheme = schemeOf(of[useOf(user)], user === 'image' ? 'bearer' : 'api-key');
-    const same = tried.find((one) => isSame(one.scheme, scheme));
+  for (const [user, one] of new Map(uses.map((one) => [authUseOf(name, one), one]))) {
+    const scheme = schemeOf(of[one], ownForms[user]);
+    const same = tried.find((other) => isSame(other.scheme, scheme));
     if (same) same.users.push(user);
     else tried.push(await ask(scheme, user));
   }
   // A service with a host of its own accepts only the scheme that is set.
-  const others = survey.service.value === 'gateway' ? format.schemes(schemeOf(survey, 'api-key')) : [];
+  const others = survey.service.value === 'gateway' ? schemesOf[name](schemeOf(survey, 'api-key')) : [];
   const works = await findScheme(tried, ask, others);
   return {
     checks: tried.map((one) => (works !== undefined && isRefusal(one) ? withFix(one, works, live) : one.check)),
@@ -168,10 +164,6 @@ async function examineFormat(format: Format, live: Examined): Promise<Outcome> {
 }
 
 type Ask = (scheme: AuthScheme, ...users: AuthUse[]) => Promise<Tried>;
-
-function useOf(user: AuthUse): Use {
-  return user === 'messages' ? 'chat' : user;
-}
 
 /** The scheme of the settings; `own` is the form if they leave it to the format. */
 function schemeOf({ auth, headerNames }: SettingsSurvey, own: AuthScheme['form']): AuthScheme {
@@ -214,7 +206,8 @@ function isRefusal({ check }: Tried): boolean {
 
 /** A refusal, with the commands that set a scheme that is accepted. */
 function withFix({ scheme, users, check }: Tried, works: AuthScheme, { context, surveyed }: Examined): Check {
-  const { auth, headerNames } = surveyed.of[useOf(users[0] ?? 'text')];
+  const use = useNames.find((one) => authUseOf(surveyed.of[one].format.value, one) === users[0]) ?? 'text';
+  const { auth, headerNames } = surveyed.of[use];
   const changes = [
     { setting: auth, from: scheme.form, to: works.form, keys: users.map((user) => `auth.${user}`) },
     { setting: headerNames.apiKey, from: scheme.apiKey, to: works.apiKey, keys: ['headerNames.apiKey'] },

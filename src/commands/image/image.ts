@@ -1,5 +1,5 @@
 import { within } from '../../client/deadline.ts';
-import { describePost, type Post } from '../../client/connection.ts';
+import { describePost, type Post } from '../../client/post.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Gate } from '../../transport/retry.ts';
 import { defaultRetryPolicy } from '../../transport/retry.ts';
@@ -8,7 +8,7 @@ import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/sen
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
-import { buildImageRequest, type ImageRequestFlags } from '../../cli/request/image-request.ts';
+import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { checkAnswer } from '../../cli/run/finish.ts';
 import { begin, connect } from '../../cli/run/prepare.ts';
@@ -22,7 +22,7 @@ import { usageError } from '../../errors.ts';
 
 /** Flags of `image gen` and `image edit`, as they were typed. */
 export type ImageFlags = ConnectionFlags &
-  ImageRequestFlags &
+  RequestFlags &
   StdoutFlags &
   ImageOutputFlags & {
     count?: number;
@@ -44,7 +44,7 @@ export async function runImage(
 ): Promise<void> {
   const begun = await begin(words, typed, { context, command, use, isText: false });
   const { flags, settings, deadline } = begun;
-  const request = await within(deadline(), buildImageRequest(words, flags, { ...begun, command }));
+  const request = await within(deadline(), buildRequest(words, flags, begun));
   const { post, inputs } = request;
   const { count = 1, candidates, concurrency } = flags;
   const preview = settings.preview.value;
@@ -102,7 +102,7 @@ function provenanceOf(post: Post, inputs: readonly Attached[]): JsonObject {
   return { tool: `gateway-cli ${version}`, request: describePost(post), inputs: hashes };
 }
 
-/** `image gen [prompt…]`: content format, prompt in, image files out. */
+/** `image gen [prompt…]`: prompt in, image files out. */
 export function imageGenCommand(command: Command): Action {
   command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
   setExamples(command, [
@@ -120,7 +120,7 @@ export function imageGenCommand(command: Command): Action {
     runImage(words, flags as ImageFlags, { context, use: 'image', command: 'image gen' });
 }
 
-/** `image edit [prompt…] -i <image>`: content format, images and an instruction in, image files out. */
+/** `image edit [prompt…] -i <image>`: images and an instruction in, image files out. */
 export function imageEditCommand(command: Command): Action {
   command.argument('[prompt...]', 'the instruction, joined by spaces').usage('[prompt…] -i <image> [flags]');
   setExamples(command, [

@@ -10,7 +10,8 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ModelList, readModelList, type ListedModel } from '../../client/model-list.ts';
 import { GatewayError } from '../../errors.ts';
-import { services } from '../../services.ts';
+import { authUseOf, type FormatName } from '../../formats/facts.ts';
+import { usesOf } from '../../services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
 import { surveySettings } from '../../settings/resolve.ts';
 import type { SettingsSurvey } from '../../settings/types.ts';
@@ -96,28 +97,24 @@ async function print(models: readonly Offered[], { io }: Context): Promise<void>
   await io.stdout.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-type Format = 'content' | 'messages';
-
 /** A model, and which of the service's lists name it. */
 export interface Offered extends ListedModel {
-  formats: Format[];
+  formats: FormatName[];
 }
 
 /** One list of a service. Two of one gateway have one owner. */
 export interface FoundList {
-  format: Format;
+  format: FormatName;
   owner: ListOwner;
   models: ListedModel[];
 }
 
-/** Whose settings a list is asked with. */
-const useOf = { content: 'text', messages: 'chat' } as const;
-const useOfAuth = { content: 'text', messages: 'messages' } as const;
-const listFormats = ['content', 'messages'] as const;
+/** Whose settings lists are asked with. */
+const listUses = ['text', 'chat'] as const;
 
 /** A gateway, and the lists that it may have. */
 interface Source {
-  formats: Format[];
+  formats: FormatName[];
   forms: AuthForms;
   settings: SettingsSurvey;
 }
@@ -158,9 +155,12 @@ export async function askLists(flags: ConnectionFlags, context: Context): Promis
 async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Source[]> {
   const input = await readSettingsInput(flags, context);
   for (const warning of input.config.warnings) await context.ui.warn(warning);
-  const known = listFormats
-    .map((format) => ({ format, settings: surveySettings({ ...input, use: useOf[format] }) }))
-    .filter(({ format, settings }) => services[settings.service.value].uses.includes(useOf[format]));
+  const surveyed = listUses
+    .map((use) => surveySettings({ ...input, use }))
+    .filter(({ service, use }) => usesOf(service.value).includes(use));
+  const known = [...new Map(surveyed.map((settings) => [settings.format.value, settings])).entries()].map(
+    ([format, settings]) => ({ format, settings }),
+  );
   const set = known.filter(({ settings }) => settings.baseUrl !== undefined || settings.offline.value);
   if (set.length === 0) {
     const uses = known.map(({ settings }) => settings.use);
@@ -170,7 +170,7 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
   const sources: Source[] = [];
   for (const { format, settings } of set) {
     const shared = sources.find((source) => isSameGateway(source.settings, settings));
-    const forms = { [useOfAuth[format]]: settings.auth.value };
+    const forms = { [authUseOf(format, 'text')]: settings.auth.value };
     if (shared) {
       Object.assign(shared.forms, forms);
       shared.formats.push(format);
@@ -183,7 +183,7 @@ function isSameGateway(one: SettingsSurvey, other: SettingsSurvey): boolean {
   return one.baseUrl?.value === other.baseUrl?.value && one.profile?.value === other.profile?.value;
 }
 
-async function askList(format: Format, connection: Connection): Promise<ModelList | GatewayError> {
+async function askList(format: FormatName, connection: Connection): Promise<ModelList | GatewayError> {
   try {
     return await readModelList((get) => connection.send(get), format);
   } catch (error) {

@@ -5,7 +5,7 @@ import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
 import { type PlayedService, serviceRules } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
-import { services, useNames, vendorHeaderNames } from '../../services.ts';
+import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import { codeOf, GatewayError, usageError } from '../../errors.ts';
@@ -119,8 +119,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
     // Also where it is a gateway: a profile may be for another service.
     GATEWAY_SERVICE: service ?? 'gateway',
     ...(service === undefined && nameVariable(headerNames, flags)),
-    ...(source?.models ??
-      localModels(service === undefined || service === 'openai' ? useNames : services[service].uses)),
+    ...(source?.models ?? localModels(service === undefined ? useNames : usesOf(service))),
     ...vendors?.variables,
   };
   const unset = vendors?.unset ?? [];

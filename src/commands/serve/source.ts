@@ -1,9 +1,10 @@
-import { addressPost, createTarget, keyHeaders, type Target, type Exchanges } from '../../client/connection.ts';
+import { type Exchanges } from '../../client/connection.ts';
+import { addressPost, createTarget, keyHeaders, type Target } from '../../client/post.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
-import { services, vendorHeaderNames } from '../../services.ts';
+import { services, useNames, vendorHeaderNames } from '../../services.ts';
 import { readConfig, configPath } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import { revealHeaders } from '../../settings/headers.ts';
@@ -158,8 +159,8 @@ function byFormat(profiles: readonly SurveyedProfile[]): Record<'content' | 'mes
   if (first === undefined || third !== undefined)
     throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
   if (second === undefined) return { content: first, messages: first };
-  const [content, messages] = (['text', 'chat'] as const).map((use) => {
-    const having = profiles.filter(({ survey }) => services[survey.text.service.value].uses.includes(use));
+  const [content, messages] = (['content', 'messages'] as const).map((format) => {
+    const having = profiles.filter(({ survey }) => useNames.some((use) => survey[use].format.value === format));
     return having.length === 1 ? having[0] : having.find(({ survey }) => survey.text.service.value !== 'gateway');
   });
   if (content !== undefined && messages !== undefined) return { content, messages };
@@ -221,7 +222,7 @@ async function targetOf({ text, image, chat }: Survey, key: string, { ui }: Cont
   const { target, warnings } = createTarget({
     baseUrl: text.baseUrl?.value ?? '',
     key,
-    auth: { text: text.auth.value, image: image.auth.value, messages: chat.auth.value },
+    auth: { text: text.auth.value, image: image.auth.value, messages: chat.auth.value, completions: chat.auth.value },
     headerNames: {
       apiKey: headerNames.apiKey?.value ?? placeholders.apiKey,
       version: headerNames.version?.value ?? placeholders.version,

@@ -7,7 +7,7 @@ import {
   type SessionEntry,
   sessionsFolder,
 } from '../../chat/session-path.ts';
-import { textOf, blocksOf, type SessionMessage, wireMessage } from '../../chat/message.ts';
+import { textOf, blocksOf, type SessionMessage } from '../../chat/message.ts';
 import { isoTime, localTime } from '../../clock.ts';
 import { usageError } from '../../errors.ts';
 import { removeFile } from '../../files/temp-file.ts';
@@ -137,7 +137,12 @@ async function runShow(typed: string, context: Context): Promise<void> {
 async function runExport(typed: string, context: Context): Promise<void> {
   const { name, path, messages } = await load(typed, context);
   if (context.root.json)
-    context.report.own = { schema: 'gateway-cli/session@1', name, path, messages: messages.map(wireMessage) };
+    context.report.own = {
+      schema: 'gateway-cli/session@1',
+      name,
+      path,
+      messages: messages.map(({ role, content }) => ({ role, content })),
+    };
   else await print(exportMarkdown(name, messages), context);
 }
 

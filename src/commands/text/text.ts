@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
 import { type StdoutFlags, answerTexts, isPrintedAtEnd } from '../../cli/output/select.ts';
 import { finishText } from '../../cli/run/finish.ts';
-import { type Answer, blobsOf } from '../../client/content.ts';
+import { type Answer, blobsOf } from '../../client/result.ts';
 import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
 import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
-import type { StreamDelta } from '../../formats/messages/types.ts';
+import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, seldom } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
@@ -15,10 +15,10 @@ import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
 import { startPayload, stopPlain } from '../../cli/output/print.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import { buildTextRequest, type TextRequestFlags } from '../../cli/request/content-request.ts';
+import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
 
 type Flags = ConnectionFlags &
-  TextRequestFlags &
+  RequestFlags &
   Omit<StdoutFlags, 'output'> & {
     output?: string;
     force?: true;
@@ -26,7 +26,7 @@ type Flags = ConnectionFlags &
     requireComplete?: true;
   };
 
-/** `text [prompt…]`: content format, text in, text out. */
+/** `text [prompt…]`: text in, text out. */
 export function textCommand(command: Command): Action {
   command.argument('[prompt...]', 'the prompt, joined by spaces').usage('[prompt…] [flags]');
   setExamples(command, [
@@ -48,7 +48,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (typed.jsonl && !typed.stream) throw usageError('--jsonl prints the events of a stream', 'add --stream');
   const begun = await begin(words, typed, { context, command: 'text', use: 'text', isText: true });
   const { flags, settings, deadline } = begun;
-  const request = await within(deadline(), buildTextRequest(words, flags, begun));
+  const request = await within(deadline(), buildRequest(words, flags, begun));
   const plan = await planBesideText(flags, request, context);
   const connected = await connect(request.post, plan, begun);
   if (!connected) return;

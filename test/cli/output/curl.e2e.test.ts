@@ -55,6 +55,26 @@ test
   },
 );
 
+test.skipIf(!hasCurl)(
+  'a form goes out by the command as by the program, its file as it is',
+  async ({ server, cli }) => {
+    const cwd = scratchFolder();
+    writeFileSync(join(cwd, "it's.png"), Buffer.from(png, 'base64'));
+    const words = ['image', 'edit', '-i', "it's.png", 'say "it\'s"', '--service', 'openai', '-m', 'm', '-o', 'out.png'];
+    for (let n = 0; n < 2; n++) server.reply({ body: { created: 1, data: [{ b64_json: png }] } });
+    const { stdout } = await cli([...words, '--curl'], { cwd });
+    const ran = await shell(stdout, { cwd, env: { GATEWAY_API_KEY: canaryKey, OPENAI_API_KEY: canaryKey } });
+    expect(ran.code).toBe(0);
+    expect(await cli(words, { cwd })).toMatchObject({ code: 0 });
+    const [byCurl, byUs] = server.requests;
+    expect(byCurl?.path).toBe('/v1/images/edits');
+    expect(byCurl?.body.includes(Buffer.from(png, 'base64'))).toBe(true);
+    expect(byCurl?.body.equals(byUs?.body ?? Buffer.alloc(0))).toBe(true);
+    for (const name of ['authorization', 'content-type', 'content-length'])
+      expect([name, byCurl?.headers[name]]).toEqual([name, byUs?.headers[name]]);
+  },
+);
+
 test.skipIf(!hasCurl)('what a URL names is fetched by the command, too', async ({ server, cli }) => {
   const host = await startScriptedServer({ tls: serverPair });
   const cwd = scratchFolder();

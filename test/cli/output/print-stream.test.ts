@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { emptyReport } from '../../../src/cli/output/document.ts';
 import { printStream, stopPlain } from '../../../src/cli/output/print.ts';
 import type { Context } from '../../../src/cli/context.ts';
-import type { Answer } from '../../../src/client/content.ts';
-import type { StreamDelta } from '../../../src/formats/messages/types.ts';
+import type { Answer } from '../../../src/client/result.ts';
+import type { StreamDelta } from '../../../src/formats/events.ts';
 
 test.each([
   ['until the first words are printed on a terminal', true, ['thinking came', 'stop', 'hi', '\n']],

@@ -32,7 +32,7 @@ describe('what a refusal recommends', () => {
       ['text', 'x'],
       { status: 404, body: { error: { message: 'Invalid URL (POST /v1beta/x)', type: 'invalid_request_error' } } },
       4,
-      'the format of OpenAI alone is not supported',
+      'this looks like the completions format: add --format completions',
     ],
     ['a TLS server', ['text', 'x'], { raw: '\x15\x03\x03\x00\x02\x02\x28' }, 9, 'https://'],
   ] as const)('%s', async ([, argv, reply, code, hint], { server, cli }) => {

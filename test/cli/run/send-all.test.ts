@@ -28,7 +28,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
     misfit: undefined,
     most: 256,
   };
-  const post = { path: '/', use: 'image', body: {} } as const;
+  const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
   const asked = await sendAll({
     connection,
     deadline: startDeadline(60_000),
@@ -85,7 +85,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
     misfit: undefined,
     most: 256,
   };
-  const post = { path: '/', use: 'image', body: {} } as const;
+  const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
   await sendAll({
     connection,
     deadline: startDeadline(60_000),

@@ -63,18 +63,18 @@ async function follow(state: State, hint: string, aim: Aim): Promise<State> {
   // What is said first is done first.
   if (isGood && hint.includes('gateway-cli doctor --live')) return followDoctor(state);
   const read = (pattern: RegExp): string[] => [...hint.matchAll(pattern)].map(([, found = '']) => found);
-  const [command = argv[0] ?? ''] = read(/: gateway-cli (chat|text)$/gm);
   const [variable] = read(/(?:check the key \(environment |^ +set )(\w+_API_KEY)/gm);
   const typed = [
     ...read(/(--service [a-z]+)/g).slice(0, 1),
     ...read(/(--auth [a-z-]+)/g),
+    ...read(/(--format [a-z]+)/g),
     ...read(/(--header-names [a-z,-]+)/g),
     ...read(/\(--profile\): there are: (\w+)/g).map((name) => `--profile ${name}`),
     ...read(/--(model)\b/g).map(() => `-m ${aim.model}`),
   ];
   return {
     ...state,
-    argv: [command, ...argv.slice(1), ...typed.flatMap((words) => words.split(' '))],
+    argv: [...argv, ...typed.flatMap((words) => words.split(' '))],
     // On a real network a service is found at its own host; here it is the stand-in.
     env: { GATEWAY_BASE_URL: aim.server().url, ...env, ...(variable && { [variable]: aim.key }) },
   };
@@ -120,9 +120,11 @@ describe('from a wrong start the hints lead to a command that works', () => {
     ['no service, for text', { argv: ['text', 'hi'], aim: toGemini, steps: 1 }],
     ['no service, for pictures', { argv: ['image', 'gen', 'hi'], aim: toPictures, steps: 1 }],
     ['no service, for chat', { argv: ['chat', 'hi'], aim: toClaude, steps: 1 }],
-    ['the service without text', { argv: ['text', 'hi', '--service', 'anthropic'], aim: toGemini, steps: 1 }],
-    ['the service without chat', { argv: ['chat', 'hi', '--service', 'gemini'], aim: toClaude, steps: 1 }],
-    ['the service of another address', { argv: ['text', 'hi', '--service', 'gemini'], aim: toClaude, steps: 2 }],
+    [
+      'the service without pictures',
+      { argv: ['image', 'gen', 'hi', '--service', 'anthropic'], aim: toPictures, steps: 1 },
+    ],
+    ['the service of another address', { argv: ['text', 'hi', '--service', 'gemini'], aim: toClaude, steps: 1 }],
     ['a bearer token for Gemini', { argv: ['text', 'hi', '--auth', 'bearer'], aim: toGemini, steps: 1 }],
     [
       'a bearer token for Gemini by its name',
@@ -148,20 +150,6 @@ describe('from a wrong start the hints lead to a command that works', () => {
     [
       'a key of Gemini, on a machine that stands in for it',
       { argv: ['text', 'hi'], env: { ...noKey, GEMINI_API_KEY: geminiKey }, aim: toGemini, steps: 1 },
-    ],
-    [
-      'nothing but a key of Gemini',
-      {
-        argv: ['text', 'hi'],
-        env: {
-          GATEWAY_API_KEY: undefined,
-          GATEWAY_BASE_URL: undefined,
-          GATEWAY_MODEL: undefined,
-          GEMINI_API_KEY: geminiKey,
-        },
-        aim: toGemini,
-        steps: 1,
-      },
     ],
     [
       'nothing but a profile that is not in use',

@@ -38,7 +38,7 @@ test('use --for puts a profile to some uses, and a map whose uses are all alike 
 
 test.each([
   ['an unknown use', ['use', 'gemini', '--for', 'text,caht'], "not 'caht'", 'did you mean chat?'],
-  ['a use that the service lacks', ['use', 'gemini', '--for', 'chat'], 'does not have chat', '--for text,image,edit'],
+  ['a use that the service lacks', ['use', 'claude', '--for', 'image'], 'does not have image', '--for text,chat'],
   ['an unknown profile', ['use', 'gemni', '--for', 'text'], "there is no profile 'gemni'", 'config use gemini'],
   ['set without a name', ['set', 'timeout', '9s'], 'claude for chat', '--profile gemini, or --profile claude'],
   ['unset without a name', ['unset', 'timeout'], 'claude for chat', '--profile gemini, or --profile claude'],
@@ -53,12 +53,12 @@ test.each([
 });
 
 test('list leaves out the defaults that the service does not look at, unless everything is asked for', async () => {
-  const { cli } = place({ profile: 'gemini', profiles: { gemini: { ...gemini, auth: { messages: 'bearer' } } } });
+  const { cli } = place({ profile: 'gemini', profiles: { gemini } });
   const keysOf = async (...flags: string[]) =>
     (await cli(['config', 'list', ...flags])).stdout.split('\n').map((line) => line.split(' ')[0]);
   const all = ['headerNames.version', 'maxTokens'];
   const brief = await keysOf();
-  expect(brief).toEqual(expect.arrayContaining(['auth.text', 'auth.messages', 'headerNames.apiKey']));
+  expect(brief).toEqual(expect.arrayContaining(['auth.text', 'headerNames.apiKey']));
   expect(brief).not.toEqual(expect.arrayContaining([expect.stringMatching(all.join('|'))]));
   expect(await keysOf('--verbose')).toEqual(expect.arrayContaining(all));
   expect(JSON.parse((await cli(['config', 'list', '--json'])).stdout)).toHaveProperty(['settings', 'maxTokens']);
@@ -88,13 +88,13 @@ test('list says which profile serves which use, and what differs with it', async
 
 test('init puts the profile to the uses of its service, beside the one of the others', async () => {
   const { cli, config } = place();
-  await cli(['config', 'init'], { answers: ['gemini', '', 'g', '', ''] });
-  const ran = await cli(['config', 'init'], { answers: ['anthropic', '', 'c', ''] });
-  expect(ran.stderr).toContain('in use: gemini for text, image and edit, anthropic for chat\n');
-  expect(config()).toMatchObject({ profile: { text: 'gemini', image: 'gemini', chat: 'anthropic' } });
+  await cli(['config', 'init'], { answers: ['gemini', '', 'g', '', '', ''] });
+  const ran = await cli(['config', 'init'], { answers: ['anthropic', '', 'c', 'c', ''] });
+  expect(ran.stderr).toContain('in use: anthropic for text and chat, gemini for image and edit\n');
+  expect(config()).toMatchObject({ profile: { text: 'anthropic', image: 'gemini', chat: 'anthropic' } });
   await cli(['config', 'init'], { answers: ['', '', 'new', '', ''] });
   expect(config()).toMatchObject({
     profile: { chat: 'anthropic' },
-    profiles: { gemini: { models: { text: 'new' } }, anthropic: { models: { chat: 'c' } } },
+    profiles: { gemini: { models: { text: 'g' } }, anthropic: { models: { text: 'new', chat: 'c' } } },
   });
 });

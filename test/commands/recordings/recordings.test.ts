@@ -51,7 +51,7 @@ test.skipIf(process.platform === 'win32')('does not wait for a pipe or read a fo
   execFileSync('mkfifo', [join(kept, 'pipe.jsonl')]);
   symlinkSync(join(kept, 'pipe.jsonl'), join(kept, 'linked-pipe.jsonl'));
   symlinkSync('nowhere', join(kept, 'dangling.jsonl'));
-  const pruned = await run(['recordings', 'prune', 'kept', '--max-age', '1s', '--dry-run', '--json'], { cwd });
+  const pruned = await run(['recordings', 'prune', 'kept', '--max-age', '1h', '--dry-run', '--json'], { cwd });
   expect(JSON.parse(pruned.stdout)).toMatchObject({ removed: recordings.slice(1).map(({ id }) => id) });
   const cached = await cli(['text', 'first', '--record', 'kept', '--replay', 'kept'], { cwd });
   expect(cached).toMatchObject({ code: 0, stdout: expect.stringContaining('calm') });

@@ -1,0 +1,275 @@
+import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
+import { type Post, postOf } from '../../client/post.ts';
+import { usageError } from '../../errors.ts';
+import type { Ask } from '../../formats/ask.ts';
+import type { Format, Quirks } from '../../formats/format-types.ts';
+import { formatFacts } from '../../formats/facts.ts';
+import { loadFormat } from '../../formats/format.ts';
+import type { Turn } from '../../formats/turns.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { services, type Use } from '../../services.ts';
+import type { Settings } from '../../settings/types.ts';
+import type { Body } from '../../upload.ts';
+import type { Context } from '../context.ts';
+import { parseJson, quote } from '../flags/flag.ts';
+import { applySettings, type Setting } from '../flags/set.ts';
+import { type Attached, type InputReading, readAttachments, readDocuments, readImages } from '../input/attachments.ts';
+import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
+import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
+import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
+import type { SchemaCheck } from '../input/schema.ts';
+import type { FetchUrl } from '../input/url-input.ts';
+import { refuseLackingFlags } from './lacking-flags.ts';
+
+/** Flags that shape a request, as they were typed; each command has some of them. */
+export interface RequestFlags extends VarFlags, PromptFlags {
+  system?: string;
+  systemFile?: string;
+  maxTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  stop?: string[];
+  seed?: number;
+  candidates?: number;
+  responseMime?: string;
+  schema?: FileOrJson;
+  aspect?: string;
+  size?: string;
+  safety?: { category: string; threshold: string }[];
+  tools?: FileOrJson;
+  toolChoice?: string;
+  toolConfig?: FileOrJson;
+  cachedContent?: string;
+  metadata?: JsonObject[];
+  contents?: FileOrJson;
+  messages?: FileOrJson;
+  /** Earlier turns of a prompt file. */
+  turns?: readonly Turn[];
+  image?: string[];
+  attach?: string[];
+  sidecar?: boolean | undefined;
+  /** `--stream`, or false by `--no-stream`. */
+  stream?: boolean;
+  set?: Setting[];
+  body?: FileOrJson;
+  places?: TextPlaces;
+}
+
+/** What a request is built with beside its words and flags. */
+export interface Building {
+  context: Context;
+  /** `image gen` */
+  command: string;
+  use: Use;
+  fetchUrl: FetchUrl;
+  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'>;
+  /** Replaced where many requests share a schema. */
+  compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
+  /** What to type for a blank without a value, where it is not a flag. */
+  adviseBlank?: Blanks['advice'] | undefined;
+  /** What was said in a session before. */
+  earlier?: readonly SessionMessage[] | undefined;
+}
+
+/** A request that is ready to be shown or sent, and what its answer is held against. */
+export interface BuiltRequest {
+  ask: Ask;
+  post: Post;
+  format: Format;
+  quirks: Quirks;
+  model: string;
+  prompt: string | undefined;
+  /** The `--schema` that the answer must fit. */
+  check: SchemaCheck | undefined;
+  /** Input pictures. */
+  inputs: readonly Attached[];
+}
+
+/**
+ * The request of a command that asks a model, in the format that the settings name: files behind flags are read first, so that
+ * `-` finds its one reader, then the prompt. Throws GatewayError usage.
+ */
+export async function buildRequest(
+  words: readonly string[],
+  flags: RequestFlags,
+  building: Building,
+): Promise<BuiltRequest> {
+  const { context, settings, use, earlier } = building;
+  const format = await loadFormat(settings.format.value);
+  refuseLackingFlags(flags, building);
+  const blanks = await readBlanks(flags, context, building.adviseBlank);
+  const files = await readFiles(flags, { context, blanks });
+  const check = files.schema === undefined || isPicture(use) ? undefined : await compileSchema(files.schema, building);
+  if (earlier && files.body?.['messages'] !== undefined) throw givenTwice('--body');
+  if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
+  const turns = await readTurns(flags, { context, blanks }, building);
+  const inputs = await readImages(flags.image ?? [], building, { hash: flags.sidecar === true });
+  const media = [...inputs, ...(await readFilesToAttach(flags.attach ?? [], building))];
+  const prompt = await readPrompt(words, flags, context, {
+    command: building.command,
+    readsStdin: !isPicture(use),
+    noStdin: isPicture(use) || settings.noStdin.value,
+    optional: !earlier && (files.body !== undefined || turns !== undefined),
+    blanks,
+  });
+  await warnOfUnused(flags, blanks, context);
+  const quirks = quirksOf(settings);
+  const ask: Ask = {
+    ...fieldsOf(flags),
+    ...files,
+    ...turns,
+    system: files.system ?? (earlier && lastSystem(earlier)),
+    use,
+    model: settings.model.value,
+    stream: isPicture(use) ? undefined : use === 'chat' ? flags.stream !== false : flags.stream === true,
+    maxTokens: maxTokensOf(flags, files.body, settings),
+    prompt,
+    media,
+    results: openCallResults(earlier?.at(-1)),
+  };
+  const encoded = postOf(ask, format, quirks);
+  const post = { ...encoded, body: applySettings(encoded.body, flags.set ?? [], formatFacts[format.name].reserved) };
+  if (ask.stream) requireOneCandidate(format.limits(post.body).candidates);
+  return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
+}
+
+function isPicture(use: Use): boolean {
+  return use === 'image' || use === 'edit';
+}
+
+/** How the service of the settings differs from others of its format, and the name under which a session remembers it. */
+function quirksOf({ service, format, baseUrl }: Building['settings']): Quirks {
+  const { quirks, baseUrl: home } = services[service.value];
+  const isElsewhere =
+    baseUrl !== undefined && (home === undefined || new URL(baseUrl.value).origin !== new URL(home).origin);
+  const host = isElsewhere ? new URL(baseUrl.value).host : service.value;
+  return { ...(isElsewhere ? otherQuirks(quirks) : quirks), service: `${host}/${format.value}` };
+}
+
+/** Another server that speaks a vendor's format knows its older fields. */
+function otherQuirks({ imagesOperation, includeUsage }: Omit<Quirks, 'service'>): Omit<Quirks, 'service'> {
+  return { imagesOperation, includeUsage };
+}
+
+function maxTokensOf(
+  { maxTokens }: RequestFlags,
+  body: Body | undefined,
+  { maxTokens: set }: Building['settings'],
+): number | undefined {
+  if (maxTokens !== undefined) return maxTokens;
+  // The default is for the format that demands a limit: it is made there.
+  if (typeof body?.['max_tokens'] === 'number' || set?.origin.kind === 'default') return undefined;
+  return set?.value;
+}
+
+/** Field by field: a spread of all flags is several times slower, and batches have many jobs. */
+function fieldsOf(flags: RequestFlags): Partial<Ask> {
+  return {
+    temperature: flags.temperature,
+    topP: flags.topP,
+    topK: flags.topK,
+    stop: flags.stop,
+    seed: flags.seed,
+    candidates: flags.candidates,
+    responseMime: flags.responseMime,
+    aspect: flags.aspect,
+    size: flags.size,
+    safety: flags.safety,
+    cachedContent: flags.cachedContent,
+    metadata: flags.metadata && (Object.assign({}, ...flags.metadata) as JsonObject),
+    toolChoice: flags.toolChoice === undefined ? undefined : parseToolChoice(flags.toolChoice),
+  };
+}
+
+/** What files are read with. */
+export interface FileReading {
+  context: Context;
+  blanks: Blanks | undefined;
+}
+
+async function readFiles(flags: RequestFlags, reading: FileReading) {
+  const { context } = reading;
+  const { tools, body, schema, toolConfig } = flags;
+  return {
+    system: await readSystem(flags, reading),
+    tools: tools === undefined ? undefined : await readListFlag('--tools', tools, { key: 'tools', context }),
+    body: body === undefined ? undefined : await readObjectFlag('--body', body, context),
+    schema: schema === undefined ? undefined : await readJsonFlag('--schema', schema, context),
+    toolConfig: toolConfig === undefined ? undefined : await readObjectFlag('--tool-config', toolConfig, context),
+  };
+}
+
+/** The system instruction, with its blanks filled. Throws GatewayError usage. */
+export async function readSystem(
+  { system, systemFile, places }: RequestFlags,
+  { context, blanks }: FileReading,
+): Promise<string | undefined> {
+  if (system !== undefined && systemFile !== undefined)
+    throw usageError('the system instruction is given twice: --system and --system-file', 'keep one of them');
+  if (system !== undefined) return fillText(system, places?.system ?? '--system', blanks);
+  if (systemFile === undefined) return undefined;
+  const text = await readTextFlag('--system-file', systemFile, context);
+  return fillText(text, placeOf('--system-file', systemFile), blanks);
+}
+
+/** Earlier turns: those of a session, of a prompt file, or of the flag, which the format may take as they are. */
+async function readTurns(
+  { contents, messages, turns, places }: RequestFlags,
+  { context, blanks }: FileReading,
+  { earlier, settings }: Building,
+): Promise<Pick<Ask, 'turns' | 'ownTurns'> | undefined> {
+  if (earlier) return { turns: earlier };
+  if (turns)
+    return {
+      turns: fillLeaves(turns as unknown as JsonValue[], places?.turns ?? 'the turns', blanks) as unknown as Turn[],
+    };
+  const [flag, given] =
+    contents === undefined ? (['--messages', messages] as const) : (['--contents', contents] as const);
+  if (given === undefined) return undefined;
+  const list = await readListFlag(flag, given, { key: flag.slice(2), context });
+  const filled = fillLeaves(list, places?.turns ?? placeOf(flag, given), blanks);
+  if (flag === `--${formatFacts[settings.format.value].turnsField}`) return { ownTurns: filled };
+  return { turns: filled as unknown as Turn[] };
+}
+
+function placeOf(flag: string, path: FileOrJson): string {
+  return typeof path === 'string' && path !== '-' ? `${flag} ${quote(path)}` : flag;
+}
+
+/** A format that takes only some types as bytes gets text files as text. */
+function readFilesToAttach(words: readonly string[], building: InputReading & Building) {
+  return formatFacts[building.settings.format.value].takesTextFiles
+    ? readAttachments(words, building)
+    : readDocuments(words, building);
+}
+
+/** Throws GatewayError usage for what is no JSON Schema. */
+async function compileSchema(schema: JsonValue, { compile }: Building): Promise<SchemaCheck> {
+  return compile ? compile(schema) : (await import('../input/schema.ts')).compileSchema(schema);
+}
+
+function givenTwice(flag: string): Error {
+  return usageError(`${flag} and the session both hold earlier turns`, 'keep one of them');
+}
+
+/** `auto`, `any`, `none`, `tool:<name>` or the JSON object itself. Throws GatewayError usage. */
+function parseToolChoice(word: string): string | JsonObject {
+  if (['auto', 'any', 'none'].includes(word)) return word;
+  if (word.startsWith('tool:') && word.length > 'tool:'.length) return word;
+  const value = word.startsWith('{') ? parseJson('--tool-choice', word) : undefined;
+  if (isObject(value)) return value;
+  throw usageError(
+    `--tool-choice takes auto, any, none, tool:<name> or JSON, not ${quote(word)}`,
+    'for example: --tool-choice tool:get_weather',
+  );
+}
+
+/** Throws GatewayError usage: the text of several would be mixed. */
+function requireOneCandidate(count: number): void {
+  if (count <= 1) return;
+  throw usageError(
+    `--stream prints one candidate, and ${count} are asked for`,
+    'leave one of them out: --stream or --candidates',
+  );
+}

@@ -1,0 +1,267 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type FormatName, formatNames as formats } from '../../../src/formats/facts.ts';
+import { dot } from '../../helpers/recorded-run.ts';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { test } from '../../helpers/with-server.ts';
+import { replies } from './answers.ts';
+
+const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
+const closed = { ...schema, additionalProperties: false };
+const files = {
+  'schema.json': JSON.stringify(schema),
+  'closed.json': JSON.stringify(closed),
+  'note.pdf': '%PDF-1.4\n',
+  'rows.csv': 'a,b\n',
+  'dot.png': Buffer.from(dot, 'base64'),
+  'tools.json': '[{"name":"look","description":"Looks","parameters":{"type":"object"}}]',
+  'messages.json':
+    '[{"role":"user","content":"earlier"},{"role":"assistant","content":[{"type":"text","text":"Yes"}]}]',
+};
+
+const whole = '/v1beta/models/m:generateContent';
+const streamed = '/v1beta/models/m:streamGenerateContent?alt=sse';
+const prompt = { role: 'user', content: 'hi' };
+const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+const message = { model: 'm', max_tokens: 4096, messages: [prompt] };
+const completion = { model: 'm', messages: [prompt] };
+const contentTools = [
+  { functionDeclarations: [{ name: 'look', description: 'Looks', parametersJsonSchema: { type: 'object' } }] },
+];
+const messageTools = [{ name: 'look', description: 'Looks', input_schema: { type: 'object' } }];
+const completionTools = [
+  { type: 'function', function: { name: 'look', description: 'Looks', parameters: { type: 'object' } } },
+];
+const calling = (config: object) => ({ contents, tools: contentTools, toolConfig: { functionCallingConfig: config } });
+const pdf = Buffer.from(files['note.pdf']).toString('base64');
+const csv = Buffer.from(files['rows.csv']).toString('base64');
+
+/** A command line, the operation of the content format, and the body in each format. */
+const rows: [string, string, Record<FormatName, object>][] = [
+  ['text hi', whole, { content: { contents }, messages: message, completions: completion }],
+  [
+    'text hi --stream',
+    streamed,
+    { content: { contents }, messages: { ...message, stream: true }, completions: { ...completion, stream: true } },
+  ],
+  [
+    'text hi --system terse --max-tokens 9 --temperature 0.5 --top-p 0.9 --stop END',
+    whole,
+    {
+      content: {
+        contents,
+        systemInstruction: { parts: [{ text: 'terse' }] },
+        generationConfig: { temperature: 0.5, topP: 0.9, maxOutputTokens: 9, stopSequences: ['END'] },
+      },
+      messages: { ...message, max_tokens: 9, system: 'terse', temperature: 0.5, top_p: 0.9, stop_sequences: ['END'] },
+      completions: {
+        model: 'm',
+        messages: [{ role: 'system', content: 'terse' }, prompt],
+        max_tokens: 9,
+        temperature: 0.5,
+        top_p: 0.9,
+        stop: ['END'],
+      },
+    },
+  ],
+  [
+    'text hi --schema schema.json',
+    whole,
+    {
+      content: { contents, generationConfig: { responseMimeType: 'application/json', responseJsonSchema: schema } },
+      messages: { ...message, output_config: { format: { type: 'json_schema', schema } } },
+      completions: { ...completion, response_format: { type: 'json_schema', json_schema: { name: 'reply', schema } } },
+    },
+  ],
+  [
+    'chat hi --schema closed.json',
+    streamed,
+    {
+      content: {
+        contents,
+        generationConfig: { responseMimeType: 'application/json', responseJsonSchema: closed },
+      },
+      messages: { ...message, stream: true, output_config: { format: { type: 'json_schema', schema: closed } } },
+      completions: {
+        ...completion,
+        stream: true,
+        response_format: { type: 'json_schema', json_schema: { name: 'reply', schema: closed, strict: true } },
+      },
+    },
+  ],
+  [
+    'text hi --attach note.pdf --attach rows.csv',
+    whole,
+    {
+      content: {
+        contents: [
+          {
+            role: 'user',
+            parts: [
+              { text: 'hi' },
+              { inlineData: { mimeType: 'application/pdf', data: pdf } },
+              { inlineData: { mimeType: 'text/csv', data: csv } },
+            ],
+          },
+        ],
+      },
+      messages: {
+        ...message,
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'document',
+                source: { type: 'base64', media_type: 'application/pdf', data: pdf },
+                title: 'note.pdf',
+              },
+              {
+                type: 'document',
+                source: { type: 'text', media_type: 'text/plain', data: 'a,b\n' },
+                title: 'rows.csv',
+              },
+              { type: 'text', text: 'hi' },
+            ],
+          },
+        ],
+      },
+      completions: {
+        model: 'm',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'hi' },
+              { type: 'file', file: { filename: 'note.pdf', file_data: `data:application/pdf;base64,${pdf}` } },
+              { type: 'text', text: 'rows.csv:\na,b\n' },
+            ],
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'chat hi',
+    streamed,
+    {
+      content: { contents },
+      messages: { ...message, stream: true },
+      completions: { ...completion, stream: true },
+    },
+  ],
+  ['chat hi --no-stream', whole, { content: { contents }, messages: message, completions: completion }],
+  [
+    'text hi --tools tools.json',
+    whole,
+    {
+      content: { contents, tools: contentTools },
+      messages: { ...message, tools: messageTools },
+      completions: { ...completion, tools: completionTools },
+    },
+  ],
+  ...(
+    [
+      ['auto', { mode: 'AUTO' }, { type: 'auto' }, 'auto'],
+      ['any', { mode: 'ANY' }, { type: 'any' }, 'required'],
+      ['none', { mode: 'NONE' }, { type: 'none' }, 'none'],
+      [
+        'tool:look',
+        { mode: 'ANY', allowedFunctionNames: ['look'] },
+        { type: 'tool', name: 'look' },
+        { type: 'function', function: { name: 'look' } },
+      ],
+    ] as const
+  ).map(([word, ofContent, ofMessages, ofCompletions]): (typeof rows)[number] => [
+    `chat hi --no-stream --tools tools.json --tool-choice ${word}`,
+    whole,
+    {
+      content: calling(ofContent),
+      messages: { ...message, tools: messageTools, tool_choice: ofMessages },
+      completions: { ...completion, tools: completionTools, tool_choice: ofCompletions },
+    },
+  ]),
+  [
+    'chat hi --no-stream -i dot.png',
+    whole,
+    {
+      content: {
+        contents: [{ role: 'user', parts: [{ text: 'hi' }, { inlineData: { mimeType: 'image/png', data: dot } }] }],
+      },
+      messages: {
+        ...message,
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: dot } },
+              { type: 'text', text: 'hi' },
+            ],
+          },
+        ],
+      },
+      completions: {
+        model: 'm',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'hi' },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${dot}` } },
+            ],
+          },
+        ],
+      },
+    },
+  ],
+  [
+    'chat hi --no-stream --messages messages.json',
+    whole,
+    {
+      content: {
+        contents: [
+          { role: 'user', parts: [{ text: 'earlier' }] },
+          { role: 'model', parts: [{ text: 'Yes' }] },
+          ...contents,
+        ],
+      },
+      messages: {
+        ...message,
+        messages: [
+          { role: 'user', content: 'earlier' },
+          { role: 'assistant', content: [{ type: 'text', text: 'Yes' }] },
+          prompt,
+        ],
+      },
+      completions: {
+        model: 'm',
+        messages: [
+          { role: 'user', content: 'earlier' },
+          { role: 'assistant', content: [{ type: 'text', text: 'Yes' }] },
+          prompt,
+        ],
+      },
+    },
+  ],
+];
+
+const operations = { messages: '/v1/messages', completions: '/v1/chat/completions' };
+
+/** A folder with the files. */
+function placeFiles(): string {
+  const cwd = scratchFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  return cwd;
+}
+
+for (const format of formats) {
+  test.for(rows)(`%s: the request in the ${format} format`, async ([line, operation, bodies], { server, cli }) => {
+    server.reply({ body: replies[format] });
+    const ran = await cli(line.split(' '), { cwd: placeFiles(), env: { GATEWAY_FORMAT: format } });
+    expect(ran).toMatchObject({ code: 0, stdout: '{"a":1}\n', stderr: '' });
+    const [request] = server.requests;
+    expect(request?.path).toBe(format === 'content' ? operation : operations[format]);
+    expect(request?.json()).toStrictEqual(bodies[format]);
+  });
+}

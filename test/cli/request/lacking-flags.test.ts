@@ -1,0 +1,27 @@
+import { expect } from 'vitest';
+import { scratchFolder } from '../../helpers/scratch.ts';
+import { test } from '../../helpers/with-server.ts';
+
+test.for([
+  ['messages', 'text hi --seed 1', '--seed', 'the content format and the completions format have it'],
+  ['messages', 'text hi --candidates 2', '--candidates', 'the content format and the completions format have it'],
+  ['messages', 'text hi --response-mime text/plain', '--response-mime', 'the content format and the completions'],
+  ['messages', 'text hi --safety HARASSMENT=BLOCK_NONE', '--safety', 'the content format has it'],
+  ['messages', 'text hi --cached-content c', '--cached-content', 'the content format has it'],
+  ['messages', 'text hi --tool-config none.json', '--tool-config', 'the content format has it'],
+  ['messages', 'text hi --contents none.json', '--contents', 'use --messages'],
+  ['messages', 'image gen hi --aspect 16:9', '--aspect', 'the content format and the completions format have it'],
+  ['completions', 'text hi --safety HARASSMENT=BLOCK_NONE', '--safety', 'the content format has it'],
+  ['completions', 'text hi --top-k 3', '--top-k', 'the content format and the messages format have it'],
+  ['completions', 'text hi --contents none.json', '--contents', 'use --messages'],
+  ['content', 'chat hi --metadata user_id=42', '--metadata', 'the messages format and the completions format have it'],
+] as const)(
+  'in the %s format, %s is exit 2 before anything is read or sent',
+  async ([format, line, flag, hint], { server, cli }) => {
+    const ran = await cli(line.split(' '), { cwd: scratchFolder(), env: { GATEWAY_FORMAT: format } });
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`${flag}: the ${format} format does not have this field`);
+    expect(ran.stderr).toContain(hint);
+    expect(server.requests).toEqual([]);
+  },
+);

@@ -1,0 +1,26 @@
+import type { Price } from '../../src/settings/types.ts';
+import { byDefault } from '../../src/settings/sources.ts';
+
+/** Prices as settings hold them. */
+export const table = (prices: Record<string, Price>) =>
+  Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, byDefault(value)]));
+
+/** Millionths of millionths, as whole numbers: what 1 token costs at a price for a million tokens is exact in them. */
+const scale = 12;
+
+/** An amount in them. */
+export function scaled(amount: string): bigint {
+  const [whole = '0', part = ''] = amount.split('.');
+  return BigInt(whole + part.padEnd(scale, '0'));
+}
+
+/** Tokens and their prices for a million; then images and their price. */
+export function sum(tokens: [number, string][], images: [number, string][] = []): bigint {
+  const perToken = tokens.reduce((all, [count, price]) => all + (BigInt(count) * scaled(price)) / 1_000_000n, 0n);
+  return images.reduce((all, [count, price]) => all + BigInt(count) * scaled(price), perToken);
+}
+
+/** Prices of a model for pictures too. */
+export const flash: Price = { input: '0.30', output: '2.50', cached: '0.075', thinking: '3.50', image: '0.039' };
+/** Prices of one with a cache. */
+export const opus: Price = { input: '15', output: '75', cached: '1.5', cacheWrite: '18.75', currency: 'EUR' };

@@ -16,7 +16,12 @@ const own = (paths) => new RegExp(`[\\\\/]src[\\\\/](?:${paths.replaceAll('/', '
 // Each file costs 0.2 ms and runs whole: what several share is one file a group, with what it imports. Some wait for a config
 // file, or for columns to measure (10 ms of string-width). The first group that fits takes a module, however it is imported.
 const groups = [
-  { name: 'client', test: own('client/(?:content|connection|perform)|images/aspect|files/file-reason|shell-word') },
+  {
+    name: 'client',
+    test: own(
+      'client/(?:connection|perform|read-reply)|formats/(?:content/)?format|images/aspect|files/file-reason|shell-word',
+    ),
+  },
   { name: 'library', test: own('client/.*') },
   { name: 'text', test: own('cli/run|commands/text/text') },
   { name: 'transport', test: own('transport/transport') },

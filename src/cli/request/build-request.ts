@@ -1,7 +1,7 @@
 import { lastSystem, openCallResults, type SessionMessage } from '../../chat/message.ts';
 import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
-import type { Ask } from '../../formats/ask.ts';
+import type { Ask, Media } from '../../formats/ask.ts';
 import type { Format, Quirks } from '../../formats/format-types.ts';
 import { formatFacts } from '../../formats/facts.ts';
 import { loadFormat } from '../../formats/format.ts';
@@ -13,7 +13,7 @@ import type { Body } from '../../upload.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
-import { type Attached, type InputReading, readAttachments, readDocuments, readImages } from '../input/attachments.ts';
+import type { Attached } from '../input/attachments.ts';
 import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
 import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFlag } from '../input/input-files.ts';
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
@@ -104,8 +104,7 @@ export async function buildRequest(
   if (earlier && files.body?.['messages'] !== undefined) throw givenTwice('--body');
   if (earlier && flags.messages !== undefined) throw givenTwice('--messages');
   const turns = await readTurns(flags, { context, blanks }, building);
-  const inputs = await readImages(flags.image ?? [], building, { hash: flags.sidecar === true });
-  const media = [...inputs, ...(await readFilesToAttach(flags.attach ?? [], building))];
+  const { inputs, media } = await readMedia(flags, building);
   const prompt = await readPrompt(words, flags, context, {
     command: building.command,
     readsStdin: !isPicture(use),
@@ -237,11 +236,16 @@ function placeOf(flag: string, path: FileOrJson): string {
   return typeof path === 'string' && path !== '-' ? `${flag} ${quote(path)}` : flag;
 }
 
-/** A format that takes only some types as bytes gets text files as text. */
-function readFilesToAttach(words: readonly string[], building: InputReading & Building) {
-  return formatFacts[building.settings.format.value].takesTextFiles
-    ? readAttachments(words, building)
-    : readDocuments(words, building);
+/** Pictures and files. A format that takes only some types as bytes gets text files as text. */
+async function readMedia(
+  { image = [], attach = [], sidecar = false }: RequestFlags,
+  building: Building,
+): Promise<{ inputs: Attached[]; media: Media[] }> {
+  if (image.length + attach.length === 0) return { inputs: [], media: [] };
+  const { readAttachments, readDocuments, readImages } = await import('../input/attachments.ts');
+  const readFiles = formatFacts[building.settings.format.value].takesTextFiles ? readAttachments : readDocuments;
+  const inputs = await readImages(image, building, { hash: sidecar });
+  return { inputs, media: [...inputs, ...(await readFiles(attach, building))] };
 }
 
 /** Throws GatewayError usage for what is no JSON Schema. */

@@ -1,45 +1,104 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { services } from '../src/services.ts';
 import { readme } from './helpers/readme.ts';
 import { startScriptedServer } from './helpers/scripted-server.ts';
 import { shell } from './helpers/spawn.ts';
 import { eventStream, messageEvents, textReply } from './helpers/with-server.ts';
 import { anthropicKey, startAnthropic } from './stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from './stand-ins/gemini.ts';
+import { openAiKey, startOpenAi } from './stand-ins/openai.ts';
+
+const section = readme.slice(readme.indexOf('## Connect'), readme.indexOf('## Why this one'));
 
 /** The commands under a name in the README's section Connect, one a line. */
 function commandsOf(name: string): string[] {
-  const section = readme.slice(readme.indexOf('## Connect'), readme.indexOf('## Commands'));
   const block = section.slice(section.indexOf(`**${name}**`)).match(/```sh\n([\s\S]*?)```/)?.[1] ?? '';
   return block.trimEnd().split('\n');
 }
 
-/** Types the commands as they stand, with a key in the place of `…`. */
-async function follow(name: string, { url, key }: { url: string; key: string }): ReturnType<typeof shell> {
-  const commands = commandsOf(name);
-  expect(commands.length).toBeLessThanOrEqual(3);
+/** The rows of its table of services. */
+const rows = [...section.matchAll(/^\| (.*) \| `(.*)` \| `(.*)` \| (.*) \| <(.*)> \|$/gm)].map(
+  ([, title = '', name = '', variable = '', has = '', keyPage = '']) => ({ title, name, variable, has, keyPage }),
+);
+
+/** Types commands as they stand, with a key in the place of `…`. */
+function type(commands: readonly string[], { url, key, env }: { url: string; key: string; env?: object }) {
   const typed = commands
     .map((line) => line.replaceAll('…', key).replace('https://gateway.example.com', url))
+    .map((line) => line.replace('<model>', 'some-model').replace('http://127.0.0.1:8000', url))
     .map((line) => line.replace(/^gateway-cli/, 'node $BIN'));
-  // The host of a service is not to be had here: its stand-in is called in its place.
-  return shell(typed.join(' &&\n'), { env: { GATEWAY_BASE_URL: url } });
+  return shell(typed.join(' &&\n'), { env: { GATEWAY_BASE_URL: url, ...env } });
 }
 
-test('Gemini works at the first try', async () => {
+/** The commands of one key, as far as they go with a service: its host is not to be had here, so a stand-in is called. */
+function typeOneKey(name: string, { url, key }: { url: string; key: string }): ReturnType<typeof shell> {
+  const { variable = '', has = '' } = rows.find((row) => row.name === name) ?? {};
+  const commands = commandsOf('One key.')
+    .map((line) => line.replace('OPENAI_API_KEY', variable))
+    .filter((line) => has.includes('images') || !line.includes('image gen'));
+  return type(commands, { url, key, env: { GATEWAY_SERVICE: name } });
+}
+
+test('the table of services has every service that gives keys, with what it can be asked for', () => {
+  const known = Object.values(services).filter(({ keyPage }) => keyPage !== undefined);
+  expect(rows.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual(
+    known
+      .map(({ title, name, keyVariables: [variable], formats, keyPage }) => {
+        const has = `text, chat${formats.image ? ', images' : ''}`;
+        return { title, name, variable, has, keyPage };
+      })
+      .toSorted((a, b) => a.name.localeCompare(b.name)),
+  );
+});
+
+test('the key of Gemini works at the first try', async () => {
   const gemini = await startGemini();
   onTestFinished(() => gemini.close());
-  const ran = await follow('Gemini', { url: gemini.url, key: geminiKey });
+  const ran = await typeOneKey('gemini', { url: gemini.url, key: geminiKey });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  expect(ran.stdout).toMatch(/^Hello from Gemini\.\n.*\.png\n$/);
+  expect(ran.stdout).toMatch(/^Hello from Gemini\.\nHello from Gemini\.\n.*\.png\n$/);
 });
 
-test('Anthropic works at the first try', async () => {
+test('the key of OpenAI works at the first try', async () => {
+  const openAi = await startOpenAi();
+  onTestFinished(() => openAi.close());
+  const ran = await typeOneKey('openai', { url: openAi.url, key: openAiKey });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(ran.stdout).toMatch(/^(Hello from GPT\.\n){2}.*\.png\n$/);
+});
+
+test('the key of Anthropic works at the first try', async () => {
   const anthropic = await startAnthropic();
   onTestFinished(() => anthropic.close());
-  const ran = await follow('Anthropic', { url: anthropic.url, key: anthropicKey });
-  expect(ran).toMatchObject({ code: 0, stdout: 'Hello from Claude.\n', stderr: '' });
+  const ran = await typeOneKey('anthropic', { url: anthropic.url, key: anthropicKey });
+  expect(ran).toMatchObject({ code: 0, stdout: 'Hello from Claude.\nHello from Claude.\n', stderr: '' });
 });
 
-test('another gateway works at the first try', async () => {
+test('of several keys, that of the named service is used', async () => {
+  const gemini = await startGemini();
+  const anthropic = await startAnthropic();
+  onTestFinished(() => Promise.all([gemini.close(), anthropic.close()]).then(() => undefined));
+  const keys = { ANTHROPIC_API_KEY: anthropicKey, GEMINI_API_KEY: geminiKey };
+  const [first = '', ...rest] = commandsOf('Several keys.');
+  const byFlag = await type([first], { url: anthropic.url, key: '', env: keys });
+  expect(byFlag).toMatchObject({ code: 0, stdout: 'Hello from Claude.\n', stderr: '' });
+  const byVariable = await type(rest, { url: gemini.url, key: '', env: keys });
+  expect(byVariable).toMatchObject({ code: 0, stdout: 'Hello from Gemini.\n', stderr: '' });
+});
+
+test('a server on this machine works without a key', async () => {
+  const server = await startScriptedServer();
+  onTestFinished(() => server.close());
+  server.always(({ path, headers }) => {
+    if (path !== '/v1/chat/completions' || headers['authorization'] !== undefined) return { status: 401 };
+    const message = { role: 'assistant', content: 'an answer' };
+    return { body: { model: 'some-model', choices: [{ index: 0, message, finish_reason: 'stop' }] } };
+  });
+  const ran = await type(commandsOf('This machine.'), { url: server.url, key: '' });
+  expect(ran).toMatchObject({ code: 0, stdout: 'an answer\nan answer\n', stderr: '' });
+});
+
+test('a gateway of your own works at the first try', async () => {
   const server = await startScriptedServer();
   onTestFinished(() => server.close());
   server.always(({ path, headers }) => {
@@ -49,6 +108,6 @@ test('another gateway works at the first try', async () => {
     const events = eventStream(...messageEvents('a chat')).replaceAll('m-001', 'some-model');
     return { headers: { 'content-type': 'text/event-stream' }, body: events };
   });
-  const ran = await follow('Another gateway', { url: server.url, key: 'own-key' });
+  const ran = await type(commandsOf('A gateway of your own'), { url: server.url, key: 'own-key' });
   expect(ran).toMatchObject({ code: 0, stdout: 'a text\na chat\n', stderr: '' });
 });

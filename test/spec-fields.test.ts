@@ -11,6 +11,7 @@ const files: Record<string, string | Buffer> = {
   'dot.png': Buffer.from(dotPng, 'base64'),
   'turns.json': '[{"role":"user","parts":[{"text":"earlier"}]},{"role":"model","parts":[{"text":"yes"}]}]',
   'tools.json': '[{"type":"f_1"}]',
+  'plain-tools.json': '[{"name":"f","schema":{"type":"object"}}]',
   'tool-config.json': '{"functionCallingConfig":{"mode":"ANY"}}',
   'schema.json': '{"type":"object"}',
 };
@@ -44,6 +45,11 @@ plain.each([
   'stop_sequences',
   'tool_choice',
   'metadata',
+  // The completions format.
+  'modalities',
+  'image_config',
+  'response_format',
+  'n',
 ])('the topic of fields names the field %s', (field) => {
   expect(rows.map(([name = '']) => code(name))).toContain(field);
 });
@@ -62,14 +68,24 @@ test.for(rows)('%s', async ([, , example = '', sends = ''], { server, cli }) => 
   expect(ran.code).toBe(0);
 
   const [request] = server.requests;
-  if (path === '' || expected.startsWith('/v1beta')) {
+  if (path === 'path' || path === '') {
     expect(sends).toContain(request?.path);
     return;
   }
   expect(at(request?.json(), path)).toEqual(JSON.parse(expected.replace('DOT_PNG', dotPng)));
 });
 
-function replyTo([command]: readonly string[]): unknown {
+const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${dotPng}` } };
+
+/** A reply of the completions format. */
+function completion(answer: object): unknown {
+  const message = { role: 'assistant', content: '{}', ...answer };
+  return { model: 'm-001', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+}
+
+function replyTo(argv: readonly string[]): unknown {
+  const [command] = argv;
+  if (argv.includes('completions')) return completion(command === 'image' ? { images: [image] } : {});
   if (command === 'chat') return eventStream(...messageEvents('ok'));
   if (command === 'image') return imageReply({ mimeType: 'image/png', data: dotPng });
   return textReply('{}');

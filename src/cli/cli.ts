@@ -37,7 +37,7 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
   const full = argv.some((word) => word === '--verbose' || word === '-v');
   const program = new Command('gateway-cli')
     .description(
-      'A command-line client for a generation gateway: text, images and chat for scripts, CI jobs and pipes.',
+      'Text, images and chat from Gemini, OpenAI, Anthropic, OpenRouter, Ollama or your own gateway, for scripts, CI jobs and pipes.',
     )
     .usage('<command> [words…] [flags]')
     .version(version, '-V, --version', 'print the version')

@@ -206,7 +206,7 @@ const endings = new Map<string, Ending>([
   ...stopped.map((reason) => [reason, 'stopped'] as const),
 ]);
 
-/** Both formats share one table: gateways translate one into the other, and keep the case of neither. */
+/** All formats share one table: gateways translate one into another, and keep the case of none. */
 function endingOf(reason: string): Ending {
   return endings.get(reason.toLowerCase()) ?? 'unknown';
 }

@@ -98,7 +98,7 @@ export const priceFlags = settingFlags('costs');
 /** A limit of costs, which each command describes. */
 export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
-/** What a request says, in both formats. */
+/** What a request says, in every format. */
 export const bodyFlags = {
   prompt: { flags: '-p, --prompt <text>', text: 'what to ask for, if it is not an argument' },
   promptFile: {

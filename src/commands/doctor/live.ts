@@ -93,7 +93,7 @@ interface Outcome {
 
 /**
  * Sends the smallest request of each format, with the schemes of the settings. If one is refused, the other forms and header
- * names are tried until one is accepted. An accepted request may be billed. A gateway need not have both formats.
+ * names are tried until one is accepted. An accepted request may be billed. A gateway need not have every format.
  */
 export async function examineLive(live: Examined): Promise<Check[]> {
   const outcomes: Outcome[] = [];

@@ -52,6 +52,10 @@ const advice = table({
       facts.class === 'auth' ? 'the key may not use this model' : 'the gateway does not offer the model',
   },
   'nearest-model': { cli: ({ value }) => `the nearest that the gateway offers: -m ${shellWord(String(value))}` },
+  'other-model': {
+    cli: ({ flags = '' }) => `what came is kept; to see the models: gateway-cli models${flags}`,
+    library: 'what came is kept; name a model that the service has',
+  },
   'no-such-path': {
     cli: (facts) => lines(`check --model and --base-url; to see the names: gateway-cli models${facts.flags ?? ''}`),
     library: (facts) =>

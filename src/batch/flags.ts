@@ -69,6 +69,7 @@ export const batchFlags = {
     ...outputFlags.requireComplete,
     text: 'a job fails if a limit cut its answer, or it may be incomplete',
   },
+  requireModel: { ...outputFlags.requireModel, text: 'a job fails if another model answers it' },
   dryRun: { ...outputFlags.dryRun, text: 'check all jobs, print how many would be sent, and send nothing' },
 } satisfies FlagTable;
 

@@ -2,7 +2,7 @@ import { type Advice, GatewayError } from '../errors.ts';
 import { formatFacts } from '../formats/facts.ts';
 import { quote } from '../formats/quote.ts';
 import { type JsonValue, isObject } from '../json.ts';
-import type { Result } from './result.ts';
+import { otherModelWarnings, type Result } from './result.ts';
 
 /** What was asked for, as far as the verdict needs it. */
 export interface Wanted {
@@ -10,6 +10,8 @@ export interface Wanted {
   images: number;
   /** Whether an answer that may not be whole is a failure. */
   requireComplete: boolean;
+  /** Whether an answer of another model than the requested one is a failure. */
+  requireModel?: boolean | undefined;
 }
 
 /** What an answer comes to: at most one of the two. */
@@ -42,7 +44,14 @@ function judge(result: Result, wanted: Wanted): GatewayError | undefined {
   if (isEmpty(result)) return missing('the answer is empty', result, wanted);
   if (result.images.length < wanted.images) return fewer(result, wanted.images);
   if (stopped.length > 0) return partlyStopped(stopped, result);
+  if (wanted.requireModel && otherModelWarnings(result).length > 0) return anotherModel(result);
   return wanted.requireComplete ? doubtOf(result) : undefined;
+}
+
+/** The warning about another model, as a failure. */
+function anotherModel(result: Result): GatewayError {
+  const [message = ''] = otherModelWarnings(result);
+  return incomplete(message, { reason: 'other-model' });
 }
 
 /** Whether the reasons of a reply say that it is whole. One without a reason says nothing against it. */

@@ -28,7 +28,7 @@ import { hintOf } from '../../advice.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
 import { keepAtBug, keepReply } from '../../cli/run/keep-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { answerOfSchema, checkAnswer } from '../../cli/run/finish.ts';
+import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 
 /** Waiting of one job in all. */
 const longestWaitMs = 300_000;
@@ -164,7 +164,7 @@ interface Asking {
 async function answerJob(asking: Asking): Promise<void> {
   const { job, built, performing, connection, context, call } = asking;
   const { batch, gate, pace } = performing;
-  const { retryMaxTime, maxImages = mostImages, requireComplete = false } = batch.flags;
+  const { retryMaxTime, maxImages = mostImages } = batch.flags;
   const isImage = job.command.startsWith('image');
   // For pictures the folder is looked at before anything is paid for.
   let output = isImage ? await planOutput(asking) : undefined;
@@ -209,7 +209,7 @@ async function answerJob(asking: Asking): Promise<void> {
   await output?.save(blobs, answer.result, end);
   // A picture that could not be written is kept, and ends the batch.
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
-  await checkAnswer(answer, { images: isImage ? candidates : 0, requireComplete }, context);
+  await checkAnswer(answer, wantedOf(batch.flags, isImage ? candidates : 0), context);
   if (built.check) context.report.answer = answerOfSchema(built.check, answer);
   if (output?.misfit) throw output.misfit;
 }

@@ -25,6 +25,7 @@ export type BatchFlags = ConnectionFlags &
     maxImages?: number;
     strict?: true;
     requireComplete?: true;
+    requireModel?: true;
     dryRun?: true;
   };
 

@@ -174,6 +174,11 @@ export const outputFlags = {
     text: 'exit code 11 if a limit cut the answer, or it may be incomplete',
     rare: true,
   },
+  requireModel: {
+    flags: '--require-model',
+    text: 'exit code 11 if another model than the requested one answers',
+    rare: true,
+  },
   stdinTimeout: {
     flags: '--stdin-timeout <time>',
     text: 'how long to wait for the first byte on stdin (default: 60s)',

@@ -10,7 +10,8 @@ import { closest } from '../../settings/closest.ts';
 import { readKey } from '../../settings/key.ts';
 import { type Secret, isUnmistakable } from '../../settings/redact.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
-import type { Exchange, Transport } from '../../transport/types.ts';
+import type { Exchange, HttpReply, Transport } from '../../transport/types.ts';
+import { quote } from '../../formats/quote.ts';
 import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
@@ -202,6 +203,7 @@ interface Parts {
 /** A sender of one command, which has one deadline for all that it sends. */
 function createConnection(options: ClientOptions, { exchanges, settings, context, deadline }: Parts): Connection {
   const hidden = hiddenHeaderNames(settings);
+  let isAnnounced = false;
   const sender = createSender(options, {
     exchanges,
     onRequest(request) {
@@ -214,6 +216,10 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
         context.report.fromCache = true;
       }
       tellReply(reply, context);
+      const end = isAnnounced ? undefined : announcedEnd(reply);
+      if (end === undefined) return;
+      isAnnounced = true;
+      void context.ui.warn(end);
     },
   });
   return {
@@ -223,6 +229,13 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
       }),
     close: () => sender.close(),
   };
+}
+
+/** What a reply says of the end of its model or operation (RFC 9745, RFC 8594). */
+function announcedEnd({ headers: { deprecation, sunset } }: HttpReply): string | undefined {
+  if (deprecation === undefined && sunset === undefined) return undefined;
+  const when = sunset === undefined ? '' : `; it ends on ${quote(sunset, 60)}`;
+  return `the service has deprecated this model or operation${when}: see gateway-cli models`;
 }
 
 /** The hint says which key was refused, and which flags lead to the same gateway. */

@@ -20,6 +20,18 @@ interface Ending {
   print: (result: Result) => Promise<void>;
 }
 
+/** What is wanted of an answer, as the flags say. */
+export function wantedOf(
+  flags: { requireComplete?: true; requireModel?: true; code?: true | undefined },
+  images = 0,
+): Wanted {
+  return {
+    images,
+    requireComplete: flags.requireComplete === true || flags.code === true,
+    requireModel: flags.requireModel,
+  };
+}
+
 /** The last part of a command that asks for a text. Throws GatewayError for what the answer lacks; what came is in the report. */
 export async function finishText(
   answer: Answer,

@@ -4,7 +4,7 @@ import { within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import { openCostLimit } from '../../cli/run/costs.ts';
 import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
-import { finishText } from '../../cli/run/finish.ts';
+import { finishText, wantedOf } from '../../cli/run/finish.ts';
 import type { AllChatFlags } from './flags.ts';
 import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
 import { resumeSession } from './session.ts';
@@ -57,7 +57,7 @@ async function runChat(words: readonly string[], typed: AllChatFlags, context: C
   const limit = await openCostLimit(flags.maxCost, settings);
   const asking = { context, ...connected, flags, isMarkdown, tools, limit, deadline: deadline() };
   const turned = await askTurn(request, asking);
-  const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
+  const wanted = wantedOf(flags);
   await finishText(turned.answer, { ...begun, wanted, plan, check }, context);
   if (resumed?.file) await keepTurn(turned, { file: resumed.file, request, context });
 }

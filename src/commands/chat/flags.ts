@@ -16,4 +16,5 @@ export type AllChatFlags = ConnectionFlags &
     force?: true;
     maxImages?: number;
     requireComplete?: true;
+    requireModel?: true;
   };

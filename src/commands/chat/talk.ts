@@ -19,7 +19,7 @@ import { planBesideText } from '../../cli/run/prepare.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { answerOfSchema, checkAnswer } from '../../cli/run/finish.ts';
+import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {
@@ -155,7 +155,7 @@ async function askAndKeep(
     onText: (part: string) => void (heard.text += part),
   };
   const turned = await askTurn(request, asking);
-  await checkAnswer(turned.answer, { images: 0, requireComplete: flags.requireComplete === true }, context);
+  await checkAnswer(turned.answer, wantedOf({ ...flags, code: undefined }), context);
   if (check) answerOfSchema(check, turned.answer);
   const at = new Date(context.io.now()).toISOString();
   const turn = await storableTurns(turned, { system: systemOf(request), at, redaction: context.ui });

@@ -10,7 +10,7 @@ import type { Context, Action } from '../../cli/context.ts';
 import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
 import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import { checkAnswer } from '../../cli/run/finish.ts';
+import { checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 import { begin, connect } from '../../cli/run/prepare.ts';
 import type { StdoutFlags } from '../../cli/output/select.ts';
 import type { Command } from 'commander';
@@ -28,6 +28,7 @@ export type ImageFlags = ConnectionFlags &
     count?: number;
     concurrency?: number;
     requireComplete?: true;
+    requireModel?: true;
   };
 
 interface ImageCommand {
@@ -70,11 +71,7 @@ export async function runImage(
   countCosts(outcomes, context);
   if (thrown) throw thrown.value;
   const answer = mergeAnswers(outcomes);
-  await checkAnswer(
-    answer,
-    { images: count * (flags.candidates ?? 1), requireComplete: flags.requireComplete === true },
-    context,
-  );
+  await checkAnswer(answer, wantedOf(flags, count * (flags.candidates ?? 1)), context);
   if (images.misfit) throw images.misfit;
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
 import { type StdoutFlags, answerTexts, isPrintedAtEnd } from '../../cli/output/select.ts';
-import { finishText } from '../../cli/run/finish.ts';
+import { finishText, wantedOf } from '../../cli/run/finish.ts';
 import { type Answer, blobsOf } from '../../client/result.ts';
 import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
 import { endOf, within } from '../../client/deadline.ts';
@@ -24,6 +24,7 @@ type Flags = ConnectionFlags &
     force?: true;
     maxImages?: number;
     requireComplete?: true;
+    requireModel?: true;
   };
 
 /** `text [prompt…]`: text in, text out. */
@@ -72,7 +73,7 @@ async function runText(words: readonly string[], typed: Flags, context: Context)
   if (!stream) await printText(answer, printing);
   await images.save(blobsOf(answer.result), answer.result, () => endOf(deadline()));
 
-  const wanted = { images: 0, requireComplete: flags.requireComplete === true || flags.code === true };
+  const wanted = wantedOf(flags);
   await finishText(answer, { ...begun, wanted, plan, check: request.check }, context);
 }
 

@@ -97,3 +97,28 @@ test('a messages reply tells its tier too', async ({ server, cli }) => {
   const ran = await cli(['chat', 'hi', '--json', ...flags]);
   expect(told(ran)).toMatchObject({ serviceTier: 'batch', cost: { amount: '0.0000115' } });
 });
+
+test.for([['text'], ['chat', '--no-stream']])(
+  '%j with --require-model ends with 11, and keeps what came',
+  async ([command = '', ...flags], { server, cli }) => {
+    const message = { id: 'm', type: 'message', role: 'assistant', model: 'big', stop_reason: 'end_turn' };
+    const body = { ...message, content: [{ type: 'text', text: 'a' }], usage: { input_tokens: 1, output_tokens: 1 } };
+    server.reply({ body: command === 'text' ? textReply('a', { modelVersion: 'big' }) : body });
+    const ran = await cli([command, 'hi', ...flags, '--require-model', '--json']);
+    expect(ran.code).toBe(11);
+    expect(told(ran)).toMatchObject({ requestedModel: 'm', model: 'big', text: 'a' });
+    expect(ran.stderr).toContain('another model answered: big, not m');
+    server.reply({ body: textReply('a', { modelVersion: 'm-001' }) });
+    expect((await cli(['text', 'hi', '--require-model'])).code).toBe(0);
+  },
+);
+
+test('the end of a model that its service announces is a warning, once', async ({ server, cli }) => {
+  const headers = { deprecation: '@1788220800', sunset: 'Tue, 01 Dec 2026 00:00:00 GMT' };
+  server.always({ headers, body: textReply('a') });
+  const ran = await cli(['text', 'hi']);
+  expect(ran).toMatchObject({ code: 0, stdout: 'a\n' });
+  expect(ran.stderr).toBe(
+    'gateway-cli: warning: the service has deprecated this model or operation; it ends on Tue, 01 Dec 2026 00:00:00 GMT: see gateway-cli models\n',
+  );
+});

@@ -97,27 +97,27 @@ export const tree: Tree = {
       },
       path: {
         summary: 'print where the config file is',
-        load: async () => (await import('../commands/config/write.ts')).configPathCommand,
+        load: async () => (await import('../commands/config/config.ts')).configPathCommand,
       },
       list: {
         summary: 'print every setting with its origin, keys redacted',
-        load: async () => (await import('../commands/config/write.ts')).configListCommand,
+        load: async () => (await import('../commands/config/config.ts')).configListCommand,
       },
       get: {
         summary: 'print one setting',
-        load: async () => (await import('../commands/config/write.ts')).configGetCommand,
+        load: async () => (await import('../commands/config/config.ts')).configGetCommand,
       },
       set: {
         summary: 'write one setting; - reads it from stdin or asks',
-        load: async () => (await import('../commands/config/write.ts')).configSetCommand,
+        load: async () => (await import('../commands/config/config.ts')).configSetCommand,
       },
       unset: {
         summary: 'remove one setting',
-        load: async () => (await import('../commands/config/write.ts')).configUnsetCommand,
+        load: async () => (await import('../commands/config/config.ts')).configUnsetCommand,
       },
       use: {
         summary: 'choose the profile in use',
-        load: async () => (await import('../commands/config/write.ts')).configUseCommand,
+        load: async () => (await import('../commands/config/config.ts')).configUseCommand,
       },
     },
   },

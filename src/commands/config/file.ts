@@ -4,12 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError, usageError } from '../../errors.ts';
 import { writeReason } from '../../files/file-reason.ts';
 import { type ProcessLock, takeProcessLock } from '../../files/lock.ts';
-import { makeFolder } from '../../files/temp-file.ts';
-import { syncFolder, writeAnew } from '../../files/temp-file.ts';
+import { makeFolder, syncFolder, writeAnew } from '../../files/temp-file.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { requireProfileName, nameFor } from '../../settings/profile.ts';
-import type { Config, LoadedConfig } from '../../settings/types.ts';
-import { type Use, useNames } from '../../settings/types.ts';
+import { type Config, type LoadedConfig, type Use, useNames } from '../../settings/types.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellWord } from '../../shell-word.ts';
 import { hintOf } from '../../advice.ts';
@@ -18,14 +16,11 @@ import { readAddress } from '../doctor/checks.ts';
 /** The config file and the profile that a `config` command is about. */
 export interface Opened {
   loaded: LoadedConfig;
-  /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It need not be there yet. A map: nobody named one of them. */
+  /** `--profile`, GATEWAY_PROFILE, the file's own, else `default`. It may not exist yet. A map: none of them was named. */
   profile: NonNullable<Config['profile']>;
 }
 
-/** An opened file, and the one profile that is edited. */
-export type OpenedProfile = Opened & { profile: string };
-
-/** Reads the config file. Throws GatewayError usage where it is wrong. */
+/** Reads the config file. Throws GatewayError usage if it is wrong. */
 export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
   const loaded = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
   for (const warning of loaded.warnings) await ui.warn(warning);
@@ -33,8 +28,8 @@ export async function openConfig({ io, root, ui }: Context): Promise<Opened> {
   return { loaded, profile: named === undefined || named === '' ? (loaded.config.profile ?? 'default') : named };
 }
 
-/** Reads the config file to edit one profile. Throws GatewayError usage where each use has its own, and nobody named one. */
-export async function openProfile(context: Context): Promise<OpenedProfile> {
+/** Reads the config file to edit one profile. Throws GatewayError usage if each use has its own and none was named. */
+export async function openProfile(context: Context): Promise<Opened & { profile: string }> {
   const { loaded, profile } = await openConfig(context);
   if (typeof profile === 'string') return { loaded, profile: requireProfileName(profile) };
   const ways = [...new Set(Object.values(profile))].map((name) => `--profile ${name}`);
@@ -58,7 +53,7 @@ export function listed(words: readonly string[]): string {
 
 /**
  * Makes one change to the config file as it is now: other programs may have changed it since it was opened. Returns the config
- * that was written; undefined where `change` leaves all as it is. Throws GatewayError usage.
+ * that was written; undefined if `change` leaves all as it is. Throws GatewayError usage.
  */
 export async function changeConfig(
   { loaded: { path } }: Opened,
@@ -68,7 +63,9 @@ export async function changeConfig(
   try {
     const current = await readConfig(path);
     const config = change(current);
-    if (config !== undefined) await saveConfig(current, config);
+    if (config === undefined) return undefined;
+    refuseForeignCommand(current, config);
+    await writeConfig(path, config);
     return config;
   } finally {
     await lock.release();
@@ -79,10 +76,8 @@ export async function changeConfig(
 const longestWaitMs = 10_000;
 const pollMs = 20;
 
-async function lockConfig(path: string): Promise<ProcessLock> {
-  try {
-    const target = await followLinks(path);
-    await makeFolder(dirname(target), 0o700);
+function lockConfig(path: string): Promise<ProcessLock> {
+  return atTarget(path, async (target) => {
     const file = `${target}.lock`;
     for (let waitedMs = 0; ; waitedMs += pollMs) {
       const lock = await takeProcessLock(file);
@@ -94,53 +89,46 @@ async function lockConfig(path: string): Promise<ProcessLock> {
         );
       await sleep(pollMs);
     }
-  } catch (error) {
-    throw notWritable(path, error);
-  }
-}
-
-/**
- * Writes the config file; a file that was open to others is theirs no more. Throws GatewayError usage where a command that
- * others may have put there would be run from then on.
- */
-async function saveConfig(loaded: LoadedConfig, config: Config): Promise<void> {
-  const { distrust } = loaded;
-  const kept = Object.entries(config.profiles).find(([name, { apiKeyCommand }]) => {
-    const before = loaded.config.profiles[name]?.apiKeyCommand;
-    return apiKeyCommand !== undefined && JSON.stringify(before) === JSON.stringify(apiKeyCommand);
   });
-  if (distrust !== undefined && kept !== undefined) {
-    const hint = `${distrust.hint}; or take it out: gateway-cli config unset apiKeyCommand --profile ${kept[0]}`;
-    throw usageError(`apiKeyCommand of profile ${kept[0]} would be run from now on, and ${distrust.reason}`, hint);
-  }
-  await writeConfig(loaded.path, config);
 }
 
 /**
  * Writes the config file whole or not at all: a temporary file beside it, flushed, then renamed over it. Mode 0600, a new
  * folder 0700; a symbolic link stays one and its target is written. Throws usage naming the path.
  */
-export async function writeConfig(path: string, config: Config): Promise<void> {
+export function writeConfig(path: string, config: Config): Promise<void> {
+  return atTarget(path, async (target) => {
+    await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
+    await syncFolder(dirname(target));
+  });
+}
+
+/** A written file belongs to the user. Throws GatewayError usage for a command that others may have put there: it would be run. */
+function refuseForeignCommand({ distrust, config: before }: LoadedConfig, config: Config): void {
+  const kept = Object.entries(config.profiles).find(
+    ([name, { apiKeyCommand }]) =>
+      apiKeyCommand !== undefined &&
+      JSON.stringify(before.profiles[name]?.apiKeyCommand) === JSON.stringify(apiKeyCommand),
+  );
+  if (distrust === undefined || kept === undefined) return;
+  const hint = `${distrust.hint}; or take it out: gateway-cli config unset apiKeyCommand --profile ${kept[0]}`;
+  throw usageError(`apiKeyCommand of profile ${kept[0]} would be run from now on, and ${distrust.reason}`, hint);
+}
+
+/** Does something at the file that a path leads to, whose folder is made. Throws usage naming the path. */
+async function atTarget<T>(path: string, act: (target: string) => Promise<T>): Promise<T> {
   try {
     const target = await followLinks(path);
     await makeFolder(dirname(target), 0o700);
-    await writeAnew(target, (handle) => handle.writeFile(`${JSON.stringify(config, null, 2)}\n`));
-    await syncFolder(dirname(target));
+    return await act(target);
   } catch (error) {
-    throw notWritable(path, error);
+    if (error instanceof GatewayError) throw error;
+    const message = `${path}: cannot be written: ${writeReason(error)}`;
+    throw usageError(message, 'name another file: GATEWAY_CONFIG=<file>', error);
   }
 }
 
-function notWritable(path: string, error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error;
-  return usageError(
-    `${path}: cannot be written: ${writeReason(error)}`,
-    'name another file: GATEWAY_CONFIG=<file>',
-    error,
-  );
-}
-
-/** The file that a path ends at, also where a link's target is not there yet. */
+/** The file that a path leads to, also if a link's target does not exist yet. */
 async function followLinks(path: string): Promise<string> {
   let at = path;
   for (let hops = 0; hops < 40; hops++) {

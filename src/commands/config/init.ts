@@ -1,32 +1,18 @@
 import type { Command } from 'commander';
 import { GatewayError, usageError } from '../../errors.ts';
+import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { requireProfileName, nameFor, withNameFor } from '../../settings/profile.ts';
-import type { Config, LoadedConfig } from '../../settings/types.ts';
-import { serviceOfProfile } from '../../settings/profile.ts';
+import { nameFor, requireProfileName, serviceOfProfile, withNameFor } from '../../settings/profile.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
-import { type Use, useNames } from '../../settings/types.ts';
+import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
 import { withValue } from './keys.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { hintOf } from '../../advice.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { shellWord } from '../../shell-word.ts';
-
-interface Question {
-  key: string;
-  text: string;
-  required?: true;
-  hidden?: true;
-}
-
-const modelQuestions = {
-  text: { key: 'models.text', text: 'Model of text' },
-  chat: { key: 'models.chat', text: 'Model of chat' },
-  image: { key: 'models.image', text: 'Model of image gen and image edit' },
-} as const;
 
 /** `config init`: asks for a service and what it needs, and puts the profile in use. Needs a terminal; scripts have `config set`. */
 export function configInitCommand(command: Command): Action {
@@ -37,20 +23,16 @@ export function configInitCommand(command: Command): Action {
     const { io, ui, root } = context;
     if (!io.openDialog) throw noTerminal(context);
     const opened = await openConfig(context);
+    const { loaded } = opened;
     const names = typeof opened.profile === 'string' ? [opened.profile] : Object.values(opened.profile);
     for (const name of names) requireProfileName(name);
     const dialog = await io.openDialog();
     context.atEnd(async () => dialog.close());
-    await ui.note(`settings go to ${opened.loaded.path}; press Enter to take the value in [ ]`);
-    const service = await askService({ ...opened, names }, { dialog, context });
+    await ui.note(`settings go to ${loaded.path}; press Enter to take the value in [ ]`);
+    const service = await askService(loaded.config.profiles[names[0] ?? ''], { dialog, context });
     const isNamed = root.profile !== undefined || fromEnvironment(io.env, 'GATEWAY_PROFILE') !== undefined;
-    const profile = profileFor(service, { ...opened, names, isNamed });
-    const answers: Answer[] = service.name === 'gateway' ? [] : [{ key: 'service', word: service.name }];
-    for (const question of questionsOf(service, context)) {
-      const loaded = withAnswers(opened.loaded, profile, answers);
-      const answer = await askUntilRight(question, { dialog, loaded, profile, context });
-      if (answer !== undefined) answers.push(answer);
-    }
+    const profile = profileFor(service.name, { loaded, names, isNamed });
+    const answers = await askValues(service, { dialog, loaded, profile, context });
     const config = (await changeConfig(opened, (current) => {
       const answered = withAnswers(current, profile, answers).config;
       return { ...answered, profile: withNameFor(answered.profile, profile, usesToTake(service, current.config)) };
@@ -58,23 +40,24 @@ export function configInitCommand(command: Command): Action {
     const inUse = config.profile ?? profile;
     context.report.own = configDocument({ ...opened, profile: inUse }, { exists: true });
     await warnOfAddress(config, profile, context);
-    await ui.note(`written: profile ${profile} in ${opened.loaded.path}`);
+    await ui.note(`written: profile ${profile} in ${loaded.path}`);
     if (typeof inUse === 'object') await ui.note(`in use: ${describeMap(inUse)}`);
     const answer = await dialog.ask('Test it with a small request, which may be billed? [y/N]: ');
     const isTested = /^y(es)?$/i.test(answer.trim());
     const { models = {} } = config.profiles[profile] ?? {};
-    const own = { ...context, root: { ...root, profile } };
-    if (Object.keys(models).length === 0 && Object.keys(service.models).length === 0)
-      return tellNoModel(service, { isTested, isMap: inUse !== profile, context: own });
-    if (isTested) await tryIt({ ...opened.loaded, exists: true, config: { ...config, profile } }, context);
-    await ui.note(`try it: ${nextCommand({ ...service.models, ...models })}`);
+    if (Object.keys(models).length === 0 && Object.keys(service.models).length === 0) {
+      const own = { ...context, root: { ...root, profile } };
+      return noteWithoutModel(service, { isTested, isMap: inUse !== profile, context: own });
+    }
+    if (isTested) await tryIt({ ...loaded, exists: true, config: { ...config, profile } }, context);
+    await ui.note(`try it: ${exampleFor({ ...service.models, ...models })}`);
   };
 }
 
-/** A key of the profile with its value. */
-interface Answer {
-  key: string;
-  word: string;
+/** The command that shows that it works, for the first model that is set. */
+function exampleFor(models: { text?: string; chat?: string }): string {
+  if (models.text !== undefined) return "gateway-cli text 'Hello'";
+  return models.chat === undefined ? "gateway-cli image gen 'a lighthouse'" : "gateway-cli chat 'Hello'";
 }
 
 interface Asking {
@@ -84,15 +67,13 @@ interface Asking {
   context: Context;
 }
 
-/** Which service: that of the profile, or of the key that the environment holds, where the answer is empty. */
+/** Which service. Enter takes that of the profile, or of the key that a variable holds. */
 async function askService(
-  { loaded, names: [first = ''] }: { loaded: LoadedConfig; names: readonly string[] },
+  profile: Profile | undefined,
   { dialog, context }: Pick<Asking, 'dialog' | 'context'>,
 ): Promise<Service> {
-  const { env } = context.io;
-  const known = loaded.config.profiles[first];
-  const held = serviceNames.find((name) => variableOf(services[name], env) !== undefined);
-  const usual = known === undefined ? (held ?? 'gateway') : serviceOfProfile(known);
+  const withKey = serviceNames.find((name) => keyVariableOf(services[name], context) !== undefined);
+  const usual = profile === undefined ? (withKey ?? 'gateway') : serviceOfProfile(profile);
   for (const { name, title } of Object.values(services)) await context.ui.note(`  ${name.padEnd(10)} ${title}`);
   for (;;) {
     const answer = (await dialog.ask(`Service [${usual}]: `)).trim();
@@ -103,32 +84,30 @@ async function askService(
 }
 
 /** The first variable of the service's own tools that holds a key. */
-function variableOf({ keyVariables }: Service, env: Context['io']['env']): string | undefined {
-  return keyVariables.find((name) => fromEnvironment(env, name) !== undefined);
+function keyVariableOf({ keyVariables }: Service, { io }: Context): string | undefined {
+  return keyVariables.find((name) => fromEnvironment(io.env, name) !== undefined);
 }
 
 /**
- * The profile that the answers go to: the one that was named, the one in use where it is for the same service, else one with
- * the name of the service. Throws usage where the named one is for another service: its answers would be lost.
+ * The profile that the answers go to: the one that was named, the one in use if it is for the same service, else one with
+ * the name of the service. Throws usage if the named one is for another service: its answers would be lost.
  */
 function profileFor(
-  { name }: Service,
+  service: ServiceName,
   { loaded, names, isNamed }: { loaded: LoadedConfig; names: readonly string[]; isNamed: boolean },
 ): string {
   const [first = 'default'] = names;
-  const isFor = (known: string): ServiceName | undefined =>
-    loaded.config.profiles[known] && serviceOfProfile(loaded.config.profiles[known]);
-  const fitting = names.find((known) => isFor(known) === name);
+  const serviceOf = (name: string): ServiceName | undefined =>
+    loaded.config.profiles[name] && serviceOfProfile(loaded.config.profiles[name]);
+  const fitting = names.find((name) => serviceOf(name) === service);
   if (fitting !== undefined) return fitting;
-  const here = isFor(first);
-  if (here === undefined && isNamed) return first;
-  if (isNamed) {
-    throw usageError(
-      `profile ${first} is for service ${here}, and stays as it is`,
-      `give another name: gateway-cli config init --profile ${name}`,
-    );
-  }
-  return here === undefined && name === 'gateway' ? 'default' : name;
+  const other = serviceOf(first);
+  if (!isNamed) return other === undefined && service === 'gateway' ? 'default' : service;
+  if (other === undefined) return first;
+  throw usageError(
+    `profile ${first} is for service ${other}, and stays as it is`,
+    `give another name: gateway-cli config init --profile ${service}`,
+  );
 }
 
 /** The uses that the service has, and those that no profile in use has. */
@@ -140,25 +119,89 @@ function usesToTake({ name }: Service, { profile, profiles }: Config): Use[] {
   });
 }
 
-function questionsOf(service: Service, { io }: Context): Question[] {
-  const { keyPage, baseUrl, models: current } = service;
-  const uses = usesOf(service.name);
-  const variable = variableOf(service, io.env);
+interface Question {
+  key: string;
+  text: string;
+  required?: boolean;
+  hidden?: boolean;
+}
+
+/** A key of the profile with its value. */
+interface Answer {
+  key: string;
+  word: string;
+}
+
+const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model of image gen and image edit' };
+
+function questionsOf(service: Service, context: Context): Question[] {
+  const { keyPage, baseUrl, models } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
+  const variable = keyVariableOf(service, context);
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
-  const asked = (['text', 'chat', 'image'] as const).filter((use) => uses.includes(use));
-  const models = asked.map((use) => {
-    const { key, text } = modelQuestions[use];
-    return { key, text: current[use] === undefined ? text : `${text} (empty: ${current[use]})` };
-  });
+  const asked = (['text', 'chat', 'image'] as const).filter((use) => usesOf(service.name).includes(use));
   return [
-    ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true } as const] : []),
+    ...(baseUrl === undefined ? [{ key: 'baseUrl', text: 'Base URL (https://…)', required: true }] : []),
     { key: 'apiKey', text: `API key${where} (not shown; empty: ${empty})`, hidden: true },
-    ...models,
+    ...asked.map((use) => ({
+      key: `models.${use}`,
+      text: models[use] === undefined ? modelTexts[use] : `${modelTexts[use]} (empty: ${models[use]})`,
+    })),
   ];
 }
 
-/** Sends what `doctor --live` sends, and tells what came of it. */
+async function askValues(service: Service, asking: Asking): Promise<Answer[]> {
+  const answers: Answer[] = service.name === 'gateway' ? [] : [{ key: 'service', word: service.name }];
+  for (const question of questionsOf(service, asking.context)) {
+    const loaded = withAnswers(asking.loaded, asking.profile, answers);
+    const answer = await askUntilRight(question, { ...asking, loaded });
+    if (answer !== undefined) answers.push(answer);
+  }
+  return answers;
+}
+
+/** Keys are longer: a short one was cut, or something else was pasted. */
+const shortestKey = 8;
+
+/** What a person answered; undefined if the setting stays as it is. */
+async function askUntilRight(question: Question, asking: Asking): Promise<Answer | undefined> {
+  const { dialog, loaded, profile, context } = asking;
+  const { key, text, hidden = false, required = false } = question;
+  const before = currentValue(loaded, profile, key);
+  const shown = before === undefined ? '' : ` [${hidden ? 'set' : before}]`;
+  for (;;) {
+    const word = (await dialog.ask(`${text}${shown}: `, { hidden })).trim();
+    if (word === '' && (before !== undefined || !required)) return undefined;
+    try {
+      if (word === '') throw usageError(`${key} is needed; Ctrl-C leaves everything as it was`);
+      if (hidden) checkKey(word, 'as you typed it');
+      withAnswers(loaded, profile, [{ key, word }]);
+      if (hidden) await context.ui.note(`key received, ${word.length} characters`);
+      if (hidden && word.length < shortestKey)
+        await context.ui.warn('that is short for a key: check that it is whole; config init asks again');
+      return { key, word };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      await context.ui.note(error.message);
+    }
+  }
+}
+
+function currentValue({ config }: LoadedConfig, profile: string, key: string): string | undefined {
+  const value = key
+    .split('.')
+    .reduce<unknown>((at, step) => (isObject(at) ? at[step] : undefined), config.profiles[profile]);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The config with the answers. Throws GatewayError usage for a value that its key does not take. */
+function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Answer[]): LoadedConfig {
+  let { config } = loaded;
+  for (const answer of answers) config = withValue({ ...loaded, config }, profile, answer);
+  return { ...loaded, config };
+}
+
+/** Sends what `doctor --live` sends, and prints what it found. */
 async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   const { survey } = await import('../doctor/checks.ts');
   const { examineLive } = await import('../doctor/live.ts');
@@ -169,20 +212,14 @@ async function tryIt(loaded: LoadedConfig, context: Context): Promise<void> {
   }
 }
 
-/** The command that shows that it works, for the first model that is set. */
-function nextCommand(models: { text?: string; chat?: string }): string {
-  if (models.text !== undefined) return "gateway-cli text 'Hello'";
-  return models.chat === undefined ? "gateway-cli image gen 'a lighthouse'" : "gateway-cli chat 'Hello'";
-}
-
 /** How a model is found and set, and what to try then. A test without a model asks for the names. */
-async function tellNoModel(
+async function noteWithoutModel(
   { name, models }: Service,
   { isTested, isMap, context }: { isTested: boolean; isMap: boolean; context: Context },
 ): Promise<void> {
   const { ui, root } = context;
   const use = usesOf(name).includes('text') ? 'text' : 'chat';
-  if (isTested) await tellModels(use, context);
+  if (isTested) await noteModels(use, context);
   const flag = isMap ? ` --profile ${root.profile}` : '';
   await ui.note(`no model is set; to see which there are: gateway-cli models${flag}`);
   await ui.note(`set one: gateway-cli config set models.${use} ${models[use] ?? '<model>'}${flag}`);
@@ -192,7 +229,7 @@ async function tellNoModel(
 const mostExamples = 3;
 
 /** Some names of the service's own list, or why there are none. */
-async function tellModels(use: 'text' | 'chat', context: Context): Promise<void> {
+async function noteModels(use: 'text' | 'chat', context: Context): Promise<void> {
   const { askLists } = await import('../models/models.ts');
   try {
     const { lists } = await askLists({}, context);
@@ -209,51 +246,6 @@ async function tellModels(use: 'text' | 'chat', context: Context): Promise<void>
     const hint = hintOf(error) ?? '';
     await context.ui.note([error.message, ...hint.split('\n')].filter((line) => line !== '').join('\n  '));
   }
-}
-
-/** What a person answered; undefined where the setting stays as it is. */
-async function askUntilRight(question: Question, asking: Asking): Promise<Answer | undefined> {
-  const { dialog, loaded, profile, context } = asking;
-  const { key, text, hidden = false, required = false } = question;
-  const before = currentValue(loaded, profile, key);
-  const shown = before === undefined ? '' : ` [${hidden ? 'set' : before}]`;
-  for (;;) {
-    const answer = (await dialog.ask(`${text}${shown}: `, { hidden })).trim();
-    if (answer === '' && (before !== undefined || !required)) return undefined;
-    try {
-      if (answer === '') throw usageError(`${key} is needed; Ctrl-C leaves everything as it was`);
-      if (hidden) checkKey(answer, 'as you typed it');
-      withAnswers(loaded, profile, [{ key, word: answer }]);
-      if (hidden) await tellKey(answer, context);
-      return { key, word: answer };
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      await context.ui.note(error.message);
-    }
-  }
-}
-
-/** Keys are longer: a short one was cut, or something else was pasted. */
-const shortestKey = 8;
-
-async function tellKey(key: string, { ui }: Context): Promise<void> {
-  await ui.note(`key received, ${key.length} characters`);
-  if (key.length < shortestKey)
-    await ui.warn('that is short for a key: check that it is whole; config init asks again');
-}
-
-/** Throws GatewayError usage for a value that its key does not take. */
-function withAnswers(loaded: LoadedConfig, profile: string, answers: readonly Answer[]): LoadedConfig {
-  let { config } = loaded;
-  for (const answer of answers) config = withValue({ ...loaded, config }, profile, answer);
-  return { ...loaded, config };
-}
-
-function currentValue({ config }: LoadedConfig, profile: string, key: string): string | undefined {
-  const [first = '', second] = key.split('.');
-  const at: unknown = (config.profiles[profile] as Record<string, unknown> | undefined)?.[first];
-  const value = second === undefined ? at : (at as Record<string, unknown> | undefined)?.[second];
-  return typeof value === 'string' ? value : undefined;
 }
 
 function noTerminal({ root }: Context): Error {

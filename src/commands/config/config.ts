@@ -1,0 +1,229 @@
+import type { Command } from 'commander';
+import { usageError } from '../../errors.ts';
+import { services, usesOf } from '../../services.ts';
+import { shellWord } from '../../shell-word.ts';
+import { closest } from '../../settings/closest.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
+import { namesIn, serviceOfProfile, withNameFor } from '../../settings/profile.ts';
+import { rowName, type SettingRow, settingRows } from '../../settings/survey.ts';
+import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
+import { escapeLine } from '../../terminal/escape.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { addFlags, quote } from '../../cli/flags/flag.ts';
+import { setExamples, setNotes } from '../../cli/help/help.ts';
+import { readTextFlag } from '../../cli/input/input-files.ts';
+import {
+  changeConfig,
+  configDocument,
+  describeMap,
+  listed,
+  type Opened,
+  openConfig,
+  openProfile,
+  warnOfAddress,
+} from './file.ts';
+import { isSecretKey, keyGroups, keysText, requireKey, settingCommand, withoutKey, withValue } from './keys.ts';
+
+/** `config set <key> <value|->`: one key of the profile; secrets come from stdin or are asked for. */
+export function configSetCommand(command: Command): Action {
+  command.argument('<key>', 'such as models.text').argument('<value|->', 'its value; - reads stdin or asks');
+  command.usage('<key> <value|-> [flags]');
+  setExamples(command, [
+    'gateway-cli config set baseUrl https://gateway.example.com',
+    'gateway-cli config set models.image some-image-model --profile work',
+    'pass show gateway | gateway-cli config set apiKey -',
+    `gateway-cli config set apiKeyCommand '["pass", "show", "gateway"]'`,
+    `gateway-cli config set prices.${services.gemini.models.image}.image 0.067`,
+  ]);
+  setNotes(command, [`Keys: ${keysText}`]);
+  return async (context, [key = '', typed = '']) => {
+    requireKey(key);
+    if (isSecretKey(key) && typed !== '-') {
+      throw usageError(`${key} in argv would show it to every user of this machine`, `type: ${settingCommand(key)}`);
+    }
+    const opened = await openProfile(context);
+    const { loaded, profile } = opened;
+    const word = typed === '-' ? await readValue(key, context) : typed;
+    if (word === '')
+      throw usageError(`the value of ${key} is empty`, `to remove it: gateway-cli config unset ${shellWord(key)}`);
+    const config = (await changeConfig(opened, (current) => withValue(current, profile, { key, word }))) as Config;
+    await report(`${key} is set in profile ${profile} (${loaded.path})`, opened, { key, context });
+    if (key.startsWith('models.')) await warnOfService(config.profiles[profile] ?? {}, profile, context);
+    if (key === 'baseUrl') await warnOfAddress(config, profile, context);
+    if (loaded.config.profile === undefined && profile !== 'default')
+      await context.ui.note(`to use it without --profile: gateway-cli config use ${profile}`);
+  };
+}
+
+/** stdin, or what a person types; a secret is not echoed. */
+async function readValue(key: string, context: Context): Promise<string> {
+  const { openDialog } = context.io;
+  if (context.io.stdin.kind !== 'terminal' || !openDialog)
+    return (await readTextFlag(`config set ${key}`, '-', context)).replace(/^\uFEFF/, '').trim();
+  const dialog = await openDialog();
+  context.atEnd(async () => dialog.close());
+  return (await dialog.ask(`${key}: `, { hidden: isSecretKey(key) })).trim();
+}
+
+/** The models of a profile count for its own service only. */
+async function warnOfService(profile: Profile, name: string, { io, ui }: Context): Promise<void> {
+  const service = serviceOfProfile(profile);
+  const named = io.env['GATEWAY_SERVICE'];
+  if (!named || (profile.service ?? profile.baseUrl) === undefined || service === named) return;
+  const word = shellWord(named);
+  await ui.warn(
+    `profile ${name} is for ${services[service].title}, and GATEWAY_SERVICE is ${word}; for that one: gateway-cli config set service ${word} --profile ${word}`,
+  );
+}
+
+/** `config unset <key>`: takes a key, or a whole group, out of the profile. */
+export function configUnsetCommand(command: Command): Action {
+  command.argument('<key>', 'such as models.text, or models').usage('<key> [flags]');
+  setExamples(command, ['gateway-cli config unset apiKey', 'gateway-cli config unset models --profile work']);
+  setNotes(command, [`Keys: ${keysText}, ${keyGroups.join(', ')}`]);
+  return async (context, [key = '']) => {
+    if (!keyGroups.includes(key)) requireKey(key);
+    const opened = await openProfile(context);
+    const { loaded, profile } = opened;
+    const changed = await changeConfig(opened, (current) => withoutKey(current, profile, key));
+    const done = changed ? 'is gone from' : 'is not in';
+    await report(`${key} ${done} profile ${profile} (${loaded.path})`, opened, { key, context });
+  };
+}
+
+/** `config use <profile> [--for <uses>]`: the profile of every command that names no other, or of some uses. */
+export function configUseCommand(command: Command): Action {
+  command.argument('<profile>', 'a profile of the config file').usage('<profile> [flags]');
+  setExamples(command, [
+    'gateway-cli config use work',
+    'gateway-cli config use gemini --for text,image',
+    'gateway-cli config use claude --for chat',
+  ]);
+  const text = `for these alone, with commas: ${useNames.join(', ')} (all)`;
+  addFlags(command, 'Flags', { for: { flags: '--for <uses>', text, parse: parseUses, values: useNames } });
+  return async (context, [name = ''], flags) => {
+    const opened = await openConfig(context);
+    const { for: uses } = flags as { for?: Use[] };
+    const config = await changeConfig(opened, (current) => withProfileInUse(current, name, uses));
+    const profile = config?.profile ?? name;
+    const named = context.io.env['GATEWAY_PROFILE'];
+    if (named !== undefined && named !== '' && named !== name)
+      await context.ui.warn(`GATEWAY_PROFILE=${named} wins over it; unset that`);
+    const inUse = typeof profile === 'object' ? `in use: ${describeMap(profile)}` : `profile ${profile} is in use`;
+    await report(`${inUse} (${opened.loaded.path})`, { ...opened, profile }, { context });
+  };
+}
+
+/** Reads `--for`: uses with commas. Throws GatewayError usage. */
+function parseUses(word: string): Use[] {
+  const words = word.split(',').map((part) => part.trim());
+  return words.map((part) => {
+    const use = useNames.find((known) => known === part);
+    if (use !== undefined) return use;
+    const near = closest(part, useNames);
+    const example = 'for example: --for text,image';
+    throw usageError(
+      `--for takes ${useNames.join(', ')}, not ${quote(part)}`,
+      near === undefined ? example : `did you mean ${near}? ${example}`,
+    );
+  });
+}
+
+/** Throws GatewayError usage for a profile that does not exist, or whose service does not have one of the uses. */
+function withProfileInUse({ config, path }: LoadedConfig, name: string, uses: readonly Use[] | undefined): Config {
+  const profile = Object.hasOwn(config.profiles, name) ? config.profiles[name] : undefined;
+  if (profile === undefined) {
+    const near = closest(name, Object.keys(config.profiles));
+    const make = `make it: gateway-cli config init --profile ${/^[\w.-]{1,64}$/.test(name) ? name : '<name>'}`;
+    const hint = near === undefined ? make : `did you mean: gateway-cli config use ${near}`;
+    throw usageError(`there is no profile ${quote(name)} in ${path}; ${namesIn(config)}`, hint);
+  }
+  if (uses === undefined) return { ...config, profile: name };
+  const service = serviceOfProfile(profile);
+  const known = usesOf(service);
+  const missing = uses.filter((use) => !known.includes(use));
+  if (missing.length === 0) return { ...config, profile: withNameFor(config.profile, name, uses) };
+  throw usageError(
+    `profile ${name} is for ${services[service].title}, which does not have ${listed(missing)}`,
+    `gateway-cli config use ${name} --for ${known.join(',')}`,
+  );
+}
+
+/** What was changed, as a note or the JSON document; stdout stays empty otherwise. */
+async function report(text: string, opened: Opened, what: { key?: string; context: Context }): Promise<void> {
+  what.context.report.own = configDocument(opened, { key: what.key });
+  await what.context.ui.note(text);
+}
+
+/** `config path`: where the file is, or would be. */
+export function configPathCommand(command: Command): Action {
+  command.usage('[flags]');
+  setExamples(command, ['gateway-cli config path', '"$EDITOR" "$(gateway-cli config path)"']);
+  return async ({ io, root, report }) => {
+    const path = await configPath({ env: io.env, cwd: io.cwd });
+    if (!root.json) return io.stdout.write(`${path}\n`);
+    const { exists, config } = await readConfig(path);
+    report.own = { schema: 'gateway-cli/config@1', ok: true, path, exists, profile: config.profile };
+  };
+}
+
+/** `config list`: every setting with its origin, keys redacted. */
+export function configListCommand(command: Command): Action {
+  command.usage('[flags]');
+  setNotes(command, ['--verbose adds the defaults of settings that the service in use does not look at.']);
+  setExamples(command, ['gateway-cli config list', 'gateway-cli config list --profile work --json | jq .settings']);
+  return async (context) => {
+    const { io, root } = context;
+    const opened = await openConfig(context);
+    const { exists, path, config } = opened.loaded;
+    const rows = rowsOf(context, opened.loaded, root.json || root.verbose ? 'all' : 'used');
+    const profiles = Object.keys(config.profiles);
+    if (root.json) {
+      const settings = Object.fromEntries(rows.flatMap(entriesOf));
+      context.report.own = configDocument(opened, { exists, profiles, settings });
+      return;
+    }
+    const first = profiles.length === 0 ? [] : [{ key: 'profiles', value: profiles.join(', '), from: path }];
+    const all: SettingRow[] = [...first, ...rows];
+    const width = Math.max(...all.map((row) => rowName(row).length));
+    const lines = all.map(
+      (row) => `${rowName(row).padEnd(width)}  ${escapeLine(String(row.value))}  (${escapeLine(row.from)})\n`,
+    );
+    await io.stdout.write(lines.join(''));
+  };
+}
+
+/** For scripts: `baseUrl`, or `baseUrl.text` and so on if uses differ. */
+function entriesOf({ key, uses, value, from }: SettingRow): [string, Omit<SettingRow, 'key' | 'uses'>][] {
+  const keys = uses === undefined ? [key] : uses.map((use) => `${key}.${use}`);
+  return keys.map((name) => [name, { value, from }]);
+}
+
+/** `config get <key>`: the value that a command would use; nothing of a key. */
+export function configGetCommand(command: Command): Action {
+  command.argument('<key>', 'such as models.text').usage('<key> [flags]');
+  setExamples(command, ['gateway-cli config get baseUrl', 'gateway-cli config get models.image --profile work']);
+  setNotes(command, [`Keys: ${keysText}`]);
+  return async (context, [key = '']) => {
+    const opened = await openConfig(context);
+    requireKey(key);
+    const name = key.startsWith('headers.') ? key.toLowerCase() : key;
+    const rows = rowsOf(context, opened.loaded).filter((row) => row.key === name);
+    const [found] = rows;
+    if (found?.uses !== undefined) throw differsByUse(rows, opened);
+    if (found === undefined) throw usageError(`${key} is not set`, `set it: ${settingCommand(key)}`);
+    if (context.root.json) context.report.own = configDocument(opened, { key, value: found.value, from: found.from });
+    else await context.io.stdout.write(`${String(found.value)}\n`);
+  };
+}
+
+function differsByUse(rows: readonly SettingRow[], { profile }: Opened): Error {
+  const values = rows.map((row) => `${rowName(row)} is ${escapeLine(String(row.value))}`);
+  const names = typeof profile === 'object' ? [...new Set(Object.values(profile))] : [];
+  const hint = names.map((name) => `--profile ${name}`).join(', or ');
+  return usageError(`uses differ: ${values.join('; ')}`, hint === '' ? undefined : `say which: ${hint}`);
+}
+
+function rowsOf({ io, root }: Context, config: LoadedConfig, which?: 'all' | 'used'): SettingRow[] {
+  return settingRows({ flags: { profile: root.profile }, env: io.env, config }, which);
+}

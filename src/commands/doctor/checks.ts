@@ -185,9 +185,9 @@ export const keyRow: Row<Examined> = {
   name: 'key',
   async check(examined) {
     const { key: source, headers } = settingsOf(examined);
-    examined.key = await readConfiguredKey(source, examined.context);
+    if (source.kind !== 'none') examined.key = await readConfiguredKey(source, examined.context);
     examined.context.ui.hide(credentialsOf({ headers }, examined.key).map(({ secret }) => secret));
-    return `there is one (${'from' in source ? source.from : ''})`;
+    return source.kind === 'none' ? 'none is needed' : `there is one (${'from' in source ? source.from : ''})`;
   },
 };
 

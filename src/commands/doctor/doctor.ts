@@ -129,7 +129,8 @@ async function* examineGateway(examined: Examined & { flags: Flags }): AsyncGene
   const transport = await transportOptions(settings, flags, context);
   const { signal, io } = context;
   const options = { baseUrl: examined.url, transport, signal, now: io.now, elapsed: io.elapsed };
-  if (!(yield* examineNetwork(options)) || examined.key === undefined) return;
+  const hasKey = examined.key !== undefined || settings.key.kind === 'none';
+  if (!(yield* examineNetwork(options)) || !hasKey) return;
   const { examineLive, keyTakenRow } = await import('./live.ts');
   if (flags.live) yield* await examineLive(examined);
   else yield* runRows([keyTakenRow], examined);

@@ -26,7 +26,7 @@ async function findList({ surveyed, uses, key, flags, context }: Examined): Prom
     const connection = await openConnection(withKey(survey, key), flags, context);
     try {
       const { models } = await readModelList((get) => connection.send(get, once), format);
-      return `the list of ${models.length} models came with it`;
+      return `the list of ${models.length} models came ${key === undefined ? 'without one' : 'with it'}`;
     } catch (error) {
       if (!(error instanceof GatewayError) || error.details.status === undefined) throw error;
       failures.push(error);

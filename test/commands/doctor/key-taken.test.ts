@@ -28,6 +28,15 @@ test.for([
   },
 );
 
+test('a service that takes requests without a key needs none', async ({ server }) => {
+  server.reply(head);
+  server.reply({ body: { object: 'list', data: [{ id: 'llama3.2:latest', object: 'model' }] } });
+  const ran = await run(['doctor', '--service', 'ollama', '--base-url', server.url, '-m', 'llama3.2']);
+  expect(ran.code).toBe(0);
+  expect(ran.stdout).toMatch(/^ok +key +none is needed$/m);
+  expect(ran.stdout).toMatch(/^ok +key taken +the list of 1 models came without one$/m);
+});
+
 test('the chain is read and judged', async () => {
   const folder = join(import.meta.dirname, '../../fixtures/tls');
   const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');

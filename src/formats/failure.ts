@@ -189,14 +189,15 @@ function namesModel(text: string): boolean {
   return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 
-/** Relays answer 503 for a model that they have no channel for (deviation 21). */
+/** OpenRouter answers 400 for a name that is none of a model, and relays 503 for one that they have no channel for (deviation 21). */
 function saysNoModel(status: number | undefined, { code, type, message }: ErrorBody): boolean {
+  if (status === 400) return message.endsWith(' is not a valid model ID');
   if (status !== 503) return false;
   return code === 'model_not_found' || type === 'model_not_found' || message.includes('无可用渠道');
 }
 
 function fieldAdvice(error: ErrorBody): Advice | undefined {
-  const field = unknownField(error);
+  const field = unknownField(error) ?? unsupportedField(error.message);
   return field === undefined ? undefined : { reason: 'field', value: quote(field, 60) };
 }
 
@@ -209,6 +210,24 @@ function unknownField({ message, fields }: ErrorBody): string | undefined {
   const extra = message.indexOf(': Extra inputs are not permitted');
   return extra < 0 ? fields?.[0] : message.slice(0, extra).split(/\s/).at(-1);
 }
+
+/** A field that the gateway knows and the model does not take. */
+function unsupportedField(message: string): string | undefined {
+  for (const [words, field] of wordsOfUnsupported) {
+    const found = words.exec(message);
+    if (found) return field ?? found[1];
+  }
+  return undefined;
+}
+
+/** The words of Anthropic, Ollama and Google. The field is the one that they name, unless they call it something else. */
+const wordsOfUnsupported: readonly (readonly [RegExp, string?])[] = [
+  [/^`?(\w+)`? (?:is deprecated|and `?\w+`? cannot both be specified) for this model/],
+  [/ does not support (tools)$/],
+  [/^Developer instruction is not enabled for /, 'systemInstruction'],
+  [/^Function calling is not enabled for /, 'tools'],
+  [/^JSON mode is not enabled for /, 'responseJsonSchema'],
+];
 
 /** The HTTP status that an error's name stands for, where the name is known (formats 2 and 3). */
 export function statusOfName(name: string): number | undefined {

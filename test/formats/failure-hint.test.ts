@@ -95,6 +95,31 @@ describe('the hint of a failure', () => {
       { body: error({ message: `Unknown name "imageSize" at 'generation_config.image_config': Cannot find field.` }) },
       'change --size, or leave it out',
     ],
+    [
+      'a field that a model of Anthropic no longer takes',
+      { body: error({ message: 'temperature is deprecated for this model.' }) },
+      'change --temperature, or leave it out',
+    ],
+    [
+      'two fields that exclude each other',
+      { body: error({ message: '`temperature` and `top_p` cannot both be specified for this model.' }) },
+      'change --temperature, or leave it out',
+    ],
+    [
+      'tools that a model of Ollama does not take',
+      { body: error({ message: 'registry.ollama.ai/library/gemma3:4b does not support tools' }) },
+      'change --tools, or leave it out',
+    ],
+    [
+      'what a model of Google does not take',
+      { body: error({ message: 'Developer instruction is not enabled for models/gemma-3-27b-it' }) },
+      'change --system, or leave it out',
+    ],
+    [
+      'a name that is none of a model, in the words of OpenRouter',
+      { body: error({ code: 400, message: 'x/y is not a valid model ID' }) },
+      'check --model: the gateway does not offer it',
+    ],
     ['a request that is refused for a reason of its own', { body: error({}) }, 'add --dry-run to see the request'],
   ])('after %s says what to type next, and names no flag before the command line does', (_, reply, expected) => {
     expect(hintOf(failing(reply))).toContain(expected);

@@ -1,3 +1,4 @@
+import { rome } from './completions.ts';
 import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
 
 /** What the stand-in knows. */
@@ -70,13 +71,16 @@ function unknownModel(model: string): StandInReply {
 }
 
 function post({ path, body }: StandInRequest, models: readonly string[]): StandInReply {
-  const asked = JSON.parse(body) as { model?: string; max_tokens?: number; stream?: boolean };
+  const asked = JSON.parse(body) as Asked;
   const counts = path.endsWith('/count_tokens');
   if (asked.model === undefined) return invalid('model: Field required');
   if (asked.max_tokens === undefined && !counts) return invalid('max_tokens: Field required');
   if (!models.includes(asked.model)) return unknownModel(asked.model);
   if (counts) return json(200, { input_tokens: 8 });
-  return asked.stream === true ? stream(asked.model) : json(200, message(asked.model));
+  // github.com/vogler75/monster-mq/issues/168, with models whose number is 5 or more.
+  if (/-5(?:-5)?$/.test(asked.model) && !asked.model.endsWith('4-5') && asked.temperature !== undefined)
+    return invalid('temperature is deprecated for this model.');
+  return asked.stream === true ? stream(asked.model, asked) : json(200, message(asked.model, asked));
 }
 
 /** docs.claude.com/en/api/models-list: pages of 20 unless `limit` says so, behind `after_id`. */
@@ -106,42 +110,82 @@ const usage = {
 };
 const id = 'msg_013Zva2CMHLNnXjNJJKqJ2EF';
 
-function message(model: string): object {
-  const content = [{ type: 'text', text: 'Hello from Claude.' }];
+/** A request, as far as an answer depends on it. */
+interface Asked {
+  model?: string;
+  max_tokens?: number;
+  stream?: boolean;
+  temperature?: number;
+  messages?: readonly { content: unknown }[];
+  tools?: readonly { name: string }[];
+  output_config?: { format?: object };
+}
+
+/** A tool is called until its result is there. */
+function blockOf({ tools, messages = [], output_config }: Asked): Block {
+  const isAnswered = JSON.stringify(messages.at(-1)?.content ?? '').includes('"type":"tool_result"');
+  const tool = isAnswered ? undefined : tools?.[0];
+  if (tool) return { type: 'tool_use', id: 'toolu_rome', name: tool.name, input: { city: 'Rome' } };
+  return { type: 'text', text: output_config?.format ? rome : 'Hello from Claude.' };
+}
+
+type Block = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: object };
+
+function message(model: string, asked: Asked): object {
+  const block = blockOf(asked);
   return {
     id,
     type: 'message',
     role: 'assistant',
     model,
-    content,
-    stop_reason: 'end_turn',
+    content: [block],
+    stop_reason: reasonOf(block),
     stop_sequence: null,
     usage,
   };
 }
 
+function reasonOf({ type }: Block): string {
+  return type === 'text' ? 'end_turn' : 'tool_use';
+}
+
 /** The blanks behind some events are the service's own. */
-function stream(model: string): StandInReply {
-  const start = { ...message(model), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
-  const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
+function stream(model: string, asked: Asked): StandInReply {
+  const block = blockOf(asked);
+  const begun = { ...message(model, asked), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } };
+  const empty = block.type === 'text' ? { ...block, text: '' } : { ...block, input: {} };
+  const [first = '', second = ''] = deltasOf(block);
   const body = [
-    event('message_start', `${JSON.stringify({ type: 'message_start', message: start })}     `),
-    event('content_block_start', `${JSON.stringify(block)}  `),
+    event('message_start', `${JSON.stringify({ type: 'message_start', message: begun })}     `),
+    event(
+      'content_block_start',
+      `${JSON.stringify({ type: 'content_block_start', index: 0, content_block: empty })}  `,
+    ),
     event('ping', '{"type": "ping"}'),
-    event('content_block_delta', delta('Hello ')),
-    event('content_block_delta', `${delta('from Claude.')}        `),
+    event('content_block_delta', first),
+    event('content_block_delta', `${second}        `),
     event('content_block_stop', '{"type":"content_block_stop","index":0 }'),
     event(
       'message_delta',
-      '{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":5}}',
+      `{"type":"message_delta","delta":{"stop_reason":"${reasonOf(block)}","stop_sequence":null},"usage":{"output_tokens":5}}`,
     ),
     event('message_stop', '{"type":"message_stop"   }'),
   ];
   return { status: 200, headers: { ...headers(), 'content-type': 'text/event-stream; charset=utf-8' }, body };
 }
 
-function delta(text: string): string {
-  return JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } });
+/** Two pieces. */
+function deltasOf(block: Block): string[] {
+  const text = block.type === 'text' ? block.text : JSON.stringify(block.input);
+  const pieces = [text.slice(0, 6), text.slice(6)];
+  return pieces.map((piece) =>
+    JSON.stringify({
+      type: 'content_block_delta',
+      index: 0,
+      delta:
+        block.type === 'text' ? { type: 'text_delta', text: piece } : { type: 'input_json_delta', partial_json: piece },
+    }),
+  );
 }
 
 function event(name: string, data: string): string {

@@ -1,3 +1,4 @@
+import { pixel, rome } from './completions.ts';
 import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
 
 /** What the stand-in knows. */
@@ -16,6 +17,7 @@ const knownModels = [
   'gemini-2.5-flash-image',
   'gemini-flash-latest',
   'gemini-3.1-flash-image',
+  'gemma-3-27b-it',
 ];
 
 /**
@@ -39,8 +41,10 @@ function answer(request: StandInRequest, { key, models }: Known): StandInReply {
   if (!models.includes(model))
     return error(unknownModel(model, version, method ?? 'getModel'), inList(request, method));
   if (method === undefined) return json(200, describe(model));
+  if (model.startsWith('gemma') && request.body.includes('"systemInstruction"'))
+    return error(noInstruction(model), inList(request, method));
   if (method === 'countTokens') return json(200, { totalTokens: 2, promptTokensDetails: [tokens(2)] });
-  if (method === 'generateContent') return json(200, reply(model, model.includes('image') ? [picture] : [text]));
+  if (method === 'generateContent') return json(200, reply(model, [partOf(model, request)]));
   return method === 'streamGenerateContent' ? stream(request, model) : notFoundPage(request);
 }
 
@@ -115,6 +119,12 @@ function unknownModel(model: string, version: string, method: string): GoogleErr
   return { code: 404, message, status: 'NOT_FOUND' };
 }
 
+/** github.com/0xPlaygrounds/rig/issues/788. */
+function noInstruction(model: string): GoogleError {
+  const message = `Developer instruction is not enabled for models/${model}`;
+  return { code: 400, message, status: 'INVALID_ARGUMENT' };
+}
+
 /** github.com/continuedev/continue/issues/8516: errors of a stream without `alt=sse` come in a list. */
 function inList({ query }: StandInRequest, method: string | undefined): boolean {
   return method === 'streamGenerateContent' && query.get('alt') !== 'sse';
@@ -154,12 +164,21 @@ function titleOf(model: string): string {
 }
 
 const text = { text: 'Hello from Gemini.' };
-const picture = {
-  inlineData: {
-    mimeType: 'image/png',
-    data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  },
-};
+const picture = { inlineData: { mimeType: 'image/png', data: pixel } };
+
+/** A tool is called until its result is there. */
+function partOf(model: string, { body }: StandInRequest): object {
+  if (model.includes('image')) return picture;
+  const asked = JSON.parse(body) as {
+    contents?: readonly object[];
+    tools?: readonly { functionDeclarations?: readonly { name: string }[] }[];
+    generationConfig?: { responseMimeType?: string };
+  };
+  const isAnswered = JSON.stringify(asked.contents?.at(-1) ?? '').includes('"functionResponse"');
+  const tool = isAnswered ? undefined : asked.tools?.[0]?.functionDeclarations?.[0];
+  if (tool) return { functionCall: { name: tool.name, args: { city: 'Rome' } }, thoughtSignature: 'EpYCCpMC' };
+  return asked.generationConfig?.responseMimeType === 'application/json' ? { text: rome } : text;
+}
 
 function tokens(tokenCount: number): object {
   return { modality: 'TEXT', tokenCount };
@@ -176,7 +195,8 @@ function reply(modelVersion: string, parts: readonly object[]): object {
 }
 
 /** Events end with CRLF; without `alt=sse` the same pieces are one JSON list. */
-function stream({ query }: StandInRequest, model: string): StandInReply {
+function stream(request: StandInRequest, model: string): StandInReply {
+  const { query } = request;
   const usageMetadata = { promptTokenCount: 2, totalTokenCount: 2, promptTokensDetails: [tokens(2)] };
   const first = {
     candidates: [{ content: { parts: [{ text: 'Hello ' }], role: 'model' }, index: 0 }],
@@ -184,7 +204,8 @@ function stream({ query }: StandInRequest, model: string): StandInReply {
     modelVersion: model,
     responseId: 'kP5aaJ2xLsK2nsEPz6mG0A4',
   };
-  const pieces = [first, reply(model, [{ text: 'from Gemini.' }])];
+  const part = partOf(model, request);
+  const pieces = part === text ? [first, reply(model, [{ text: 'from Gemini.' }])] : [reply(model, [part])];
   if (query.get('alt') !== 'sse') return json(200, pieces);
   const body = pieces.map((piece) => `data: ${JSON.stringify(piece)}\r\n\r\n`);
   return { status: 200, headers: { ...commonHeaders, 'content-type': 'text/event-stream' }, body };

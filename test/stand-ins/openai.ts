@@ -1,3 +1,4 @@
+import { type Asked, completionBody, created, pixel } from './completions.ts';
 import { startStandIn, type StandIn, type StandInReply, type StandInRequest } from './start.ts';
 
 /** What the stand-in knows. */
@@ -57,7 +58,7 @@ function unknownModel(model: string): StandInReply {
 
 function post({ path, body }: StandInRequest, models: readonly string[]): StandInReply {
   if (path === '/v1/images/edits') return json(200, picture);
-  const asked = JSON.parse(body) as Record<string, unknown>;
+  const asked = JSON.parse(body) as Asked;
   const { model, stream } = asked;
   // github.com/lss233/kirara-ai/issues/800.
   if (typeof model !== 'string') return error(400, 'you must provide a model parameter');
@@ -65,7 +66,9 @@ function post({ path, body }: StandInRequest, models: readonly string[]): StandI
   if (path === '/v1/images/generations') return postImages(asked);
   const refusal = refuse(asked, model);
   if (refusal) return refusal;
-  return stream === true ? streamed(model, asked) : json(200, completion(model));
+  const answer = completionBody(asked, { id, model, text: 'Hello from GPT.', usage, more }, { refusal: null });
+  const type = stream === true ? 'text/event-stream; charset=utf-8' : 'application/json';
+  return { status: 200, headers: { ...headers(), 'content-type': type }, body: answer };
 }
 
 const fields = ['model', 'messages', 'stream', 'stream_options', 'n', 'temperature', 'max_tokens', 'stop'];
@@ -87,6 +90,11 @@ function refuse(asked: Record<string, unknown>, model: string): StandInReply | u
     const message =
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
     return error(400, message, { param: 'max_tokens', code: 'unsupported_parameter' });
+  }
+  // github.com/diffbot/code-gpt-docs/issues/445.
+  if (isReasoning && asked['temperature'] !== undefined && asked['temperature'] !== 1) {
+    const message = `Unsupported value: 'temperature' does not support ${String(asked['temperature'])} with this model. Only the default (1) value is supported.`;
+    return error(400, message, { param: 'temperature', code: 'unsupported_value' });
   }
   // github.com/Jeffser/Alpaca/issues/904.
   if (typeof asked['max_tokens'] === 'number' && !Number.isInteger(asked['max_tokens'])) {
@@ -110,8 +118,6 @@ function postImages(asked: Record<string, unknown>): StandInReply {
   return asked['prompt'] === undefined ? missing('prompt') : json(200, picture);
 }
 
-const created = 1_757_000_000;
-
 function describe(id: string): object {
   return { id, object: 'model', created, owned_by: 'system' };
 }
@@ -124,46 +130,12 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
 };
 const id = 'chatcmpl-CCR2oWYKNJVbzO4YcL0xkV6DKR8bS';
-
-function completion(model: string): object {
-  const message = { role: 'assistant', content: 'Hello from GPT.', refusal: null, annotations: [] };
-  const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }];
-  return { id, object: 'chat.completion', created, model, choices, usage, service_tier: 'default' };
-}
-
-/** docs: developers.openai.com/api/docs, chat completion chunks. */
-function streamed(model: string, asked: Record<string, unknown>): StandInReply {
-  const withUsage = JSON.stringify(asked['stream_options'] ?? {}).includes('"include_usage":true');
-  const head = { id, object: 'chat.completion.chunk', created, model, service_tier: 'default' };
-  const chunk = (delta: object, finish_reason: string | null = null): string =>
-    data({
-      ...head,
-      choices: [{ index: 0, delta, logprobs: null, finish_reason }],
-      ...(withUsage && { usage: null }),
-    });
-  const body = [
-    chunk({ role: 'assistant', content: '', refusal: null }),
-    chunk({ content: 'Hello ' }),
-    chunk({ content: 'from GPT.' }),
-    chunk({}, 'stop'),
-    ...(withUsage ? [data({ ...head, choices: [], usage })] : []),
-    'data: [DONE]\n\n',
-  ];
-  return { status: 200, headers: { ...headers(), 'content-type': 'text/event-stream; charset=utf-8' }, body };
-}
-
-function data(value: object): string {
-  return `data: ${JSON.stringify(value)}\n\n`;
-}
+const more = { service_tier: 'default' };
 
 const picture = {
   created,
   background: 'opaque',
-  data: [
-    {
-      b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-    },
-  ],
+  data: [{ b64_json: pixel }],
   output_format: 'png',
   quality: 'high',
   size: '1024x1024',

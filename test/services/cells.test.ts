@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run } from '../helpers/run.ts';
+import { pixel } from '../stand-ins/completions.ts';
+import { startStandIn } from '../stand-ins/start.ts';
+import { asked, keyHeaders, received, receivedImage, services, using } from './requests.ts';
+import { hello, pictures, tasks } from './tasks.ts';
+import { runWith, workFolder } from './vendor-run.ts';
+import { keys, startVendors, vendorNames, type Vendors } from './vendors.ts';
+
+// Every task on every service. The environment has the vendor's key variable and nothing else; Ollama is named by --service.
+// A stand-in with the vendor's own wordings answers at the vendor's own origin.
+
+let vendors: Vendors;
+beforeAll(async () => void (vendors = await startVendors()));
+afterAll(() => vendors.close());
+
+/** In which headers each service takes its key, and the version of its format. */
+const headers = {
+  gemini: { 'x-goog-api-key': keys.gemini.GEMINI_API_KEY },
+  anthropic: { 'x-api-key': keys.anthropic.ANTHROPIC_API_KEY, 'anthropic-version': '2023-06-01' },
+  openai: { authorization: `Bearer ${keys.openai.OPENAI_API_KEY}` },
+  openrouter: { authorization: `Bearer ${keys.openrouter.OPENROUTER_API_KEY}` },
+  ollama: {},
+};
+
+describe.each(vendorNames)('%s', (name) => {
+  const { format, words } = services[name];
+
+  test.each(Object.entries(tasks))('%s', async (_task, row) => {
+    const { lines, stdin, streamed = false, stdout = words, stderr = '' } = row;
+    const ran = await runWith(vendors, name, lines, stdin === undefined ? {} : { stdin });
+    expect(ran).toMatchObject({ code: 0, stdout, stderr: `${using(name)}${stderr}` });
+    expect(ran.requests.map(received)).toStrictEqual(row[format].map((body) => asked(name, body, { streamed })));
+  });
+
+  test('costs with --prices', async () => {
+    const ran = await runWith(vendors, name, 'text hi --json --prices prices.json');
+    const tokens = name === 'gemini' ? { inputTokens: 2, outputTokens: 5 } : { inputTokens: 8, outputTokens: 5 };
+    const amount = name === 'gemini' ? '0.000012' : '0.000018';
+    expect(JSON.parse(ran.stdout)).toMatchObject({ usage: tokens, cost: { amount, currency: 'USD' } });
+  });
+
+  test('models', async () => {
+    const ran = await runWith(vendors, name, 'models');
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout.split('\n')).toContain(name === 'ollama' ? 'llama3.2:latest' : services[name].model);
+    const prefix = { gemini: '/v1beta', openrouter: '/api/v1' }[name as string] ?? '/v1';
+    expect(ran.requests.map(received)).toStrictEqual([[`GET ${prefix}/models`, undefined]]);
+  });
+
+  test('doctor, and doctor --live', async () => {
+    const listed = await runWith(vendors, name, 'doctor');
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    expect(listed.stdout).toMatch(/^ok {6}key taken {9}the list of \d+ models came/m);
+    const live = await runWith(vendors, name, 'doctor --live');
+    expect(live).toMatchObject({ code: 0, stderr: '' });
+    expect(live.stdout).toMatch(new RegExp(`^ok {6}${format}.* accepted$`, 'm'));
+    expect(live.stdout).not.toMatch(/^(?:FAILED|warning)/m);
+  });
+
+  test('takes the key in its own header', async () => {
+    const { requests } = await runWith(vendors, name, 'text hi');
+    expect(keyHeaders(requests[0])).toEqual(headers[name]);
+  });
+});
+
+describe('image gen, and image edit', () => {
+  test.each(['gemini', 'openai', 'openrouter'] as const)('%s', async (name) => {
+    const cwd = workFolder();
+    const model = { gemini: 'gemini-3.1-flash-image', openai: 'gpt-image-1', openrouter: '' }[name];
+    const gen = await runWith(vendors, name, "image gen 'a cat' -o cat.png", { cwd });
+    const edit = await runWith(vendors, name, 'image edit blue -i dot.png -o blue.png', { cwd });
+    const stderr = using(name, model || 'google/gemini-3.1-flash-image');
+    expect(gen).toMatchObject({ code: 0, stdout: 'cat.png\n', stderr });
+    expect(edit).toMatchObject({ code: 0, stdout: 'blue.png\n', stderr });
+    expect([...gen.requests, ...edit.requests].map(receivedImage)).toStrictEqual(pictures[name]);
+    for (const file of ['cat.png', 'blue.png']) expect(readFileSync(join(cwd, file)).toString('base64')).toBe(pixel);
+  });
+
+  test.each(['anthropic', 'ollama'] as const)('%s has none: exit code 2 names the services that do', async (name) => {
+    for (const line of ["image gen 'a cat' -o cat.png", 'image edit blue -i dot.png -o blue.png']) {
+      const ran = await runWith(vendors, name, line);
+      expect(ran).toMatchObject({ code: 2, stdout: '', requests: [] });
+      expect(ran.stderr).toContain(`has nothing for gateway-cli ${line.split(' ', 2).join(' ')}`);
+      expect(ran.stderr).toContain('--service gemini, or --service openai, or --service openrouter');
+    }
+  });
+});
+
+describe('a gateway of your own, named by GATEWAY_BASE_URL,', () => {
+  const content = { candidates: [{ content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason: 'STOP' }] };
+  const messages = [
+    '{"type":"message_start","message":{"role":"assistant","content":[]}}',
+    '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hello."}}',
+    '{"type":"content_block_stop","index":0}',
+    '{"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
+    '{"type":"message_stop"}',
+  ];
+
+  test.each([
+    [
+      'text in the content format',
+      ['text', 'hi'],
+      { 'content-type': 'application/json' },
+      JSON.stringify(content),
+      ['POST /v1beta/models/m:generateContent', { contents: hello.content }],
+    ],
+    [
+      'chat in the messages format',
+      ['chat', 'hi'],
+      { 'content-type': 'text/event-stream' },
+      messages.map((data) => `data: ${data}\n\n`),
+      ['POST /v1/messages', { model: 'm', max_tokens: 4096, messages: hello.others, stream: true }],
+    ],
+  ] as const)('answers %s', async (_what, argv, type, body, request) => {
+    const gateway = await startStandIn(() => ({ status: 200, headers: type, body }));
+    const env = { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: 'own-key-0123456789', GATEWAY_MODEL: 'm' };
+    const ran = await run(argv, { env });
+    await gateway.close();
+    expect(ran).toMatchObject({ code: 0, stdout: 'Hello.\n', stderr: '' });
+    expect(gateway.requests.map(received)).toStrictEqual([request]);
+  });
+});
+
+describe('what goes wrong', () => {
+  test.each(['gemini', 'anthropic', 'openai', 'openrouter'] as const)(
+    '%s refuses a wrong key: exit code 3',
+    async (name) => {
+      const [variable = ''] = Object.keys(keys[name]);
+      const ran = await runWith(vendors, name, 'text hi', { env: { [variable]: 'wrong-key-0123456789' } });
+      expect(ran).toMatchObject({ code: 3, stdout: '' });
+      expect(ran.stderr).toContain(`check the key (environment ${variable})`);
+      expect(ran.stderr).not.toContain('wrong-key-0123456789');
+    },
+  );
+
+  test.each(vendorNames)('%s does not have the model: exit code 4 names the command that lists them', async (name) => {
+    const ran = await runWith(vendors, name, 'text hi -m gone');
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.stderr).toContain('to see those that it does: gateway-cli models');
+  });
+
+  test.each([
+    ['gemini', 'text hi -m gemma-3-27b-it --system terse', '--system'],
+    ['anthropic', 'text hi --temperature 0.2', '--temperature'],
+    ['openai', 'text hi --temperature 0.2', '--temperature'],
+    ['openrouter', 'text hi -m openai/gpt-5-mini --temperature 0.2', '--temperature'],
+    ['ollama', 'text hi -m gemma3:4b --tools tools.json', '--tools'],
+  ] as const)('%s has a model that refuses a flag: the hint of exit code 4 names it', async (name, line, flag) => {
+    const ran = await runWith(vendors, name, line);
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.stderr).toContain(`: change ${flag}, or leave it out\n`);
+  });
+
+  test('with the keys of two vendors nothing is sent, and exit code 2 has a command for each', async () => {
+    const env = { ...keys.openai, ...keys.gemini };
+    const ran = await runWith(vendors, 'openai', 'text hi', { env });
+    expect(ran).toMatchObject({ code: 2, stdout: '', requests: [] });
+    expect(ran.stderr).toContain('--service gemini');
+    expect(ran.stderr).toContain('--service openai');
+  });
+});

@@ -1,0 +1,65 @@
+import type { StandInRequest } from '../stand-ins/start.ts';
+import { keys, type VendorName } from './vendors.ts';
+
+/** What each service is asked in, and what its stand-in says. */
+export const services = {
+  gemini: { format: 'content', words: 'Hello from Gemini.\n', using: 'Google Gemini', model: 'gemini-flash-latest' },
+  anthropic: { format: 'messages', words: 'Hello from Claude.\n', using: 'Anthropic', model: 'claude-sonnet-5-5' },
+  openai: { format: 'completions', words: 'Hello from GPT.\n', using: 'OpenAI', model: 'gpt-5-mini' },
+  openrouter: {
+    format: 'completions',
+    words: 'Hello from OpenRouter.\n',
+    using: 'OpenRouter',
+    model: 'openrouter/auto',
+  },
+  ollama: { format: 'completions', words: 'Hello from Llama.\n', using: undefined, model: 'llama3.2' },
+} as const;
+
+/** What the program says first: which service it took, because of which variable. */
+export function using(name: VendorName, model: string = services[name].model): string {
+  if (name === 'ollama') return '';
+  return `using ${services[name].using}, ${model} (${Object.keys(keys[name]).join()})\n`;
+}
+
+/** The method, the path and the body that the default model of a service is asked with. */
+export function asked(name: VendorName, task: object, { streamed = false } = {}): [string, unknown] {
+  const { format, model, words } = services[name];
+  const body = withAnswer(task, words.trimEnd());
+  if (format === 'content') {
+    return [`POST /v1beta/models/${model}:${streamed ? 'streamGenerateContent' : 'generateContent'}`, body];
+  }
+  const stream = streamed && { stream: true };
+  if (format === 'messages') return ['POST /v1/messages', { model, max_tokens: 4096, ...body, ...stream }];
+  const usage = streamed && { stream_options: { include_usage: true } };
+  const prefix = name === 'openrouter' ? '/api' : '';
+  return [`POST ${prefix}/v1/chat/completions`, { model, ...body, ...stream, ...usage }];
+}
+
+/** Puts what the service said before into a body that several services have. */
+function withAnswer(body: object, text: string): object {
+  return JSON.parse(JSON.stringify(body).replace('ANSWER', text)) as object;
+}
+
+/** A request as `asked` has it. */
+export function received({ method, path, body }: StandInRequest): [string, unknown] {
+  return [`${method} ${path}`, body === '' ? undefined : JSON.parse(body)];
+}
+
+/** A form as its fields: of a file its name and type. */
+export function receivedImage(request: StandInRequest): [string, unknown] {
+  if (request.path !== '/v1/images/edits') return received(request);
+  const fields = request.body.matchAll(
+    /name="([^"]+)"(?:; filename="([^"]+)"\r\ncontent-type: (\S+))?\r\n\r\n([^\r]*)/gi,
+  );
+  const entries = [...fields].map(([, field = '', file, type, value = '']) => [
+    field,
+    file === undefined ? value : `${file} ${type}`,
+  ]);
+  return [`${request.method} ${request.path}`, Object.fromEntries(entries)];
+}
+
+/** The headers of a request that hold a key, or the version that goes with it. */
+export function keyHeaders(request: StandInRequest | undefined): Record<string, string> {
+  const names = new Set(['authorization', 'x-goog-api-key', 'x-api-key', 'anthropic-version']);
+  return Object.fromEntries(Object.entries(request?.headers ?? {}).filter(([name]) => names.has(name)));
+}

@@ -1,0 +1,241 @@
+import { pixel } from '../stand-ins/completions.ts';
+import { citySchema } from './vendor-run.ts';
+
+/** A task, and the requests that it makes. */
+export interface Task {
+  lines: string | readonly string[];
+  stdin?: string;
+  streamed?: true;
+  /** The bodies that go out, one after the other, without what `asked` adds: model, stream, and the limit of tokens. */
+  content: readonly object[];
+  messages: readonly object[];
+  completions: readonly object[];
+  /** The service's own words, unless it says something else. */
+  stdout?: string;
+  /** Behind the line that names the service. */
+  stderr?: string;
+}
+
+/** The turns of `hi`. */
+export const hello = {
+  content: [{ role: 'user', parts: [{ text: 'hi' }] }],
+  others: [{ role: 'user', content: 'hi' }],
+};
+const hi = {
+  content: [{ contents: hello.content }],
+  messages: [{ messages: hello.others }],
+  completions: [{ messages: hello.others }],
+};
+const [pdf, png] = [Buffer.from('%PDF-1.4\n').toString('base64'), pixel];
+/** The service's own words stand in place of `ANSWER`. */
+const answered = {
+  content: { role: 'model', parts: [{ text: 'ANSWER' }] },
+  messages: { role: 'assistant', content: [{ type: 'text', text: 'ANSWER' }] },
+  completions: { role: 'assistant', content: 'ANSWER' },
+};
+
+/** What each format says of the tool, of its call, and of what it gave. */
+const tool = {
+  content: {
+    functionDeclarations: [{ name: 'get_weather', description: 'Weather', parametersJsonSchema: citySchema }],
+  },
+  messages: { name: 'get_weather', description: 'Weather', input_schema: citySchema },
+  completions: {
+    type: 'function',
+    function: { name: 'get_weather', description: 'Weather', parameters: citySchema },
+  },
+};
+const rain = { content: [{ role: 'user', parts: [{ text: 'rain?' }] }], others: [{ role: 'user', content: 'rain?' }] };
+const called = {
+  content: [
+    {
+      role: 'model',
+      parts: [{ functionCall: { name: 'get_weather', args: { city: 'Rome' } }, thoughtSignature: 'EpYCCpMC' }],
+    },
+    { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { result: 'rain' } } }] },
+  ],
+  messages: [
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'toolu_rome', name: 'get_weather', input: { city: 'Rome' } }],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_rome', content: 'rain' }] },
+  ],
+  completions: [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        { id: 'call_rome', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Rome"}' } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'call_rome', content: 'rain' },
+  ],
+};
+
+/** What a person types, and the literal bodies that go out in each format. */
+export const tasks: Readonly<Record<string, Task>> = {
+  text: { lines: 'text hi', ...hi },
+  'text --stream': { lines: 'text hi --stream', streamed: true, ...hi },
+  'chat in a pipe': { lines: 'chat', stdin: 'hi', streamed: true, ...hi },
+  'chat with --session twice': {
+    lines: ['chat hi --session s.jsonl', 'chat more --session s.jsonl'],
+    streamed: true,
+    content: [
+      { contents: hello.content },
+      {
+        contents: [...hello.content, answered.content, { role: 'user', parts: [{ text: 'more' }] }],
+      },
+    ],
+    messages: [
+      { messages: hello.others },
+      { messages: [...hello.others, answered.messages, { role: 'user', content: 'more' }] },
+    ],
+    completions: [
+      { messages: hello.others },
+      { messages: [...hello.others, answered.completions, { role: 'user', content: 'more' }] },
+    ],
+  },
+  'chat with --tools and --tool-exec': {
+    lines: "chat rain? --tools tools.json --tool-exec 'get_weather=./weather.sh'",
+    streamed: true,
+    content: [
+      { contents: rain.content, tools: [tool.content] },
+      { contents: [...rain.content, ...called.content], tools: [tool.content] },
+    ],
+    messages: [
+      { messages: rain.others, tools: [tool.messages] },
+      { messages: [...rain.others, ...called.messages], tools: [tool.messages] },
+    ],
+    completions: [
+      { messages: rain.others, tools: [tool.completions] },
+      { messages: [...rain.others, ...called.completions], tools: [tool.completions] },
+    ],
+    stderr: 'tool get_weather {"city":"Rome"}\n',
+  },
+  'text --schema': {
+    lines: 'text hi --schema city.json',
+    content: [
+      {
+        contents: hello.content,
+        generationConfig: { responseMimeType: 'application/json', responseJsonSchema: citySchema },
+      },
+    ],
+    messages: [{ messages: hello.others, output_config: { format: { type: 'json_schema', schema: citySchema } } }],
+    completions: [
+      {
+        messages: hello.others,
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'reply', schema: citySchema, strict: true },
+        },
+      },
+    ],
+    stdout: '{"city":"Rome"}\n',
+  },
+  'chat -i with a picture, --attach with a PDF': {
+    lines: 'chat hi -i dot.png --attach note.pdf',
+    streamed: true,
+    content: [
+      {
+        contents: [
+          {
+            role: 'user',
+            parts: [
+              { text: 'hi' },
+              { inlineData: { mimeType: 'image/png', data: png } },
+              { inlineData: { mimeType: 'application/pdf', data: pdf } },
+            ],
+          },
+        ],
+      },
+    ],
+    messages: [
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
+              {
+                type: 'document',
+                source: { type: 'base64', media_type: 'application/pdf', data: pdf },
+                title: 'note.pdf',
+              },
+              { type: 'text', text: 'hi' },
+            ],
+          },
+        ],
+      },
+    ],
+    completions: [
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'hi' },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+              { type: 'file', file: { filename: 'note.pdf', file_data: `data:application/pdf;base64,${pdf}` } },
+            ],
+          },
+        ],
+      },
+    ],
+  },
+  'batch of two rows': {
+    lines: `batch --data towns.csv --defaults '{"prompt":"{{town}}"}' --concurrency 1 -o out`,
+    content: ['Rome', 'Oslo'].map((text) => ({ contents: [{ role: 'user', parts: [{ text }] }] })),
+    messages: ['Rome', 'Oslo'].map((content) => ({ messages: [{ role: 'user', content }] })),
+    completions: ['Rome', 'Oslo'].map((content) => ({ messages: [{ role: 'user', content }] })),
+    stdout: 'out/results.jsonl\n',
+    stderr: '2 done\n',
+  },
+  '--record, then --replay': { lines: ['text hi --record tape', 'text hi --replay tape'], ...hi },
+};
+
+/** The requests of `image gen 'a cat'` and `image edit blue -i dot.png`. */
+export const pictures: Readonly<Record<'gemini' | 'openai' | 'openrouter', [string, object][]>> = {
+  gemini: [
+    [
+      'POST /v1beta/models/gemini-3.1-flash-image:generateContent',
+      { contents: [{ role: 'user', parts: [{ text: 'a cat' }] }] },
+    ],
+    [
+      'POST /v1beta/models/gemini-3.1-flash-image:generateContent',
+      {
+        contents: [{ role: 'user', parts: [{ text: 'blue' }, { inlineData: { mimeType: 'image/png', data: png } }] }],
+      },
+    ],
+  ],
+  openai: [
+    ['POST /v1/images/generations', { model: 'gpt-image-1', prompt: 'a cat' }],
+    ['POST /v1/images/edits', { model: 'gpt-image-1', prompt: 'blue', 'image[]': 'image.png image/png' }],
+  ],
+  openrouter: [
+    [
+      'POST /api/v1/chat/completions',
+      {
+        model: 'google/gemini-3.1-flash-image',
+        messages: [{ role: 'user', content: 'a cat' }],
+        modalities: ['image', 'text'],
+      },
+    ],
+    [
+      'POST /api/v1/chat/completions',
+      {
+        model: 'google/gemini-3.1-flash-image',
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'blue' },
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+            ],
+          },
+        ],
+        modalities: ['image', 'text'],
+      },
+    ],
+  ],
+};

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
+import { scratchFolder } from '../helpers/scratch.ts';
+import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
+import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
+import { startOllama } from '../stand-ins/ollama.ts';
+import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
+import { openRouterKey, startOpenRouter } from '../stand-ins/openrouter.ts';
+import type { StandIn } from '../stand-ins/start.ts';
+import { createCertificate } from './certificate.ts';
+
+/** The services that have an address of their own. */
+export const vendorNames = ['gemini', 'anthropic', 'openai', 'openrouter', 'ollama'] as const;
+export type VendorName = (typeof vendorNames)[number];
+
+/** The variable of a vendor's key, and a key that its stand-in takes. */
+export const keys = {
+  gemini: { GEMINI_API_KEY: geminiKey },
+  anthropic: { ANTHROPIC_API_KEY: anthropicKey },
+  openai: { OPENAI_API_KEY: openAiKey },
+  openrouter: { OPENROUTER_API_KEY: openRouterKey },
+} as const;
+
+const hosts: Readonly<Record<string, VendorName>> = {
+  'generativelanguage.googleapis.com': 'gemini',
+  'api.anthropic.com': 'anthropic',
+  'api.openai.com': 'openai',
+  'openrouter.ai': 'openrouter',
+};
+
+/** Every vendor on this machine. */
+export interface Vendors {
+  standIns: Readonly<Record<VendorName, StandIn>>;
+  /** A proxy for HTTPS behind which they have the vendors' own origins. */
+  proxy: string;
+  /** The file of the authority of their certificates. */
+  authority: string;
+  close(): Promise<void>;
+}
+
+/** Starts a stand-in of every vendor, and a proxy that has them at the vendors' own hosts, with TLS. */
+export async function startVendors(): Promise<Vendors> {
+  const standIns = {
+    gemini: await startGemini(),
+    anthropic: await startAnthropic(),
+    openai: await startOpenAi(),
+    openrouter: await startOpenRouter(),
+    ollama: await startOllama(),
+  };
+  const certificate = createCertificate(Object.keys(hosts));
+  const sockets = new Set<Socket>();
+  const proxy = createServer().on('connect', (request, socket: Socket) => {
+    const vendor = hosts[String(request.url).replace(/:443$/, '')];
+    if (vendor === undefined) return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    const inside = new TLSSocket(socket, { isServer: true, ...certificate });
+    const onward = connect(Number(new URL(standIns[vendor].url).port), '127.0.0.1');
+    for (const each of [inside, onward]) {
+      sockets.add(each.on('error', () => {}));
+      each.on('close', () => [inside, onward].forEach((other) => other.destroy()));
+    }
+    inside.pipe(onward).pipe(inside);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  const authority = join(scratchFolder(), 'authority.pem');
+  writeFileSync(authority, certificate.cert);
+  return {
+    standIns,
+    proxy: `http://127.0.0.1:${port}`,
+    authority,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      for (const name of vendorNames) await standIns[name].close();
+    },
+  };
+}

@@ -42,14 +42,14 @@ export interface Vendors {
   close(): Promise<void>;
 }
 
-/** Starts a stand-in of every vendor, and a proxy that has them at the vendors' own hosts, with TLS. */
-export async function startVendors(): Promise<Vendors> {
+/** Starts a stand-in of every vendor, but for those that are given, and a proxy that has them at the vendors' own hosts, with TLS. */
+export async function startVendors(given: Partial<Vendors['standIns']> = {}): Promise<Vendors> {
   const standIns = {
-    gemini: await startGemini(),
-    anthropic: await startAnthropic(),
-    openai: await startOpenAi(),
-    openrouter: await startOpenRouter(),
-    ollama: await startOllama(),
+    gemini: given.gemini ?? (await startGemini()),
+    anthropic: given.anthropic ?? (await startAnthropic()),
+    openai: given.openai ?? (await startOpenAi()),
+    openrouter: given.openrouter ?? (await startOpenRouter()),
+    ollama: given.ollama ?? (await startOllama()),
   };
   const certificate = createCertificate(Object.keys(hosts));
   const sockets = new Set<Socket>();

@@ -26,7 +26,7 @@ export const batchFlags = {
     text: 'format of --data, if its name does not tell it: csv, tsv, json, jsonl',
     parse: oneOf(['csv', 'tsv', 'json', 'jsonl']),
     values: ['csv', 'tsv', 'json', 'jsonl'],
-    rare: true,
+    advanced: true,
   },
   idColumn: { flags: '--id-column <name>', text: 'column that holds the id of each row (default: its number)' },
   defaults: { flags: '--defaults <json|path>', text: 'default values for jobs: a JSON object, or a file with one' },
@@ -39,7 +39,7 @@ export const batchFlags = {
   shard: {
     flags: '--shard <i/n>',
     text: 'run part i of n, from 1/n; auto reads it from the CI job, auto/n for n parts',
-    rare: true,
+    advanced: true,
   },
   retryFailed: { flags: '--retry-failed', text: 'send failed jobs again' },
   retryIncomplete: {
@@ -53,16 +53,16 @@ export const batchFlags = {
     flags: '--max-failures <n>',
     text: 'start no more jobs after this many failures',
     parse: whole(1),
-    rare: true,
+    advanced: true,
   },
   maxTokensTotal: {
     flags: '--max-tokens-total <n>',
     text: 'start no more jobs after this many tokens in total',
     parse: whole(1),
-    rare: true,
+    advanced: true,
   },
   maxCost: { ...maxCost, text: 'send no request that could make the batch cost more than this' },
-  ordered: { flags: '--ordered', text: 'write results in the order of the jobs', rare: true },
+  ordered: { flags: '--ordered', text: 'write results in the order of the jobs', advanced: true },
   maxImages: imageFlags.maxImages,
   strict: { ...imageFlags.strict, text: 'a job fails if its image has another aspect ratio or size' },
   requireComplete: {
@@ -101,16 +101,16 @@ export const exportFlags = {
     flags: '--jobs <path|->',
     text: 'the job file: adds the jobs that were not sent yet',
     parse: notAFlag,
-    rare: true,
+    advanced: true,
   },
   data: {
     ...batchFlags.data,
     text: 'the file of rows: adds the rows that were not sent yet',
     parse: notAFlag,
-    rare: true,
+    advanced: true,
   },
   dataFormat: batchFlags.dataFormat,
-  idColumn: { ...batchFlags.idColumn, rare: true },
+  idColumn: { ...batchFlags.idColumn, advanced: true },
 } satisfies FlagTable;
 
 /** `batch merge` alone. */

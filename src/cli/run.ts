@@ -3,8 +3,7 @@ import { buildProgram, type Hooks } from './cli.ts';
 import { commandOf, helpAsFlag } from './run/argv.ts';
 import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
-import { emptyReport, resultDocument } from './output/document.ts';
-import { fieldLine, noSuchField } from './output/select.ts';
+import { emptyReport, fieldLine, missingField, resultDocument } from './output/document.ts';
 import { formatHelp } from './help/help.ts';
 import { createStdin } from './input/stdin.ts';
 import { createUi, noSecrets } from './output/log.ts';
@@ -127,16 +126,16 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
   const { io, report } = context;
   const failure = report.lost.failure ?? io.stdout.failure;
   if (failure !== undefined) {
-    const { keepLost } = await import('./run/keep-reply.ts');
-    await keepLost(failure, thrown, context);
+    const { saveUnwritten } = await import('./run/keep-reply.ts');
+    await saveUnwritten(failure, thrown, context);
   }
   if (thrown && isBug(thrown.value)) {
-    const { keepAtBug } = await import('./run/keep-reply.ts');
-    throw await keepAtBug(thrown.value, { report, io, redaction: context.ui });
+    const { saveAfterBug } = await import('./run/keep-reply.ts');
+    throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
   }
   if (thrown && (report.selected?.code || report.selected?.file)) {
-    const { keepUnprinted } = await import('./run/keep-reply.ts');
-    await keepUnprinted(thrown.value, context);
+    const { saveUnprinted } = await import('./run/keep-reply.ts');
+    await saveUnprinted(thrown.value, context);
   }
   if (thrown) throw thrown.value;
 }
@@ -144,9 +143,9 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
 /** The document was the output: the disk behind stdout is full, or it lacks what `--field` names. The answer is kept. */
 async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
-  const { keepReply } = await import('./run/keep-reply.ts');
+  const { saveForRecovery } = await import('./run/keep-reply.ts');
   report.lost.text = failure.class === 'not-written' || (report.result?.text ?? '') !== '';
-  return keepReply(failure, { report, io, redaction });
+  return saveForRecovery(failure, { report, io, redaction });
 }
 
 type Cleanup = () => Promise<void>;
@@ -198,7 +197,7 @@ async function printDocument(
   const { field } = run.report.selected ?? {};
   const line = field === undefined ? jsonLine(document) : fieldLine(document, field);
   if (line !== undefined) await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(line) : line);
-  else if (error === undefined) throw noSuchField(document, field ?? []);
+  else if (error === undefined) throw missingField(document, field ?? []);
 }
 
 /** A person who pressed Ctrl-C knows, and the shell tells of a death by signal; nobody reads behind a closed pipe. */

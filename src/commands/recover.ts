@@ -10,8 +10,8 @@ import type { Action, Context } from '../cli/context.ts';
 import { addFlags } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
 import { setExamples } from '../cli/help/help.ts';
-import { planImages } from '../cli/output/pictures.ts';
-import { writeToStdout } from '../cli/output/save-pictures.ts';
+import { planImages } from '../cli/output/image-output.ts';
+import { writeToStdout } from '../cli/output/save-images.ts';
 import { unreadable } from '../cli/input/input-files.ts';
 import { printText } from './text/text.ts';
 

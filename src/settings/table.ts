@@ -29,7 +29,7 @@ export interface Row {
   flag?: string;
   help?: string;
   /** Help shows the flag with `--verbose` only. */
-  rare?: true;
+  advanced?: true;
   /** The flag can be given several times. */
   repeat?: true;
   /** Environment variables; the first that is set counts. */
@@ -91,7 +91,7 @@ export const settings = {
     group: 'root',
     flag: '--no-stdin',
     help: 'do not read stdin; use it in while-read loops',
-    rare: true,
+    advanced: true,
     variables: ['GATEWAY_NO_STDIN'],
     default: false,
     shown: 'never',
@@ -120,7 +120,7 @@ export const settings = {
     group: 'connection',
     flag: '--format <name>',
     help: `the wire format, if a gateway has several: ${formatNames.join(', ')}`,
-    rare: true,
+    advanced: true,
     variables: ['GATEWAY_FORMAT'],
     key: 'format',
     description: 'The wire format, if a gateway has several; that of the service otherwise.',
@@ -148,7 +148,7 @@ export const settings = {
     group: 'connection',
     flag: '--api-key-file <path|->',
     help: 'read the API key from a file; - is stdin',
-    rare: true,
+    advanced: true,
     variables: ['GATEWAY_API_KEY_FILE'],
     key: 'apiKeyFile',
     description: "A file that holds the key alone; relative paths start at the config file's folder.",
@@ -192,7 +192,7 @@ export const settings = {
     group: 'connection',
     flag: '--auth <form>',
     help: 'how the key is sent: api-key (a header of its own), bearer (Authorization) or auto (default: auto)',
-    rare: true,
+    advanced: true,
     variables: ['GATEWAY_AUTH'],
     key: 'auth',
     fields: {
@@ -211,7 +211,7 @@ export const settings = {
     group: 'connection',
     flag: '--header-names <key,version>',
     help: 'header names that your gateway takes for key and version; vendors sends those of Gemini and Anthropic',
-    rare: true,
+    advanced: true,
     variables: ['GATEWAY_HEADER_NAMES'],
     key: 'headerNames',
     fields: { apiKey: { formats: ['content'], examples: ['x-api-key'] }, version: { formats: ['messages'] } },
@@ -225,7 +225,7 @@ export const settings = {
     flag: '--header <N: v>',
     help: 'extra HTTP header, or @file with one per line',
     repeat: true,
-    rare: true,
+    advanced: true,
     key: 'headers',
     description: "Further headers of every request to this profile's origin; credentials are allowed here.",
   },
@@ -247,7 +247,7 @@ export const settings = {
     group: 'costs',
     flag: '--prices <json|path>',
     help: 'what models cost: a JSON object, or a file with one; see gateway-cli help costs',
-    rare: true,
+    advanced: true,
     key: 'prices',
     description: 'What models cost, by name or pattern (*); the exact name counts, else the longest pattern.',
     examples: [{ 'some-model': { input: '0.30', output: '2.50', currency: 'USD' } }],
@@ -270,7 +270,7 @@ export const settings = {
     group: 'connection',
     flag: '--allow-http',
     help: 'allow http:// to another host; the key is then sent unencrypted',
-    rare: true,
+    advanced: true,
     key: 'allowHttp',
     description: "Allows http:// with a key for this profile's origin.",
     default: false,
@@ -281,7 +281,7 @@ export const settings = {
     group: 'connection',
     flag: '--proxy <url>',
     help: 'send through this HTTP proxy (default: HTTPS_PROXY, HTTP_PROXY)',
-    rare: true,
+    advanced: true,
     key: 'proxy',
     description: 'An HTTP proxy; comes before HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. Hosts of NO_PROXY have none.',
     examples: ['http://proxy.example.com:3128'],
@@ -292,7 +292,7 @@ export const settings = {
     group: 'connection',
     flag: '--system-ca',
     help: "also trust the system's certificate authorities (Node 22.15 or later)",
-    rare: true,
+    advanced: true,
     key: 'systemCa',
     description: "Trusts the system's certificate store too; Node 22.15 or later can.",
     default: false,
@@ -312,7 +312,7 @@ export const settings = {
     group: 'answer',
     flag: '--no-markdown',
     help: 'on a terminal, do not format Markdown',
-    rare: true,
+    advanced: true,
     key: 'markdown',
     description: 'Formats the Markdown of answers on terminals (true).',
     default: true,

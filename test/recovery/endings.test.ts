@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Context } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/document.ts';
-import { keepLost } from '../../src/cli/run/keep-reply.ts';
+import { saveUnwritten } from '../../src/cli/run/keep-reply.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';
 
 const failure = new GatewayError('not-written', 'cannot write "cat.png": the disk is full');
@@ -14,7 +14,7 @@ async function endWith(thrown: { value: unknown } | undefined): Promise<{ error:
     report: { ...emptyReport('text'), kept: '/kept.json' },
     ui: { warn: async (text: string) => void warnings.push(text) },
   } as unknown as Context;
-  const error: unknown = await keepLost(failure, thrown, context).catch((reason: unknown) => reason);
+  const error: unknown = await saveUnwritten(failure, thrown, context).catch((reason: unknown) => reason);
   return { error, warnings };
 }
 

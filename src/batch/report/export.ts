@@ -12,7 +12,7 @@ import { checkFile } from '../../images/publish.ts';
 import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import { behind, addFlags } from '../../cli/flags/flag.ts';
+import { prefixUsageError, addFlags } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { writeNewFile } from '../../cli/output/new-file.ts';
@@ -127,7 +127,7 @@ async function checkTarget(
   { force, context }: { force: boolean; context: Context },
 ): Promise<void> {
   const { cwd } = context.io;
-  await checkFile(output, { cwd, force }).catch(behind('-o: '));
+  await checkFile(output, { cwd, force }).catch(prefixUsageError('-o: '));
   const path = resolve(cwd, output);
   const place = relative(await realpath(folder), join(await realpath(dirname(path)), basename(path)));
   const own = [batchFiles.journal, batchFiles.results, batchFiles.summary, batchFiles.lock];

@@ -25,8 +25,8 @@ import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context } from '../../cli/context.ts';
 import { resultDocument, unbilled } from '../../cli/output/document.ts';
 import { hintOf } from '../../advice.ts';
-import { type ImageOutput, mostImages, planImages } from '../../cli/output/pictures.ts';
-import { keepAtBug, keepReply } from '../../cli/run/keep-reply.ts';
+import { type ImageOutput, mostImages, planImages } from '../../cli/output/image-output.ts';
+import { saveAfterBug, saveForRecovery } from '../../cli/run/keep-reply.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 
@@ -115,7 +115,7 @@ function otherModelOf(result: Result | undefined): Pick<JobRecord, 'requestedMod
 /** A paid reply that cannot or must not be written is kept like that of any command. */
 async function kept(failure: unknown, { report, io, ui }: Context): Promise<unknown> {
   if (!(failure instanceof GatewayError) || !unwritten.has(failure.class)) return failure;
-  return keepReply(failure, { report, io, redaction: ui });
+  return saveForRecovery(failure, { report, io, redaction: ui });
 }
 
 /** The disk is full, or another run has the folder. */
@@ -126,7 +126,7 @@ async function keptAtBug(
   bug: unknown,
   { context: { report, io, ui }, batch }: { context: Context; batch: Context },
 ): Promise<GatewayError> {
-  const told = await keepAtBug(bug, { report, io, redaction: ui });
+  const told = await saveAfterBug(bug, { report, io, redaction: ui });
   await batch.ui.warn(`${told.message}; ${hintOf(told) ?? ''}`);
   return told;
 }
@@ -137,7 +137,7 @@ async function keptRest(
   { context: { report, io, ui }, batch }: { context: Context; batch: Context },
 ): Promise<GatewayError | undefined> {
   if (failure === undefined || report.lost.images.length === 0) return failure;
-  const told = await keepReply(failure, { report, io, redaction: ui });
+  const told = await saveForRecovery(failure, { report, io, redaction: ui });
   await batch.ui.warn(`${failure.message}; ${hintOf(told) ?? ''}`);
   return told;
 }
@@ -211,7 +211,7 @@ async function answerJob(asking: Asking): Promise<void> {
   if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
   await checkAnswer(answer, wantedOf(batch.flags, isImage ? candidates : 0), context);
   if (built.check) context.report.answer = answerOfSchema(built.check, answer);
-  if (output?.misfit) throw output.misfit;
+  if (output?.mismatch) throw output.mismatch;
 }
 
 /** Pictures go to `images/<name>`; a name that is taken gets a number, so no paid picture is ever replaced. */

@@ -18,8 +18,8 @@ interface Flag {
   /** Values that completion offers; others may be allowed too. */
   readonly values?: readonly string[];
   readonly hidden?: true;
-  /** Few need it: help shows it with `--verbose` alone. */
-  readonly rare?: true;
+  /** Help shows it only with `--verbose`. */
+  readonly advanced?: true;
 }
 
 /** Flags by their camel-case names. */
@@ -38,17 +38,16 @@ type ValueOf<F extends Flag> = F extends { parse: (word: string, name: string) =
       ? string | true
       : true;
 
-/** Flags that few need. */
-const rare = new WeakSet<Option>();
+const advancedOptions = new WeakSet<Option>();
 
-/** Whether the help shows a flag with `--verbose` alone. */
-export function isRare(option: Option): boolean {
-  return rare.has(option);
+/** Whether help shows a flag only with `--verbose`. */
+export function isAdvanced(option: Option): boolean {
+  return advancedOptions.has(option);
 }
 
-/** The same flags, for a command that seldom needs them. */
-export function seldom<T extends FlagTable>(flags: T): T {
-  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, rare: true }])) as T;
+/** Marks flags as advanced for one command. */
+export function advanced<T extends FlagTable>(flags: T): T {
+  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { ...flag, advanced: true }])) as T;
 }
 
 /** Adds the flags to a command, under one heading of its help. */
@@ -59,7 +58,7 @@ export function addFlags(command: Command, heading: string, flags: FlagTable): v
 function toOption(flag: Flag): Option {
   const option = new Option(flag.flags, flag.text);
   if (flag.hidden) option.hideHelp();
-  if (flag.rare) rare.add(option);
+  if (flag.advanced) advancedOptions.add(option);
   if (flag.values) option.argChoices = [...flag.values];
   const parse = parserOf(flag) ?? ((word: string) => word);
   if (flag.repeat) {
@@ -86,7 +85,11 @@ export function notAFlag(word: string, name: string, example?: string): string {
 }
 
 /** Why a word is none of the values that a flag takes. */
-function misfit(name: string, wanted: string, { word, example }: { word: string; example: unknown }): GatewayError {
+function invalidValue(
+  name: string,
+  wanted: string,
+  { word, example }: { word: string; example: unknown },
+): GatewayError {
   return usageError(`${name} takes ${wanted}, not ${quote(word)}`, `for example: ${name} ${example}`);
 }
 
@@ -101,7 +104,7 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
   return (word, name) => {
     const value = numberOf(word);
     if (Number.isInteger(value) && value >= least && value <= most) return value;
-    throw misfit(name, `a whole number ${range}`, { word, example: Math.max(least, 1) });
+    throw invalidValue(name, `a whole number ${range}`, { word, example: Math.max(least, 1) });
   };
 }
 
@@ -109,13 +112,13 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
 export function decimal(word: string, name: string): number {
   const value = numberOf(word);
   if (Number.isFinite(value)) return value;
-  throw misfit(name, 'a number', { word, example: 0.7 });
+  throw invalidValue(name, 'a number', { word, example: 0.7 });
 }
 
 /** An amount of money from which nothing is rounded. */
 export function amount(word: string, name: string): string {
   if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;
-  throw misfit(name, 'an amount of more than 0', { word, example: '0.50' });
+  throw invalidValue(name, 'an amount of more than 0', { word, example: '0.50' });
 }
 
 /** A time such as `90s`, in milliseconds. */
@@ -147,20 +150,20 @@ export function passwordless(word: string, name: string): string {
 export function oneOf(words: readonly string[]): (word: string, name: string) => string {
   return (word, name) => {
     if (words.includes(word)) return word;
-    throw misfit(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
+    throw invalidValue(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
   };
 }
 
 /** `W:H`, both whole numbers: the form is checked, never a list of ratios. */
 export function ratio(word: string, name: string): string {
   if (isAspect(word)) return word;
-  throw misfit(name, 'width:height', { word, example: '16:9' });
+  throw invalidValue(name, 'width:height', { word, example: '16:9' });
 }
 
 /** The form of an image size: `1K`, `2K`, `4K`, `512`. */
 export function imageSize(word: string, name: string): string {
   if (/^\d{1,5}K?$/.test(word)) return word;
-  const error = misfit(name, '512, 1K, 2K, 4K or another number of pixels', { word, example: '2K' });
+  const error = invalidValue(name, '512, 1K, 2K, 4K or another number of pixels', { word, example: '2K' });
   throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
 }
 
@@ -168,7 +171,7 @@ export function imageSize(word: string, name: string): string {
 export function safety(word: string, name: string): { category: string; threshold: string } {
   const [, category = '', threshold] = /^([A-Z_]{1,80})=([A-Z_]{1,80})$/.exec(word) ?? [];
   if (threshold === undefined)
-    throw misfit(name, 'CATEGORY=THRESHOLD', { word, example: 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH' });
+    throw invalidValue(name, 'CATEGORY=THRESHOLD', { word, example: 'HARM_CATEGORY_HARASSMENT=BLOCK_ONLY_HIGH' });
   return { category: category.startsWith('HARM_CATEGORY_') ? category : `HARM_CATEGORY_${category}`, threshold };
 }
 
@@ -181,7 +184,7 @@ export function pairOrJson(word: string, name: string): JsonObject {
   }
   const at = word.indexOf('=');
   if (at > 0) return { [word.slice(0, at)]: word.slice(at + 1) };
-  throw misfit(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
+  throw invalidValue(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
 }
 
 /** One `--var`: a value, or the file that holds it. */
@@ -194,7 +197,7 @@ export interface Var {
 /** Reads `name=value`, `name=@file` and, for a value that begins with one, `name=@@…`. Throws GatewayError usage. */
 export function variable(word: string, name: string): Var {
   const at = word.indexOf('=');
-  if (at <= 0) throw misfit(name, 'name=value or name=@file', { word, example: 'city=Rome' });
+  if (at <= 0) throw invalidValue(name, 'name=value or name=@file', { word, example: 'city=Rome' });
   const [key, value] = [word.slice(0, at).trim().normalize('NFC'), word.slice(at + 1)];
   if (!value.startsWith('@')) return { name: key, value };
   if (value.startsWith('@@')) return { name: key, value: value.slice(1) };
@@ -222,7 +225,7 @@ export function quote(word: string): string {
 }
 
 /** For `catch`: a mistake is told behind the flag that it was made in; any other failure stays as it is. */
-export function behind(flag: string): (error: unknown) => never {
+export function prefixUsageError(flag: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;
     const { message, details, cause } = error;

@@ -17,12 +17,12 @@ export const contentFlags = {
     flags: '--candidates <n>',
     text: 'number of alternative answers in one reply, 1 to 100',
     parse: whole(1, 100),
-    rare: true,
+    advanced: true,
   },
   seed: {
     flags: '--seed <n>',
     text: 'integer that makes answers repeatable, if the model supports it',
-    rare: true,
+    advanced: true,
     parse: whole(-(2 ** 31), 2 ** 31 - 1),
   },
   safety: {
@@ -30,23 +30,23 @@ export const contentFlags = {
     text: 'block content of a category from this probability on, such as HARASSMENT=BLOCK_ONLY_HIGH',
     parse: safety,
     repeat: true,
-    rare: true,
+    advanced: true,
     values: safetySettings,
   },
   toolConfig: {
     flags: '--tool-config <path|->',
     text: 'which tools the model may or must call: a JSON object, in a file; - is stdin',
-    rare: true,
+    advanced: true,
   },
   cachedContent: {
     flags: '--cached-content <name>',
     text: 'use context that the service keeps under this name',
-    rare: true,
+    advanced: true,
   },
   contents: {
     flags: '--contents <path|->',
     text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
-    rare: true,
+    advanced: true,
   },
 } satisfies FlagTable;
 
@@ -62,7 +62,7 @@ const fileFlags = {
     flags: '--max-images <n>',
     text: 'maximum number of images to write from one reply (default: 256)',
     parse: whole(1),
-    rare: true,
+    advanced: true,
   },
 } satisfies FlagTable;
 
@@ -95,7 +95,7 @@ const code = {
   flags: '--code',
   text: 'print only the code blocks; -o saves them',
 } as const;
-const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', rare: true } as const;
+const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
 /** `text` alone. */
 export const textFlags = {
@@ -104,7 +104,7 @@ export const textFlags = {
     flags: '--response-mime <type>',
     text: 'media type of the answer, such as application/json',
     values: ['application/json', 'text/plain'],
-    rare: true,
+    advanced: true,
   },
   schema: inputFlags.schema,
   stream: { flags: '--stream', text: 'print the answer while it arrives' },
@@ -136,12 +136,16 @@ export const imageFlags = {
     flags: '--concurrency <n>',
     text: 'how many requests of -n are sent in parallel, 1 to 64 (default: 4)',
     parse: whole(1, 64),
-    rare: true,
+    advanced: true,
   },
   ...fileFlags,
-  sidecar: { flags: '--sidecar', text: 'also write <image>.json with the prompt, parameters and usage', rare: true },
+  sidecar: {
+    flags: '--sidecar',
+    text: 'also write <image>.json with the prompt, parameters and usage',
+    advanced: true,
+  },
   ...settingFlags('image'),
-  strict: { flags: '--strict', text: 'exit code 11 if the image has another aspect ratio or size', rare: true },
+  strict: { flags: '--strict', text: 'exit code 11 if the image has another aspect ratio or size', advanced: true },
 } satisfies FlagTable;
 
 /** `image edit` alone. */
@@ -155,48 +159,48 @@ export const chatFlags = {
     flags: '--tool-choice <choice>',
     text: 'whether the model calls a tool: auto, any (must), none, tool:<name> or JSON',
     values: ['auto', 'any', 'none', 'tool:'],
-    rare: true,
+    advanced: true,
   },
   metadata: {
     flags: '--metadata <key=value>',
     text: 'value for the service, such as user_id=42; or a JSON object',
     parse: pairOrJson,
     repeat: true,
-    rare: true,
+    advanced: true,
   },
   messages: {
     flags: '--messages <path|->',
     text: 'earlier turns of the conversation: a JSON array, in a file; - is stdin',
-    rare: true,
+    advanced: true,
   },
   session: {
     flags: '--session <name|file>',
     text: 'continue or begin a saved conversation',
     parse: notAFlag,
   },
-  save: { flags: '--no-save', text: 'keep no session of this conversation', rare: true },
+  save: { flags: '--no-save', text: 'keep no session of this conversation', advanced: true },
   continue: { flags: '--continue', text: 'continue the conversation that was saved last' },
   toolExec: {
     flags: '--tool-exec <name=command>',
     text: 'program that runs when the model calls the tool: JSON input on stdin, result on stdout',
     parse: parseToolCommand,
     repeat: true,
-    rare: true,
+    advanced: true,
   },
   maxTurns: {
     flags: '--max-turns <n>',
     text: 'maximum number of requests with --tool-exec, 1 to 1000 (default: 10)',
     parse: whole(1, 1000),
-    rare: true,
+    advanced: true,
   },
   maxCost: {
     ...maxCost,
     text: 'with --tool-exec, send no request that could make all cost more than this',
-    rare: true,
+    advanced: true,
   },
-  confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', rare: true },
+  confirm: { flags: '--confirm', text: 'ask on the terminal before each --tool-exec program runs', advanced: true },
   stream: { flags: '--no-stream', text: 'print the answer when it is complete' },
-  thinking: { flags: '--thinking', text: "print the model's reasoning on stderr", rare: true },
+  thinking: { flags: '--thinking', text: "print the model's reasoning on stderr", advanced: true },
   code,
   jsonl,
   ...settingFlags('answer'),

@@ -8,20 +8,20 @@ const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
 /** Flags of `serve`. Those that other commands have too mean the same here, seen from the other end. */
 export const serveFlags = {
   port: { flags: '--port <n>', text: 'TCP port; 0 is any free one (default: 8787, with a command 0)', parse: port },
-  host: { flags: '--host <address>', text: 'address to listen on (default: 127.0.0.1)', rare: true },
+  host: { flags: '--host <address>', text: 'address to listen on (default: 127.0.0.1)', advanced: true },
   allowHost: {
     flags: '--allow-host <name>',
     text: 'host name or address that other machines may use to reach it',
     parse: allowedHost,
     repeat: true,
-    rare: true,
+    advanced: true,
   },
   allowOrigin: {
     flags: '--allow-origin <origin>',
     text: 'origin of a web page that may call it from a browser, such as http://localhost:5173',
     parse: allowedOrigin,
     repeat: true,
-    rare: true,
+    advanced: true,
   },
   apiKeyFile: {
     ...connectionFlags.apiKeyFile,
@@ -41,19 +41,19 @@ export const serveFlags = {
   specOnly: {
     flags: '--spec-only',
     text: 'reject every request field that the specification does not name',
-    rare: true,
+    advanced: true,
   },
   pace: {
     flags: '--pace <ms>',
     text: 'wait between two events of a stream, 0 to 60000 ms',
     parse: whole(0, 60_000),
-    rare: true,
+    advanced: true,
   },
   faultDelay: {
     flags: '--fault-delay <ms>',
     text: 'how long the model fault-slow waits, up to 600000 ms (default: 10000)',
     parse: whole(0, 600_000),
-    rare: true,
+    advanced: true,
   },
   upstream: {
     flags: '--upstream <profiles>',

@@ -16,7 +16,7 @@ type Rows = typeof settings;
 
 /** The flag of a row, as a `FlagTable` has it. */
 type FlagOf<R> = R extends { flag: infer F extends string; kind: infer K }
-  ? { flags: F; text: string } & Pick<R, keyof R & ('rare' | 'repeat')> &
+  ? { flags: F; text: string } & Pick<R, keyof R & ('advanced' | 'repeat')> &
       (K extends keyof typeof parsers ? ReturnType<(typeof parsers)[K]> : object)
   : never;
 
@@ -28,9 +28,12 @@ type SettingFlags<G> = {
 export function settingFlags<G extends Row['group']>(group: G): SettingFlags<G> {
   const rows = settingNames.filter((name) => (settings[name] as Row).group === group);
   const flags = rows.map((name) => {
-    const { flag: flags = '', help: text = '', rare, repeat, kind, ...row }: Row = settings[name];
+    const { flag: flags = '', help: text = '', advanced, repeat, kind, ...row }: Row = settings[name];
     const read = kind in parsers ? parsers[kind as keyof typeof parsers]({ kind, ...row }) : {};
-    return [attributeOf(flagOf(name)), { flags, text, ...(rare && { rare }), ...(repeat && { repeat }), ...read }];
+    return [
+      attributeOf(flagOf(name)),
+      { flags, text, ...(advanced && { advanced }), ...(repeat && { repeat }), ...read },
+    ];
   });
   return Object.fromEntries(flags) as SettingFlags<G>;
 }

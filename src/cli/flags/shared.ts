@@ -1,5 +1,5 @@
 import { type FlagTable, notAFlag, age, amount, decimal, duration, notEmpty, variable, whole } from './flag.ts';
-import { parseFieldPath } from './field.ts';
+import { parseFieldPath } from './set.ts';
 import { settingFlags } from './setting-flags.ts';
 import { parseSetting } from './set.ts';
 import { resolve } from 'node:path';
@@ -17,9 +17,9 @@ export const rootFlags = {
     flags: '-v, --verbose',
     text: 'print requests, replies, retries and usage on stderr; with --help: all flags',
   },
-  debug: { flags: '--debug', text: 'print the stack trace of an error', rare: true },
+  debug: { flags: '--debug', text: 'print the stack trace of an error', advanced: true },
   stdin,
-  color: { flags: '--no-color', text: 'print plain text, as with NO_COLOR=1', rare: true },
+  color: { flags: '--no-color', text: 'print plain text, as with NO_COLOR=1', advanced: true },
   profile,
   ...furtherRoot,
 } satisfies FlagTable;
@@ -52,42 +52,50 @@ export const connectionFlags = {
   headerNames,
   proxy,
   systemCa,
-  cacert: { flags: '--cacert <file>', text: 'also trust the certificate authorities in this PEM file', rare: true },
-  clientCert: { flags: '--client-cert <file>', text: 'client certificate for mutual TLS, a PEM file', rare: true },
-  clientKey: { flags: '--client-key <file>', text: 'private key of the client certificate, a PEM file', rare: true },
+  cacert: { flags: '--cacert <file>', text: 'also trust the certificate authorities in this PEM file', advanced: true },
+  clientCert: { flags: '--client-cert <file>', text: 'client certificate for mutual TLS, a PEM file', advanced: true },
+  clientKey: {
+    flags: '--client-key <file>',
+    text: 'private key of the client certificate, a PEM file',
+    advanced: true,
+  },
   allowHttp,
   timeout,
   retries: {
     flags: '--retries <n>',
     text: 'number of retries, 0 to 100 (default: 2)',
-    rare: true,
+    advanced: true,
     parse: whole(0, 100),
   },
   retryMaxTime: {
     flags: '--retry-max-time <time>',
     text: 'maximum total wait between retries (default: 60s)',
     parse: duration,
-    rare: true,
+    advanced: true,
   },
-  retrySafeOnly: { flags: '--retry-safe-only', text: 'retry only requests that were certainly not billed', rare: true },
+  retrySafeOnly: {
+    flags: '--retry-safe-only',
+    text: 'retry only requests that were certainly not billed',
+    advanced: true,
+  },
   offline,
   record: {
     flags: '--record <dir>',
     text: 'write every request and reply to a folder, without the key',
     parse: notAFlag,
-    rare: true,
+    advanced: true,
   },
   replay: {
     flags: '--replay <dir>',
     text: 'answer from a folder that --record wrote: no key, no network; with --record too: send only what is not there',
     parse: notAFlag,
-    rare: true,
+    advanced: true,
   },
   maxAge: {
     flags: '--max-age <time>',
     text: 'with --record and --replay: send again what is older, such as 7d or 12h',
     parse: age,
-    rare: true,
+    advanced: true,
   },
   ...furtherConnection,
 } as const satisfies FlagTable;
@@ -104,7 +112,7 @@ export const bodyFlags = {
   promptFile: {
     flags: '--prompt-file <path|->',
     text: 'read the prompt from a file, such as x.prompt.yml; - is stdin',
-    rare: true,
+    advanced: true,
   },
   var: {
     flags: '--var <name=value>',
@@ -115,11 +123,15 @@ export const bodyFlags = {
   vars: {
     flags: '--vars <path|json|n>',
     text: 'values for many {{names}}: a JSON object, or row n of the testData of a .prompt.yml file',
-    rare: true,
+    advanced: true,
   },
-  noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', rare: true },
+  noVars: { flags: '--no-vars', text: 'send {{name}} unchanged', advanced: true },
   system: { flags: '--system <text>', text: 'instructions for the model, beside the prompt' },
-  systemFile: { flags: '--system-file <path|->', text: 'read the --system text from a file; - is stdin', rare: true },
+  systemFile: {
+    flags: '--system-file <path|->',
+    text: 'read the --system text from a file; - is stdin',
+    advanced: true,
+  },
   ...settingFlags('body'),
   temperature: {
     flags: '--temperature <x>',
@@ -130,20 +142,20 @@ export const bodyFlags = {
     flags: '--top-p <x>',
     text: 'sample from the most likely tokens up to this total probability, 0 to 1',
     parse: decimal,
-    rare: true,
+    advanced: true,
   },
-  topK: { flags: '--top-k <n>', text: 'sample from this many most likely tokens', parse: whole(0), rare: true },
+  topK: { flags: '--top-k <n>', text: 'sample from this many most likely tokens', parse: whole(0), advanced: true },
   stop: {
     flags: '--stop <text>',
     text: 'end the answer where this text would come',
     parse: notEmpty,
     repeat: true,
-    rare: true,
+    advanced: true,
   },
   tools: {
     flags: '--tools <path|->',
     text: 'tools that the model may call: a JSON array, in a file; - is stdin',
-    rare: true,
+    advanced: true,
   },
   set: {
     flags: '--set <path=value>',
@@ -154,36 +166,36 @@ export const bodyFlags = {
   body: {
     flags: '--body <path|->',
     text: 'start from this JSON request body; flags change it; - is stdin',
-    rare: true,
+    advanced: true,
   },
 } satisfies FlagTable;
 
 /** What is printed, and what is not sent. */
 export const outputFlags = {
   dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched' },
-  curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', rare: true },
+  curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', advanced: true },
   field: {
     flags: '--field <path>',
     text: 'print one value, such as text or usage.totalTokens',
     parse: parseFieldPath,
     values: ['answer', 'images[0].path', 'model', 'responseId', 'stopReason', 'text', 'usage.totalTokens'],
   },
-  raw: { flags: '--raw', text: 'print the unchanged body of the reply', rare: true },
+  raw: { flags: '--raw', text: 'print the unchanged body of the reply', advanced: true },
   requireComplete: {
     flags: '--require-complete',
     text: 'exit code 11 if a limit cut the answer, or it may be incomplete',
-    rare: true,
+    advanced: true,
   },
   requireModel: {
     flags: '--require-model',
     text: 'exit code 11 if another model than the requested one answers',
-    rare: true,
+    advanced: true,
   },
   stdinTimeout: {
     flags: '--stdin-timeout <time>',
     text: 'how long to wait for the first byte on stdin (default: 60s)',
     parse: duration,
-    rare: true,
+    advanced: true,
   },
 } satisfies FlagTable;
 
@@ -220,4 +232,52 @@ export function checkRecordingFlags(flags: RecordingFlags): void {
       'for example: --record recordings --replay recordings --max-age 7d',
     );
   }
+}
+
+/** Flags of which one at most owns stdout. */
+export interface StdoutFlags {
+  dryRun?: true;
+  curl?: true;
+  raw?: true;
+  jsonl?: true;
+  field?: readonly string[];
+  code?: true;
+  output?: string | undefined;
+}
+
+/** Throws GatewayError usage when two flags want stdout. `--dry-run --json` is the one pair that goes together. */
+export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
+  const owners = [
+    flags.dryRun && '--dry-run',
+    flags.curl && '--curl',
+    flags.raw && '--raw',
+    flags.jsonl && '--jsonl',
+    flags.field && '--field',
+    flags.code && (flags.output ?? '-') === '-' && '--code',
+    flags.output === '-' && !flags.code && '-o -',
+    json && !flags.dryRun && '--json',
+  ].filter((owner) => typeof owner === 'string');
+  if (owners.length > 1)
+    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
+}
+
+/** Flags that mean nothing where the reply is only handed on. */
+interface RawFlags {
+  raw?: boolean | undefined;
+  count?: number | undefined;
+  output?: string | undefined;
+  sidecar?: boolean | undefined;
+  preview?: boolean | undefined;
+  strict?: boolean | undefined;
+}
+
+/** Throws GatewayError usage for what `--raw` would silently leave undone. */
+export function checkRaw(flags: RawFlags): void {
+  if (!flags.raw) return;
+  if ((flags.count ?? 1) > 1)
+    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
+  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
+  if (idle === undefined) return;
+  const flag = idle === 'output' ? '-o' : `--${idle}`;
+  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }

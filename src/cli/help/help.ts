@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { bold } from '../../terminal/style.ts';
-import { isRare } from '../flags/flag.ts';
+import { isAdvanced } from '../flags/flag.ts';
 import { exampleText, twoColumns, wrapText } from './help-layout.ts';
 
 /** Examples of a command, shown first. */
@@ -115,7 +115,7 @@ export interface FlagSection {
 /** The flags of a command, those that are common first; those that few need are left out where `full` is not set. */
 export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
   const shown = visible(command);
-  const ordered = [...shown.filter((option) => !isRare(option)), ...(full ? shown.filter(isRare) : [])];
+  const ordered = [...shown.filter((option) => !isAdvanced(option)), ...(full ? shown.filter(isAdvanced) : [])];
   const sections = new Map<string, FlagSection['rows']>();
   for (const option of ordered) {
     const heading = option.helpGroupHeading ?? 'Flags';
@@ -132,7 +132,7 @@ export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): F
 /** How to see the flags that are left out. */
 function moreFlags(command: Command, { full }: Shape): string {
   const hidden = ({ helpGroupHeading }: Option) => command.parent !== null && helpGroupHeading === 'Everywhere';
-  const left = full ? [] : visible(orDefault(command)).filter((option) => isRare(option) || hidden(option));
+  const left = full ? [] : visible(orDefault(command)).filter((option) => isAdvanced(option) || hidden(option));
   const example = left.find(({ long }) => long === '--json') ?? left[0];
   if (example === undefined) return '';
   return `${left.length} more flags, such as ${example.long}: ${namesOf(command)} --help --verbose`;

@@ -1,24 +1,28 @@
-import type { GatewayError } from '../../errors.ts';
-import { outcomes } from '../../errors.ts';
-import { otherModel } from '../../model-name.ts';
-import type { Redaction } from '../../settings/redact.ts';
-import type { Report } from '../context.ts';
 import { hintOf } from '../../advice.ts';
+import { GatewayError, outcomes } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import { otherModel } from '../../model-name.ts';
+import { closest } from '../../settings/closest.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import { shellWord } from '../../shell-word.ts';
+import { jsonLine } from '../../terminal/escape.ts';
+import type { Report } from '../context.ts';
+import { fieldPathText } from '../flags/set.ts';
 import type { ResultDocument } from './result-definition.ts';
 
-/** A report with nothing in it. */
+/** The report of a run that has not begun. */
 export function emptyReport(command: string): Report {
   return { command, images: [], warnings: [], attempts: 0, lost: { images: [], text: false } };
 }
 
-/** How a run ended, and what keeps its secrets out of the document. */
+/** What the document needs beside the report. */
 export interface DocumentEnd {
   error: GatewayError | undefined;
   durationMs: number;
   redaction: Redaction;
 }
 
-/** The one JSON document of a run; absent keys are unknown. */
+/** The JSON document of a run; unknown keys are absent. */
 export function resultDocument(report: Report, { error, durationMs, redaction }: DocumentEnd): ResultDocument {
   const { result } = report;
   const document = redaction.clean<ResultDocument>({
@@ -49,16 +53,16 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
     durationMs: Math.round(durationMs),
     error: error && errorDocument(unbilled(error, report), report.attempts > 0, redaction),
   });
-  // Where a picture stands is so, whatever its name is like.
+  // Image paths are not redacted: they must work even if a name resembles the key.
   return { ...document, images: report.images, ...(report.files && { files: report.files }) };
 }
 
-/** The same failure; where recordings alone answered, nothing was sent, whatever is wrong with the answer. */
+/** The same error; if only recordings answered, nothing was sent or billed. */
 export function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
   return fromCache && attempts === 0 ? error.but({ sent: 'no', billed: 'no' }) : error;
 }
 
-/** The `error` object of every JSON document. What the error does not tell is unknown once a request was made. */
+/** The `error` object of every JSON document. After a request, what the error does not say is unknown. */
 function errorDocument(error: GatewayError, requested: boolean, { redact }: Redaction): ResultDocument['error'] {
   const hint = hintOf(error);
   const { status, requestId, retryable, retryAfterMs, sent } = error.details;
@@ -73,4 +77,51 @@ function errorDocument(error: GatewayError, requested: boolean, { redact }: Reda
     sent: sent ?? (requested ? 'unknown' : 'no'),
     billed: requested || error.billed !== 'unknown' ? error.billed : 'no',
   };
+}
+
+/** The line that `--field` prints of a document; undefined if the document has no such value. */
+export function fieldLine(document: object, steps: readonly string[]): string | undefined {
+  let value: unknown = document;
+  for (const step of steps) value = valueAt(value, step);
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') return jsonLine(value);
+  return value.endsWith('\n') ? value : `${value}\n`;
+}
+
+/** The error for a missing value (exit 10). Its hint has the nearest path that exists. */
+export function missingField(document: object, steps: readonly string[]): GatewayError {
+  let known = 0;
+  let value: unknown = document;
+  for (let next = valueAt(value, steps[0] ?? ''); next !== undefined; next = valueAt(value, steps[known] ?? '')) {
+    value = next;
+    known++;
+  }
+  return new GatewayError('no-result', `the result has no value at ${fieldPathText(steps)}`, {
+    hint: nearestHint(value, steps.slice(0, known), steps[known] ?? ''),
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function nearestHint(value: unknown, before: readonly string[], step: string): string {
+  const names = keysOf(value);
+  const path = before.length === 0 ? 'the result' : fieldPathText(before);
+  if (before.length === 0 && step === 'answer') return 'the result has an answer only with --schema';
+  if (names.length === 0) return `${path} holds nothing further`;
+  if (Array.isArray(value))
+    return `${path} has ${names.length} of them; the last is ${fieldPathText([...before, names.at(-1) ?? ''])}`;
+  const near = closest(step, names);
+  if (near === undefined) return `${path} has: ${names.join(', ')}`;
+  return `the nearest that it has: --field ${shellWord(fieldPathText([...before, near]))}`;
+}
+
+function valueAt(value: unknown, step: string): unknown {
+  if (Array.isArray(value)) return /^\d{1,9}$/.test(step) ? (value[Number(step)] as unknown) : undefined;
+  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
+}
+
+/** Keys without a value are not in the document. */
+function keysOf(value: unknown): string[] {
+  if (Array.isArray(value)) return [...value.keys()].map(String);
+  return isObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : [];
 }

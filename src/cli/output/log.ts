@@ -64,29 +64,29 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
 }
 
 /** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
-export function tellRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
+export function logRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
   if (!context.ui.isVerbose) return;
   void context.ui.detail(`> ${request.method ?? 'POST'} ${request.url.href} (${request.body.bytes} bytes)`);
-  tellHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
+  logHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
 }
 
 /** The reply's head, for `--verbose`. */
-export function tellReply(reply: HttpReply, context: Context): void {
+export function logReply(reply: HttpReply, context: Context): void {
   if (!context.ui.isVerbose) return;
   if (reply.recordedAt !== undefined) {
     const age = ageText(context.io.now() - reply.recordedAt);
     void context.ui.detail(`answered from the cache, recorded ${age} ago`);
   }
   void context.ui.detail(`< HTTP ${reply.status}`);
-  tellHeaders('<', redactHeaders(reply.headers, context.ui.redact), context);
+  logHeaders('<', redactHeaders(reply.headers, context.ui.redact), context);
 }
 
-function tellHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui }: Context): void {
+function logHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui }: Context): void {
   for (const [name, value] of Object.entries(shown)) void ui.detail(`${mark} ${name}: ${value}`);
 }
 
 /** One line a retry: what failed, whether it may be paid for twice, and how long the wait is. */
-export function tellRetry({ error, waitMs, attempt, retries }: RetryNotice, { ui }: Context): void {
+export function logRetry({ error, waitMs, attempt, retries }: RetryNotice, { ui }: Context): void {
   const billed = error.billed === 'unknown' ? '; it may have been billed' : '';
   void ui.note(`${whatFailed(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`);
 }
@@ -110,7 +110,7 @@ function whatFailed({ message, details }: GatewayError): string {
 }
 
 /** What the requests cost, for `--verbose`, where prices are set. */
-export async function tellCost({ report: { meter }, ui }: Context): Promise<void> {
+export async function logCost({ report: { meter }, ui }: Context): Promise<void> {
   if (!ui.isVerbose || meter === undefined) return;
   const known = describeCosts(meter.costs);
   // A cache answered: nothing was paid.
@@ -120,7 +120,7 @@ export async function tellCost({ report: { meter }, ui }: Context): Promise<void
 }
 
 /** Token counts, for `--verbose`. */
-export async function tellUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
+export async function logUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
   if (!ui.isVerbose) return;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);
   if (counts.length > 0) await ui.detail(`usage: ${counts.map(([name, count]) => `${name} ${count}`).join(', ')}`);

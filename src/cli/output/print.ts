@@ -1,37 +1,41 @@
-import { escapeForTerminal } from '../../terminal/escape.ts';
-import { isReadByCi } from '../../terminal/wrap-output.ts';
-import type { Io } from '../../terminal/io.ts';
-import { wantsColor } from '../../terminal/style.ts';
-import type { Context } from '../context.ts';
-import { isPrintedAtEnd } from './select.ts';
-import type { Answer } from '../../client/result.ts';
-import type { StreamDelta } from '../../formats/events.ts';
+import type { Answer, Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
-import { jsonLine } from '../../terminal/escape.ts';
+import { GatewayError } from '../../errors.ts';
+import type { StreamDelta } from '../../formats/events.ts';
+import { escapeForTerminal, jsonLine } from '../../terminal/escape.ts';
+import type { Io } from '../../terminal/io.ts';
 import type { Progress } from '../../terminal/progress.ts';
+import { wantsColor } from '../../terminal/style.ts';
+import { isReadByCi } from '../../terminal/wrap-output.ts';
+import type { Context } from '../context.ts';
+import { prefixUsageError } from '../flags/flag.ts';
+import type { ImagePlan } from './image-output.ts';
 
-/** Model text on its way to stdout: escaped on a terminal, its colours too; exact in a pipe. */
+/** Whether stdout gets nothing while an answer arrives: the document, one value of it or the code is printed at the end. */
+export function isPrintedAtEnd({ root, report }: Pick<Context, 'root' | 'report'>): boolean {
+  return root.json === true || report.selected !== undefined;
+}
+
+/** Model text for stdout: escaped on a terminal, byte for byte in a pipe. */
 export interface Payload {
-  /** Whether its Markdown is formatted. */
   readonly isFormatted: boolean;
   write(text: string): Promise<void>;
-  /** Ends with a newline where the text has none. Nothing written, nothing added. */
+  /** Adds a newline if the text does not end with one, and nothing if nothing was written. */
   end(): Promise<void>;
 }
 
-/** How an answer is written. */
 interface PayloadOptions {
   isMarkdown: boolean;
   /** Called before each output. */
   onOutput?: () => void;
 }
 
-/** Starts the payload of one answer. Its Markdown is formatted where that is wanted and stdout is a terminal that can. */
+/** Starts the payload of one answer. Markdown is formatted if stdout is a terminal that can show it. */
 export async function startPayload(context: Context, { isMarkdown, onOutput }: PayloadOptions): Promise<Payload> {
   return isMarkdown && canFormat(context) ? formattedPayload(context, onOutput) : plainPayload(context.io, onOutput);
 }
 
-/** GitHub's runner reads lines, also where it gives them a terminal. */
+/** GitHub's runner reads lines, even if it provides a terminal. */
 function canFormat(context: Context): boolean {
   const { stdout, env } = context.io;
   return stdout.isTTY && env['TERM'] !== 'dumb' && !isPrintedAtEnd(context) && !isReadByCi(env, stdout);
@@ -60,39 +64,37 @@ function plainPayload({ stdout }: Pick<Io, 'stdout'>, onOutput: PayloadOptions['
   };
 }
 
-/** Flags that say how an answer is shown. */
+/** Flags for the way an answer is shown. */
 export interface PrintFlags {
   thinking?: true;
   jsonl?: true;
 }
 
-/** How an answer is shown. */
-interface Shown extends PrintFlags {
-  /** Whether its Markdown is formatted, where stdout can. */
+interface StreamOptions extends PrintFlags {
   isMarkdown: boolean;
-  /** Runs while nothing is printed. The caller stops it at the end. */
+  /** Runs until the first output. The caller stops it at the end. */
   progress: Progress;
-  /** Told of the text of the answer as it comes. */
+  /** Receives the text of the answer as it arrives. */
   onText?: ((text: string) => void) | undefined;
 }
 
-/** A wait that cannot move ends with the head of the reply. */
+/** Without a spinner, the progress ends with the head of the reply. */
 export function stopPlain(progress: Progress, { io }: Context): void {
   if (!io.stderr.isTTY) progress.stop();
 }
 
-/** Prints deltas as they arrive: those of one chunk in one write. */
+/** Prints deltas as they arrive, those of one chunk with one write. */
 export async function printStream<Outcome>(
   deltas: AsyncGenerator<StreamDelta[], Outcome>,
-  shown: Shown,
+  options: StreamOptions,
   context: Context,
 ): Promise<Outcome> {
-  const { progress } = shown;
+  const { progress } = options;
   const payload = await startPayload(context, {
-    isMarkdown: shown.isMarkdown && !shown.jsonl,
+    isMarkdown: options.isMarkdown && !options.jsonl,
     onOutput: () => progress.stop(),
   });
-  const printing: Printing = { payload, shown, context, isInThought: false };
+  const printing: Printing = { payload, options, context, isInThinking: false };
   try {
     for (;;) {
       const next = await deltas.next();
@@ -105,44 +107,40 @@ export async function printStream<Outcome>(
   }
 }
 
+interface Printing {
+  payload: Payload;
+  options: StreamOptions;
+  context: Context;
+  /** The cursor is in an unfinished line of `--thinking`. */
+  isInThinking: boolean;
+}
+
 async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): Promise<void> {
-  const { shown, context } = printing;
-  if (shown.jsonl) {
-    shown.progress.stop();
+  const { options, context } = printing;
+  if (options.jsonl) {
+    options.progress.stop();
     await context.io.stdout.write(deltas.map(jsonLine).join(''));
     return;
   }
   const thinking = deltas.map((delta) => (delta.type === 'thinking' ? delta.text : '')).join('');
-  if (shown.thinking && thinking !== '') await think(thinking, printing);
+  if (options.thinking && thinking !== '') await printThinking(thinking, printing);
   const text = deltas.map((delta) => (delta.type === 'text' ? delta.text : '')).join('');
-  shown.onText?.(text);
-  if (text !== '' && !isPrintedAtEnd(context)) await answer(text, printing);
+  options.onText?.(text);
+  if (text === '' || isPrintedAtEnd(context)) return;
+  if (printing.isInThinking) await context.io.stderr.write('\n');
+  printing.isInThinking = false;
+  await printing.payload.write(text);
 }
 
-interface Printing {
-  payload: Payload;
-  shown: Shown;
-  context: Context;
-  /** The line on the terminal is one of `--thinking` that has not ended. */
-  isInThought: boolean;
-}
-
-/** What is formatted begins and ends with a line of its own. */
-async function think(text: string, printing: Printing): Promise<void> {
+/** Formatted text before and after it has lines of its own. */
+async function printThinking(text: string, printing: Printing): Promise<void> {
   const { payload, context } = printing;
   if (payload.isFormatted) await payload.end();
   await context.ui.think(text);
-  printing.isInThought = payload.isFormatted && context.io.stderr.isTTY && !text.endsWith('\n');
+  printing.isInThinking = payload.isFormatted && context.io.stderr.isTTY && !text.endsWith('\n');
 }
 
-async function answer(text: string, printing: Printing): Promise<void> {
-  const { payload, context, isInThought } = printing;
-  if (isInThought) await context.io.stderr.write('\n');
-  printing.isInThought = false;
-  await payload.write(text);
-}
-
-/** The last line of `--jsonl`: how the answer ended, and the error that this means. */
+/** The last line of `--jsonl`: how the answer ended, and its error. */
 export function endLine(
   answer: Answer,
   wanted: Wanted,
@@ -162,4 +160,79 @@ export function endLine(
     toolCalls,
     error: message && redact(message),
   });
+}
+
+/** Flags that select a part of an answer, or a file for it. */
+interface CodeFlags {
+  field?: readonly string[] | undefined;
+  code?: true;
+  output?: string | undefined;
+  force?: boolean | undefined;
+  dryRun?: boolean | undefined;
+}
+
+/** Writes the code or the text of a complete answer to the place that `--code` or `-o` says. */
+type WriteAnswer = (result: Result) => Promise<void>;
+
+/** Notes what stdout gets instead of the answer, and checks the file of `-o`. Throws GatewayError usage. */
+export async function prepareCodeOutput(flags: CodeFlags, context: Context): Promise<WriteAnswer> {
+  const { field, code, force = false, dryRun } = flags;
+  const { cwd } = context.io;
+  const output = await answerFile(flags, cwd);
+  if (field !== undefined || code || output !== undefined)
+    context.report.selected = { field, code, file: output !== undefined };
+  if (output !== undefined) {
+    const { checkFile } = await import('../../images/publish.ts');
+    await checkFile(output, { cwd, force, dryRun }).catch(prefixUsageError('-o: '));
+  }
+  if (!code && output === undefined) return async () => undefined;
+  return async (result) => {
+    const text = code ? await codeOf(result) : answerTexts(result).map(withLineEnd).join('---\n');
+    if (output === undefined) return printCode(text, context);
+    const { writeNewFile } = await import('./new-file.ts');
+    await writeNewFile(output, (append) => append(text), { cwd, force });
+    await context.ui.note(`${code ? 'code' : 'answer'} saved: ${output}`);
+  };
+}
+
+/** The text of each candidate as it is printed: with the code that the service ran. */
+export function answerTexts({ candidates }: Pick<Result, 'candidates'>): string[] {
+  return candidates.map(({ text, markdown = text }) => markdown).filter((text) => text !== '');
+}
+
+/** The place of the images of a text: `-o` if it is a folder, a template or an image file; else beside the file of the text. */
+export async function imagesOfText(flags: CodeFlags, { io }: Context): Promise<Pick<ImagePlan, 'output' | 'beside'>> {
+  const { code, output } = flags;
+  if (code || output === '-') return {};
+  const file = await answerFile(flags, io.cwd);
+  return file === undefined ? { output } : { beside: file };
+}
+
+/** The file of `-o` for the text, or with `--code` for the code. */
+async function answerFile({ code, output }: CodeFlags, cwd: string): Promise<string | undefined> {
+  if (output === undefined || output === '-') return undefined;
+  if (code) return output;
+  const { isPicturePlace } = await import('../../images/publish.ts');
+  return (await isPicturePlace(output, cwd)) ? undefined : output;
+}
+
+async function codeOf({ text }: Result): Promise<string> {
+  const { codeBlocks } = await import('../../terminal/markdown-page.ts');
+  const blocks = codeBlocks(text);
+  if (blocks.length > 0) return blocks.join('\n');
+  throw new GatewayError('no-result', 'the answer has no fenced code block', {
+    hint: 'say in the prompt that you want a code block',
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+function withLineEnd(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`;
+}
+
+async function printCode(code: string, context: Context): Promise<void> {
+  const payload = await startPayload(context, { isMarkdown: false });
+  await payload.write(code);
+  await payload.end();
 }

@@ -4,7 +4,7 @@ import { hiddenHeaderNames } from '../../settings/headers.ts';
 import { redactHeaders } from '../../settings/redact.ts';
 import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import type { StdoutFlags } from './select.ts';
+import type { StdoutFlags } from '../flags/shared.ts';
 import type { HttpRequest } from '../../transport/types.ts';
 import { isUpload } from '../../upload.ts';
 

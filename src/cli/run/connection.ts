@@ -17,7 +17,7 @@ import { isCache, replayedFolder } from '../flags/shared.ts';
 import { readFileOrPipe, readTextFlag } from '../input/input-files.ts';
 import type { ConnectionFlags } from './settings.ts';
 import { openExchanges, openTransports, originOf } from './transports.ts';
-import { tellReply, tellRequest, tellRetry } from '../output/log.ts';
+import { logReply, logRequest, logRetry } from '../output/log.ts';
 
 /** An open way to the gateway, for the length of a command. */
 export interface Connection {
@@ -93,7 +93,7 @@ export async function openConnectionsTo(
       retries: flags.retries,
       retryMaxWaitMs: flags.retryMaxTime,
       retrySafeOnly: flags.retrySafeOnly,
-      onRetry: (notice) => tellRetry(notice, context),
+      onRetry: (notice) => logRetry(notice, context),
       ...keyed[at],
     };
     return createConnection(options, { exchanges, settings, context, deadline });
@@ -208,14 +208,14 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
     exchanges,
     onRequest(request) {
       context.report.attempts++;
-      tellRequest(request, hidden, context);
+      logRequest(request, hidden, context);
     },
     onReply(reply) {
       if (reply.recordedAt !== undefined) {
         context.report.attempts--;
         context.report.fromCache = true;
       }
-      tellReply(reply, context);
+      logReply(reply, context);
       const end = isAnnounced ? undefined : announcedEnd(reply);
       if (end === undefined) return;
       isAnnounced = true;

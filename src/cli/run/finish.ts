@@ -4,12 +4,12 @@ import type { Result } from '../../client/result.ts';
 import { verdictOf, type Wanted } from '../../client/verdict.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Context } from '../context.ts';
-import { type ImagePlan, warnOfNoImage } from '../output/pictures.ts';
+import { type ImagePlan, warnOfNoImage } from '../output/image-output.ts';
 import { jsonLine } from '../../terminal/escape.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import { shellWord } from '../../shell-word.ts';
-import { isPrintedAtEnd } from '../output/select.ts';
-import { tellCost, tellUsage } from '../output/log.ts';
+import { isPrintedAtEnd } from '../output/print.ts';
+import { logCost, logUsage } from '../output/log.ts';
 
 /** How a text ends. */
 interface Ending {
@@ -54,8 +54,8 @@ export async function finishText(
  */
 export async function checkAnswer(answer: Answer, wanted: Wanted, context: Context): Promise<void> {
   const { result } = answer;
-  await tellUsage(result.usage, context);
-  await tellCost(context);
+  await logUsage(result.usage, context);
+  await logCost(context);
   for (const warning of result.warnings) await context.ui.warn(warning);
   const { error, doubt } = verdictOf(answer, wanted);
   if (error) throw error;

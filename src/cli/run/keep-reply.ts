@@ -26,7 +26,7 @@ interface Keeping {
  * Keeps a paid reply that could not be written, in one recovery file, and says in the error's hint how to write it out
  *. Where no file can be written either, the hint names what is left.
  */
-export async function keepReply(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
+export async function saveForRecovery(failure: GatewayError, keeping: Keeping): Promise<GatewayError> {
   if (!hasReply(keeping.report)) return failure;
   const hint = await keep(keeping).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
   const told = [hint, hintOf(failure)].filter((line) => line !== undefined).join('\n');
@@ -37,31 +37,31 @@ export async function keepReply(failure: GatewayError, keeping: Keeping): Promis
  * Keeps what an action could not write, and throws what that means (exit 12). Returns where the action ended in a way that
  * counts for more: by a signal, with its reader gone, or by a bug.
  */
-export async function keepLost(
+export async function saveUnwritten(
   failure: GatewayError,
   thrown: { value: unknown } | undefined,
   { io, report, ui }: Context,
 ): Promise<void> {
   report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
-  const told = await keepReply(failure, { report, io, redaction: ui });
+  const told = await saveForRecovery(failure, { report, io, redaction: ui });
   if (thrown === undefined || !outranks(thrown.value)) throw told;
   if (report.kept !== undefined) await ui.warn(recoverHint(report.kept));
 }
 
 /** An answer whose code is not printed, as it was cut or has none, was paid for all the same: it is kept, and that is thrown. */
-export async function keepUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
+export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
   if (outranks(thrown) || (report.result?.text ?? '') === '') return;
   report.lost.text = true;
-  throw await keepReply(thrown as GatewayError, { report, io, redaction: ui });
+  throw await saveForRecovery(thrown as GatewayError, { report, io, redaction: ui });
 }
 
 /** A bug ended the work on a reply that was paid for: all that is known of the reply is kept. Returns what to tell. */
-export async function keepAtBug(thrown: unknown, keeping: Keeping): Promise<GatewayError> {
+export async function saveAfterBug(thrown: unknown, keeping: Keeping): Promise<GatewayError> {
   const { lost, result, images, files = [] } = keeping.report;
   lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
   if (lost.images.length === 0)
     lost.images.push(...(result ? blobsOf(result).slice(images.length + files.length) : []));
-  return keepReply(failureOfThrown(thrown), keeping);
+  return saveForRecovery(failureOfThrown(thrown), keeping);
 }
 
 function outranks(thrown: unknown): boolean {

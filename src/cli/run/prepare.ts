@@ -4,8 +4,9 @@ import type { Post } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
-import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/pictures.ts';
-import { isPrintedAtEnd, picturesTo, select, type StdoutFlags, checkStdoutOwner, checkRaw } from '../output/select.ts';
+import { checkShownOutput, type ImageOutput, type ImagePlan, planImages } from '../output/image-output.ts';
+import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../flags/shared.ts';
+import { imagesOfText, isPrintedAtEnd, prepareCodeOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import { type Connection, openConnection, readTarget } from './connection.ts';
 import { openFetchUrls } from './fetch-urls.ts';
@@ -50,7 +51,7 @@ export async function begin<Flags extends AskFlags>(
   const flags = await withPromptYaml(words, typed, { context, command });
   checkStdoutOwner(isText ? { ...flags, output: flags.code && flags.output } : flags, context.root.json === true);
   checkRaw(flags);
-  const print = await select(isText ? flags : { field: flags.field }, context);
+  const print = await prepareCodeOutput(isText ? flags : { field: flags.field }, context);
   const settings = await readSettings(flags, context, use);
   const deadline = deadlineOnce(settings.timeoutMs.value, context.signal);
   return {
@@ -72,7 +73,7 @@ export async function planBesideText(
   context: Context,
 ): Promise<ImagePlan> {
   const { force, dryRun, maxImages } = flags;
-  return { ...(await picturesTo(flags, context)), force, dryRun, maxImages, prompt, model, besideText: true };
+  return { ...(await imagesOfText(flags, context)), force, dryRun, maxImages, prompt, model, imagesAreExtra: true };
 }
 
 /** What a command needs to send its request and to publish the pictures of the reply. */
@@ -104,7 +105,7 @@ export async function connect(
     await showRequest(post, target, { flags, context, settings });
     return undefined;
   }
-  if ((plan.besideText && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
+  if ((plan.imagesAreExtra && !isKept) || plan.output === '-' || flags.raw || isPrintedAtEnd(context))
     requireStdout(context);
   const images = await planImages(plan, context);
   if (Object.keys(settings.prices).length > 0) {

@@ -16,7 +16,7 @@ import { createMasker, isUnmistakable } from '../../settings/redact.ts';
 import type { Use } from '../../settings/types.ts';
 import type { HttpReply, Transport } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
-import { behind } from '../flags/flag.ts';
+import { prefixUsageError } from '../flags/flag.ts';
 import { isCache, type RecordingFlags } from '../flags/shared.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Credential } from './connection.ts';
@@ -26,7 +26,7 @@ const namedModels = 5;
 
 /** The error for a replay without a model. Throws GatewayError usage if the folder has no recording. */
 export async function noModelToReplay(replay: string, { io }: Context, use: Use): Promise<GatewayError> {
-  const models = await recordedModels(resolve(io.cwd, replay)).catch(behind('--replay '));
+  const models = await recordedModels(resolve(io.cwd, replay)).catch(prefixUsageError('--replay '));
   const [first] = models;
   const more = models.length > namedModels ? ` and ${models.length - namedModels} more` : '';
   const held = first === undefined ? '' : `the recordings hold ${models.slice(0, namedModels).join(', ')}${more}; `;
@@ -38,7 +38,7 @@ export async function noModelToReplay(replay: string, { io }: Context, use: Use)
 
 /** Answers from recordings; nothing is sent. Throws GatewayError usage if there are none. */
 export async function openReplaying(replay: string, { io }: Context): Promise<Exchanges> {
-  const at = await openReplay(resolve(io.cwd, replay)).catch(behind('--replay '));
+  const at = await openReplay(resolve(io.cwd, replay)).catch(prefixUsageError('--replay '));
   return { at, close: async () => undefined };
 }
 
@@ -63,7 +63,7 @@ export async function openRecording(
   const opening = isCache(flags)
     ? openCache({ ...options, maxAgeMs: maxAge, isComplete: isCompleteReply })
     : openRecorder(options);
-  const recorder = await opening.catch(behind('--record '));
+  const recorder = await opening.catch(prefixUsageError('--record '));
   return {
     at: (base) => recorder.record(transport.exchange, base),
     async close() {

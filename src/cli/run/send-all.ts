@@ -4,7 +4,7 @@ import { type Deadline, endOf } from '../../client/deadline.ts';
 import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
 import { type Answer, blobsOf, emptyResult } from '../../client/result.ts';
 import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
-import type { ImageOutput } from '../output/pictures.ts';
+import type { ImageOutput } from '../output/image-output.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
 import type { Result } from '../../client/result.ts';

@@ -3,7 +3,7 @@ import type { RequestFlags } from '../../cli/request/build-request.ts';
 import type { SessionFlags } from './session.ts';
 import type { ToolFlags } from './tools.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import type { StdoutFlags } from '../../cli/output/select.ts';
+import type { StdoutFlags } from '../../cli/flags/shared.ts';
 
 /** The flags of `chat`, as they were typed. */
 export type AllChatFlags = ConnectionFlags &

@@ -14,7 +14,7 @@ import { keepInSession, type Resumed } from './session.ts';
 import { openTools } from './tools.ts';
 import { askTurn, questionOf, storableTurns, systemOf } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
-import { planImages } from '../../cli/output/pictures.ts';
+import { planImages } from '../../cli/output/image-output.ts';
 import { planBesideText } from '../../cli/run/prepare.ts';
 import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';

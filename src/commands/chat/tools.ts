@@ -7,7 +7,7 @@ import { isObject, type JsonValue } from '../../json.ts';
 import { escapeLine, jsonLine } from '../../terminal/escape.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Context, RunCall } from '../../cli/context.ts';
-import { behind } from '../../cli/flags/flag.ts';
+import { prefixUsageError } from '../../cli/flags/flag.ts';
 import type { PrintFlags } from '../../cli/output/print.ts';
 
 /** Flags of local tools, as they were typed. */
@@ -53,7 +53,7 @@ export async function openTools(
   for (const command of commands) {
     if (byName.has(command.name)) throw usageError(`--tool-exec names ${command.name} twice`, 'one command a tool');
     if (!offered.includes(command.name)) throw notOffered(command.name, offered);
-    await checkProgram(command, { cwd: io.cwd, env: io.env }).catch(behind('--tool-exec '));
+    await checkProgram(command, { cwd: io.cwd, env: io.env }).catch(prefixUsageError('--tool-exec '));
     byName.set(command.name, command);
   }
   const confirm = flags.confirm ? (ask ?? askOnTerminal(context)) : undefined;

@@ -11,7 +11,7 @@ import type { Redaction } from '../../settings/redact.ts';
 import type { BodyValue } from '../../upload.ts';
 import { callsOf, resultsTurn, type ToolBelt, type ToolFlags } from './tools.ts';
 import type { Context, Report, RunCall, Turn as ReportedTurn } from '../../cli/context.ts';
-import type { ImageOutput } from '../../cli/output/pictures.ts';
+import type { ImageOutput } from '../../cli/output/image-output.ts';
 import { printStream, stopPlain } from '../../cli/output/print.ts';
 import type { BuiltRequest } from '../../cli/request/build-request.ts';
 import type { Connection } from '../../cli/run/connection.ts';

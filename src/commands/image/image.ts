@@ -7,12 +7,12 @@ import { version } from '../../version.ts';
 import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
 import type { Context, Action } from '../../cli/context.ts';
-import type { ImageOutputFlags } from '../../cli/output/pictures.ts';
+import type { ImageOutputFlags } from '../../cli/output/image-output.ts';
 import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 import { begin, connect } from '../../cli/run/prepare.ts';
-import type { StdoutFlags } from '../../cli/output/select.ts';
+import type { StdoutFlags } from '../../cli/flags/shared.ts';
 import type { Command } from 'commander';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
@@ -72,7 +72,7 @@ export async function runImage(
   if (thrown) throw thrown.value;
   const answer = mergeAnswers(outcomes);
   await checkAnswer(answer, wantedOf(flags, count * (flags.candidates ?? 1)), context);
-  if (images.misfit) throw images.misfit;
+  if (images.mismatch) throw images.mismatch;
 }
 
 /** After a 429 all requests wait, unless the gateway asks for more time than `--retry-max-time` gives. */

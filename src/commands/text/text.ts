@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
-import { type StdoutFlags, answerTexts, isPrintedAtEnd } from '../../cli/output/select.ts';
+import type { StdoutFlags } from '../../cli/flags/shared.ts';
+import { answerTexts, isPrintedAtEnd } from '../../cli/output/print.ts';
 import { finishText, wantedOf } from '../../cli/run/finish.ts';
 import { type Answer, blobsOf } from '../../client/result.ts';
 import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
@@ -8,7 +9,7 @@ import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context } from '../../cli/context.ts';
-import { addFlags, seldom } from '../../cli/flags/flag.ts';
+import { addFlags, advanced } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
 import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
@@ -37,7 +38,7 @@ export function textCommand(command: Command): Action {
     'gateway-cli text --schema person.schema.json "Ada Lovelace" --json | jq .text',
     'while read -r word; do gateway-cli text --no-stdin "define $word"; done < words.txt',
   ]);
-  addFlags(command, 'Flags', { ...textFlags, ...seldom(answerFileFlags), ...contentFlags });
+  addFlags(command, 'Flags', { ...textFlags, ...advanced(answerFileFlags), ...contentFlags });
   addFlags(command, 'Request', bodyFlags);
   addFlags(command, 'Connection', connectionFlags);
   addFlags(command, 'Costs', priceFlags);

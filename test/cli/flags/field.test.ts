@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldPathText, parseFieldPath } from '../../../src/cli/flags/field.ts';
+import { fieldPathText, parseFieldPath } from '../../../src/cli/flags/set.ts';
 import { GatewayError } from '../../../src/errors.ts';
 
 test.each([

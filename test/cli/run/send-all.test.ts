@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startDeadline } from '../../../src/client/deadline.ts';
 import { sendAll } from '../../../src/cli/run/send-all.ts';
-import type { ImageOutput } from '../../../src/cli/output/pictures.ts';
+import type { ImageOutput } from '../../../src/cli/output/image-output.ts';
 import type { Connection } from '../../../src/cli/run/connection.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { createMemoryStore } from '../../../src/images/store.ts';
@@ -25,7 +25,7 @@ async function ask(count: number, ...endings: (() => ReturnType<typeof good>)[])
   const images: ImageOutput = {
     openStore: () => createMemoryStore(),
     save: async (found) => void (saved += found.length),
-    misfit: undefined,
+    mismatch: undefined,
     most: 256,
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;
@@ -82,7 +82,7 @@ test('where a picture had to go elsewhere, the next is asked for when those befo
   const images: ImageOutput = {
     openStore: (onFallback) => (onFallback?.(), createMemoryStore()),
     save: async () => void order.push('saved'),
-    misfit: undefined,
+    mismatch: undefined,
     most: 256,
   };
   const post = { path: '/', use: 'image', format: 'content', body: {} } as const;

@@ -1,13 +1,13 @@
 import type { EndOf } from '../../client/deadline.ts';
+import { createLateStore } from '../../client/picture-store.ts';
 import type { ResultImage } from '../../client/result.ts';
 import type { GatewayError } from '../../errors.ts';
-import { createLateStore } from '../../client/picture-store.ts';
 import type { BlobStore } from '../../images/types.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
-/** Flags that say where pictures go, as they were typed. */
+/** Flags for the place and the check of images, as they were typed. */
 export interface ImageOutputFlags {
   output?: string | undefined;
   force?: boolean | undefined;
@@ -18,7 +18,7 @@ export interface ImageOutputFlags {
   size?: string | undefined;
   dryRun?: boolean | undefined;
   maxImages?: number | undefined;
-  /** Pictures that are sent. */
+  /** Images that are sent. */
   image?: readonly string[] | undefined;
 }
 
@@ -26,40 +26,40 @@ export interface ImageOutputFlags {
 export interface ImagePlan extends ImageOutputFlags {
   prompt: string | undefined;
   model: string;
-  /** Pictures that are asked for. */
+  /** Number of requested images. */
   count?: number | undefined;
-  /** The payload is a text: paths are told on stderr, and stdout takes no image. */
-  besideText?: boolean | undefined;
-  /** The file of that text: its pictures get its name. */
+  /** The payload is a text: paths go to stderr, and stdout takes no image. */
+  imagesAreExtra?: boolean | undefined;
+  /** The file of that text, whose name its images get. */
   beside?: string | undefined;
-  /** What a sidecar says beside the facts of its picture. */
+  /** What a sidecar says in addition to the facts of its image. */
   provenance?: JsonObject | undefined;
 }
 
-/** Where the pictures of a command go. */
+/** Saves the images of a command. */
 export interface ImageOutput {
-  /** A store for one reply; its temporary files are gone at the end of the run. Tells when its folder takes no more. */
+  /** A store for one reply; its temporary files are removed at the end of the run. `onFallback`: its folder is full. */
   openStore(onFallback?: () => void): BlobStore;
   /**
-   * Publishes the pictures of one reply, prints their paths, and tells what is odd about them. What is not written, as there
-   * are too many or for the end that `endOf` tells or throws, is kept for the recovery file.
+   * Publishes the images of one reply, prints their paths, and warns. Images above `most`, and those after the end that `endOf`
+   * returns or throws, are left for the recovery file.
    */
   save(images: readonly ResultImage[], reply: ReplyFacts, endOf: EndOf): Promise<void>;
-  /** Pictures of one reply that are written at most. */
+  /** Maximum number of images to write of one reply. */
   readonly most: number;
-  /** With `--strict`, what did not fit. */
-  readonly misfit: GatewayError | undefined;
+  /** With `--strict`: the images with another aspect ratio or size. */
+  readonly mismatch: GatewayError | undefined;
 }
 
-/** Pictures of one reply that are written, unless the user wants more. */
+/** Default of `--max-images`. */
 export const mostImages = 256;
 
 /**
- * Checks the output before anything is paid for. Beside a text, where nobody named a place for pictures, nothing is checked:
- * it must go on in a read-only folder, and their place is planned when one comes. Throws GatewayError usage.
+ * Checks the output before a request is paid for. Without `-o`, the place of images that come with a text is planned when one
+ * comes: the command must work in a read-only folder. Throws GatewayError usage.
  */
 export async function planImages(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
-  if (!wanted.besideText || wanted.output !== undefined) return planNow(wanted, context);
+  if (!wanted.imagesAreExtra || wanted.output !== undefined) return planNow(wanted, context);
   let planned: Promise<ImageOutput> | undefined;
   const plan = (): Promise<ImageOutput> => (planned ??= planNow(wanted, context));
   return {
@@ -68,43 +68,37 @@ export async function planImages(wanted: ImagePlan, context: Context): Promise<I
       if (images.length > 0) await (await plan()).save(images, reply, endOf);
     },
     most: wanted.maxImages ?? mostImages,
-    misfit: undefined,
+    mismatch: undefined,
   };
 }
 
 async function planNow(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
-  return (await import('./save-pictures.ts')).planSaving(wanted, context);
+  return (await import('./save-images.ts')).planSaving(wanted, context);
 }
 
-/** `--dry-run` with `-o`: what a real run would refuse is refused, and no folder is made. Throws GatewayError usage. */
+/** `--dry-run` with `-o` refuses what a real run refuses, and makes no folder. Throws GatewayError usage. */
 export async function checkShownOutput(wanted: ImagePlan, context: Context): Promise<void> {
   if (wanted.dryRun && wanted.output !== undefined) await planImages(wanted, context);
 }
 
-/** `-o` was given, and the reply held only text. */
+/** Warns if `-o` was given and the reply has only text. */
 export async function warnOfNoImage({ output }: ImageOutputFlags, { report, ui }: Context): Promise<void> {
   if (output === undefined || report.images.length > 0 || report.files) return;
   await ui.warn(`no image came; text goes to stdout: > ${shellWord(output)}`);
 }
 
-/** What is known of the reply that pictures came with. */
+/** The reply of some images. */
 export interface ReplyFacts {
   responseId?: string | undefined;
   modelVersion?: string | undefined;
   usage?: object | undefined;
 }
 
-interface RequestFacts {
-  prompt: string | undefined;
-  model: string;
-  provenance?: JsonObject | undefined;
-}
-
-/** What a sidecar says of its picture and how it came to be. */
+/** What a sidecar says about its image and its request. */
 export function sidecarFacts(
   image: WrittenImage,
   { responseId, modelVersion, usage }: ReplyFacts,
-  { prompt, model, provenance }: RequestFacts,
+  { prompt, model, provenance }: Pick<ImagePlan, 'prompt' | 'model' | 'provenance'>,
 ): JsonObject & { image: JsonObject } {
   const facts = {
     schema: 'gateway-cli/sidecar@1',

@@ -1,0 +1,222 @@
+import { createReadStream } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import type { EndOf } from '../../client/deadline.ts';
+import { describePicture, isPicture } from '../../client/pictures.ts';
+import type { ResultImage } from '../../client/result.ts';
+import { GatewayError, usageError } from '../../errors.ts';
+import { isFolder } from '../../files/temp-file.ts';
+import { fitsAspect, matchesSize } from '../../images/aspect.ts';
+import { candidateNames, type OutputPlan, planOutput } from '../../images/naming.ts';
+import { checkOutput, publish, writeSidecar } from '../../images/publish.ts';
+import { createFileStore } from '../../images/store.ts';
+import type { StoredBlob } from '../../images/types.ts';
+import type { Io } from '../../terminal/io.ts';
+import type { Context, WrittenImage } from '../context.ts';
+import { prefixUsageError } from '../flags/flag.ts';
+import { type ImageOutput, type ImagePlan, mostImages, type ReplyFacts, sidecarFacts } from './image-output.ts';
+import { showPreview } from './preview.ts';
+import { isPrintedAtEnd } from './print.ts';
+
+/** The state of one command's output. */
+interface Saving {
+  plan: OutputPlan;
+  wanted: ImagePlan;
+  context: Context;
+  toStdout: boolean;
+  /** Number of the next name. */
+  nextIndex: number;
+  /** Number of files that were written. */
+  written: number;
+  /** Images with another aspect ratio or size. */
+  mismatches: string[];
+}
+
+/** Plans the names of a command's images, and checks that they can be written. Throws GatewayError usage. */
+export async function planSaving(wanted: ImagePlan, context: Context): Promise<ImageOutput> {
+  const toStdout = wanted.output === '-';
+  if (toStdout) checkStdout(wanted, context.io);
+  const { cwd } = context.io;
+  const name = toStdout ? undefined : (wanted.output ?? besideName(wanted.beside));
+  if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
+  const plan = await checkedPlan(name, wanted, context).catch(prefixUsageError('-o: '));
+  const most = wanted.maxImages ?? mostImages;
+  const saving: Saving = { plan, wanted, context, toStdout, nextIndex: 0, written: 0, mismatches: [] };
+  return {
+    openStore(onFallback) {
+      const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
+      const store = createFileStore({ folder, fallback: tmpdir(), onFallback });
+      context.atEnd(() => store.discard());
+      return store;
+    },
+    async save(images, reply, endOf) {
+      for (const [index, image] of images.entries()) {
+        const rest = images.slice(index);
+        const end = index < most ? endBefore(rest, endOf, context) : tooMany(images.length, most);
+        if (end) return addLost(rest, end, context);
+        await saveOrAddLost(image, reply, saving);
+      }
+    },
+    most,
+    get mismatch() {
+      return wanted.strict ? mismatchError(saving.mismatches) : undefined;
+    },
+  };
+}
+
+/** Whether stdout takes what `-o -` would write. Throws GatewayError usage. */
+function checkStdout({ count = 1, sidecar }: ImagePlan, { stdout }: Io): void {
+  if (stdout.isTTY) throw usageError('-o - would write image bytes to the terminal', 'send them on: -o - > image.png');
+  if (count > 1) throw usageError('-o - is for one image', 'for several: -o folder/');
+  if (sidecar) throw usageError('--sidecar has no file to write it beside with -o -', 'name a file: -o image.png');
+}
+
+/** The images of the text in `out.txt` are out.png, out-2.png and so on. */
+function besideName(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : `${join(dirname(path), basename(path, extname(path)))}.{ext}`;
+}
+
+async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: Context): Promise<OutputPlan> {
+  const { cwd } = io;
+  const plan = planOutput(name, {
+    isDirectory: name !== undefined && (await isFolder(resolve(cwd, name))),
+    count: wanted.count ?? 1,
+    prompt: wanted.prompt ?? '',
+    model: wanted.model,
+    date: localDate(new Date(io.now())),
+  });
+  // A text in a read-only folder must work: nobody asked for the images that may come with it.
+  const mayFail = wanted.imagesAreExtra === true && wanted.output === undefined;
+  if (wanted.output !== '-' && !mayFail) {
+    const { force = false, sidecar, dryRun, image } = wanted;
+    await checkOutput(plan, { cwd, force, sidecar, dryRun, inputs: image });
+  }
+  return plan;
+}
+
+/** `2026-11-20`, in the user's time zone. */
+function localDate(now: Date): string {
+  const [month, day] = [now.getMonth() + 1, now.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${now.getFullYear()}-${month}-${day}`;
+}
+
+function tooMany(found: number, most: number): GatewayError {
+  return new GatewayError('incomplete', `the reply has ${found} images; ${most} are written`, {
+    hint: `next time, write more of them: --max-images ${found}`,
+    sent: 'yes',
+    retryable: false,
+  });
+}
+
+/** Leaves images for the recovery file. */
+function addLost(images: readonly ResultImage[], end: GatewayError, { report: { lost } }: Context): void {
+  lost.failure ??= end;
+  lost.images.push(...images);
+}
+
+/** The end that `endOf` returns. A signal ends the command; the images that are left were paid for, too. */
+function endBefore(rest: readonly ResultImage[], endOf: EndOf, context: Context): GatewayError | undefined {
+  try {
+    return endOf();
+  } catch (reason) {
+    const end = new GatewayError('not-written', 'ended before all images were written', { cause: reason, sent: 'yes' });
+    addLost(rest, end, context);
+    throw reason;
+  }
+}
+
+/** An image that cannot be written is left for the recovery file, and the others are still saved. */
+async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { written, context } = saving;
+  try {
+    if (isPicture(image)) await saveImage(image, reply, saving);
+    else await saveFile(image, saving);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.class !== 'not-written') throw error;
+    addLost(saving.written === written ? [image] : [], error, context);
+    return;
+  }
+  // The heads of hundreds of images would fill the memory.
+  image.blob.head = new Uint8Array();
+}
+
+/** Audio, a document and the like: beside the images, and never on stdout. */
+async function saveFile(file: ResultImage, saving: Saving): Promise<void> {
+  const { context, wanted, plan } = saving;
+  const { picture, warning } = await describePicture(file);
+  const { extension, width: _width, height: _height, ...facts } = picture;
+  const names =
+    plan.kind === 'numbered'
+      ? candidateNames({ ...plan, stem: 'file' }, { index: 0, extension })
+      : candidateNames(plan, { index: saving.nextIndex++, extension });
+  const path = await publish(file.blob, names, { cwd: context.io.cwd, force: wanted.force === true });
+  saving.written++;
+  (context.report.files ??= []).push({ path, ...facts, ...(file.reply !== undefined && { reply: file.reply }) });
+  await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);
+}
+
+async function saveImage(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+  const { context, wanted, plan } = saving;
+  const { picture, warning } = await describePicture(image);
+  const { extension, ...facts } = picture;
+  if (warning) await context.ui.warn(warning);
+  const index = saving.nextIndex++;
+  const options = { cwd: context.io.cwd, force: wanted.force === true };
+  const id = context.ui.clean(reply.responseId ?? '');
+  const path =
+    saving.toStdout && index === 0
+      ? await writeToStdout(image.blob, context.io)
+      : await publish(image.blob, candidateNames(plan, { index, extension, id }), options);
+  const written: WrittenImage = { path, ...facts, ...(image.reply !== undefined && { reply: image.reply }) };
+  context.report.images.push(written);
+  saving.written++;
+  await warnOfName(path, extension, saving);
+  const mismatch = aspectMismatch(written, wanted);
+  if (mismatch !== undefined) saving.mismatches.push(mismatch);
+  if (mismatch !== undefined && !wanted.strict) await context.ui.warn(mismatch);
+  if (wanted.sidecar && path !== '-') {
+    const sidecar = sidecarFacts(written, reply, wanted);
+    await writeSidecar(path, { ...context.ui.clean(sidecar), image: sidecar.image }, options);
+  }
+  if (wanted.preview && path !== '-') await showPreview(written, resolve(context.io.cwd, path), context);
+  await printPath(path, saving);
+}
+
+/** Writes the bytes of an image to stdout, for `-o -`; its path in the JSON document is `-`. */
+export async function writeToStdout({ content }: Pick<StoredBlob, 'content'>, { stdout }: Io): Promise<string> {
+  if ('data' in content) await stdout.write(content.data);
+  else for await (const chunk of createReadStream(content.file)) await stdout.write(chunk as Uint8Array);
+  if (stdout.failure !== undefined) throw stdout.failure;
+  return '-';
+}
+
+async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {
+  if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
+  const { output, extension: asked } = plan;
+  if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
+    await context.ui.warn(`${output} would hold ${extension} data, so the file is ${path}`);
+  }
+}
+
+async function printPath(path: string, { context, toStdout, wanted }: Saving): Promise<void> {
+  if (toStdout || context.root.json) return;
+  if (wanted.imagesAreExtra) await context.ui.note(`image saved: ${path}`);
+  else if (!isPrintedAtEnd(context)) await context.io.stdout.write(`${path}\n`);
+}
+
+/** How an image differs from the requested aspect ratio or size; undefined if it does not (deviation 42). */
+function aspectMismatch({ path, width, height }: WrittenImage, { aspect, size }: ImagePlan): string | undefined {
+  if (width === undefined || height === undefined) return undefined;
+  const odd: string[] = [];
+  if (aspect !== undefined && !fitsAspect({ width, height }, aspect)) odd.push(`not ${aspect}`);
+  if (size !== undefined && matchesSize({ width, height }, size) === false) odd.push(`not ${size}`);
+  return odd.length === 0 ? undefined : `${path} is ${width}×${height}, ${odd.join(' and ')}`;
+}
+
+function mismatchError(mismatches: readonly string[]): GatewayError | undefined {
+  if (mismatches.length === 0) return undefined;
+  return new GatewayError('incomplete', mismatches.join('; '), {
+    hint: 'the files are kept; without --strict this is a warning',
+    sent: 'yes',
+  });
+}

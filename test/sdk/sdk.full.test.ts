@@ -17,7 +17,7 @@ const key = 'local-sdk-key';
 
 // `npm test` takes the clients where they are installed; the full run installs them.
 const packages = join(folder, 'node_modules');
-const isInstalled = (): boolean => existsSync(join(packages, 'genai-1'));
+const isInstalled = (): boolean => existsSync(join(packages, 'genai-1')) && existsSync(join(packages, 'openai'));
 if (isFull && !isInstalled()) {
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: folder,
@@ -115,17 +115,58 @@ describe.skipIf(!isInstalled())(
         });
         expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
       });
+
+      test('openai completes text, streams, tools, schemas, images, edits and errors', async () => {
+        const got = await runScript('openai.js', [], place());
+        const call = { type: 'function', function: { name: 'get_weather', arguments: '{"city":"example city"}' } };
+        const refused = { status: 400, type: 'invalid_request_error', hasId: true };
+        expect(got).toMatchObject({
+          listed: ['text', 'chat', 'image', 'edit'].map((use) => `local-${use}`),
+          one: 'local-chat',
+          foreign: 'local-chat',
+          text: { texts: ['This is the offline ', 'This is the offline '], usage: { completion_tokens: 10 } },
+          stream: { text: expect.stringContaining('“a long tale”'), finish: 'stop', usage: { prompt_tokens: 3 } },
+          tool: { finish: 'tool_calls', call },
+          streamTool: { finish: 'tool_calls', calls: [call] },
+          after: expect.stringContaining('get_weather returned “rain”'),
+          schema: { city: expect.any(String) },
+          seen: expect.stringContaining('image/png (70 bytes)'),
+          drawn: ['iVBORw0KGgoA', 'iVBORw0KGgoA'],
+          edited: { start: 'iVBORw0KGgoA', usage: { input_tokens_details: { image_tokens: 516 } } },
+          retried: 'chat.completion',
+          errors: {
+            key: { name: 'AuthenticationError', status: 401, code: 'invalid_api_key' },
+            model: { name: 'NotFoundError', status: 404, code: 'model_not_found' },
+            field: { ...refused, name: 'BadRequestError', code: 'integer_below_min_value' },
+            limit: { name: 'RateLimitError', status: 429, code: 'rate_limit_exceeded' },
+            quota: { name: 'RateLimitError', status: 429, code: 'insufficient_quota' },
+            server: { name: 'InternalServerError', status: 500, type: 'server_error' },
+            event: { type: 'server_error' },
+            blocked: { name: 'BadRequestError', code: 'moderation_blocked', type: 'image_generation_user_error' },
+          },
+        });
+        expect((got['stream'] as { chunks: number }).chunks).toBeGreaterThan(5);
+      });
     });
   },
 );
 
 describe.skipIf(!isInstalled())('an SDK script under serve --vendor-env', { timeout: 300_000 }, () => {
   /** What would lead the script elsewhere. */
-  const env = { GOOGLE_API_KEY: 'real-key', GOOGLE_GENAI_USE_VERTEXAI: 'true', ANTHROPIC_AUTH_TOKEN: 'real-token' };
+  const env = {
+    GOOGLE_API_KEY: 'real-key',
+    GOOGLE_GENAI_USE_VERTEXAI: 'true',
+    ANTHROPIC_AUTH_TOKEN: 'real-token',
+    OPENAI_API_KEY: 'real-key',
+    OPENAI_BASE_URL: 'https://example.invalid/v1',
+  };
 
   const gemini = { '@google/genai': 'genai-1' };
   const anthropic = { '@anthropic-ai/sdk': 'anthropic-0' };
   const vercel = { ai: 'ai', '@ai-sdk/anthropic': '@ai-sdk/anthropic', '@ai-sdk/google': '@ai-sdk/google' };
+  const openai = { openai: 'openai' };
+  const vercelOpenAi = { ai: 'ai', '@ai-sdk/openai': '@ai-sdk/openai' };
+  const langchain = { '@langchain/openai': '@langchain/openai' };
   const rows: [script: string, installed: Record<string, string>, flags: string][] = [
     ['gemini.mjs', gemini, ''],
     ['gemini.mjs', { '@google/genai': '@google/genai' }, ''],
@@ -135,6 +176,12 @@ describe.skipIf(!isInstalled())('an SDK script under serve --vendor-env', { time
     ['anthropic.mjs', anthropic, '--service anthropic'],
     ['anthropic.mjs', { '@anthropic-ai/sdk': 'anthropic-1' }, '--service anthropic'],
     ['vercel.mjs', vercel, ''],
+    ['openai.mjs', openai, ''],
+    ['openai.mjs', openai, '--service openai'],
+    ['vercel-openai.mjs', vercelOpenAi, ''],
+    ['vercel-openai.mjs', vercelOpenAi, '--service openai'],
+    ['langchain-openai.mjs', langchain, ''],
+    ['langchain-openai.mjs', langchain, '--service openai'],
   ];
   test.each(rows)('%s with %j %s runs unchanged', async (script, installed, flags) => {
     const cwd = folderWith(script, installed);
@@ -143,12 +190,22 @@ describe.skipIf(!isInstalled())('an SDK script under serve --vendor-env', { time
     const warned = ran.stderr.replaceAll(/^Both GOOGLE_API_KEY and GEMINI_API_KEY are set.*\n/gm, '');
     expect([ran.code, warned]).toEqual([0, '']);
     expect(ran.stdout).toMatch(/^text: .*“Why is the sky blue\?”.*\nstream: .*“Tell me a story”/);
-    const last = script === 'vercel.mjs' ? 'picture: image/png' : /models: .*local-text .*local-chat/;
-    expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(last);
+    expect(ran.stdout.trimEnd().split('\n').at(-1)).toMatch(lastLines[script] ?? models);
+    if (/^(?:vercel|langchain)-/.test(script))
+      expect(ran.stdout).toMatch(/call: .*\{"city":"example city"\}\ncity: \w/);
     if (script === 'anthropic.mjs') expect(ran.stdout).toContain('image/png (70 bytes)');
-    else expect(readFileSync(join(cwd, 'picture.png')).toString('latin1', 1, 4)).toBe('PNG');
+    else if (script !== 'langchain-openai.mjs')
+      expect(readFileSync(join(cwd, 'picture.png')).toString('latin1', 1, 4)).toBe('PNG');
   });
 });
+
+const models = /models: .*local-text .*local-chat/;
+/** What scripts that list no models print at the end. */
+const lastLines: Record<string, string | RegExp> = {
+  'vercel.mjs': 'picture: image/png',
+  'vercel-openai.mjs': 'picture: image/png',
+  'langchain-openai.mjs': /^city: \w/,
+};
 
 /** A folder with a script, in which packages are installed under their own names. */
 function folderWith(script: string, installed: Record<string, string>): string {

@@ -21,6 +21,7 @@ describe('serve --service', () => {
   test.each([
     ['gemini', ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
     ['anthropic', ['GATEWAY_CHAT_MODEL']],
+    ['openai', ['GATEWAY_CHAT_MODEL', 'GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
   ])('%s tells commands the models of its own formats alone', async (service, names) => {
     const cwd = scratchFolder();
     const served = await startServe(['--service', service], { cwd, config: writeConfig(cwd, {}) });
@@ -37,7 +38,8 @@ describe('serve --service', () => {
     [['--service', 'anthropic', '--header-names', 'a,b'], '--service anthropic cannot be combined with --header-names'],
     [['--service', 'gemini', '--upstream', 'work'], '--service is for the offline models'],
     [['--service', 'gemini', '--replay', 'folder'], '--service is for the offline models'],
-    [['--service', 'gemni'], '--service takes gateway, gemini, anthropic'],
+    [['--service', 'openai', '--spec-only'], 'the headers are those of OpenAI'],
+    [['--service', 'gemni'], '--service takes gateway, gemini, anthropic, openai'],
   ])('%j is refused', async (flags, words) => {
     const ran = await run(['serve', ...flags]);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -53,10 +55,15 @@ test('serve answers commands whose usual profile is for another service', async 
 });
 
 describe('serve --vendor-env', () => {
-  const rivals = { GOOGLE_API_KEY: 'real', GOOGLE_GENAI_USE_VERTEXAI: 'true', ANTHROPIC_AUTH_TOKEN: 'real' };
+  const rivals = {
+    GOOGLE_API_KEY: 'real',
+    GOOGLE_GENAI_USE_VERTEXAI: 'true',
+    ANTHROPIC_AUTH_TOKEN: 'real',
+    OPENAI_API_BASE: 'https://example.invalid',
+  };
 
   test('leads what the SDKs read to this gateway, and takes away what they would prefer', async () => {
-    const script = 'env | grep -E "^(ANTHROPIC|GEMINI|GOOGLE|GATEWAY_(BASE|API))"';
+    const script = 'env | grep -E "^(ANTHROPIC|GEMINI|GOOGLE|OPENAI|GATEWAY_(BASE|API))"';
     const ran = await shell(`$BIN serve --vendor-env -q -- bash -c '${script}'`, { env: rivals });
     const told = Object.fromEntries(ran.stdout.split('\n').map((line) => line.split('=')));
     const { GATEWAY_BASE_URL: url, GATEWAY_API_KEY: key } = told;
@@ -70,6 +77,8 @@ describe('serve --vendor-env', () => {
       GEMINI_API_KEY: key,
       GOOGLE_API_KEY: key,
       GOOGLE_GENERATIVE_AI_API_KEY: key,
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_API_KEY: key,
     });
   });
 

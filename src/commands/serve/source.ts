@@ -1,6 +1,7 @@
 import { type Exchanges } from '../../client/connection.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../../client/post.ts';
 import { GatewayError, usageError } from '../../errors.ts';
+import { type AuthUse, type FormatName, formatNames } from '../../formats/facts.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
@@ -114,10 +115,11 @@ async function openUpstreams(names: readonly string[], flags: SourceFlags, place
   const { context, localKey, served } = place;
   const profiles: SurveyedProfile[] = [];
   for (const profile of names) profiles.push({ profile, survey: await surveyProfile(profile, flags, context) });
-  const chosen = byFormat(profiles);
-  const content = await prepareUpstream(chosen.content, context);
-  const messages = chosen.messages === chosen.content ? content : await prepareUpstream(chosen.messages, context);
-  const upstreams = [...new Set([content, messages])];
+  // Profiles that do not fit together are refused before a key is read.
+  byFormat(profiles);
+  const upstreams: Upstream[] = [];
+  for (const profile of profiles) upstreams.push(await prepareUpstream(profile, context));
+  const chosen = byFormat(upstreams);
   const credentials = upstreams.flatMap((upstream) => upstream.credentials);
   context.ui.hide(credentials.map(({ secret }) => secret));
   const transport = await openTransports(
@@ -127,19 +129,19 @@ async function openUpstreams(names: readonly string[], flags: SourceFlags, place
   );
   const local = { name: 'the local key', secret: new Secret(localKey) };
   const exchanges = await openExchanges(transport, flags, { context, credentials: [...credentials, local] });
-  const models = modelVariables(modelsOf({ ...content.survey, chat: messages.survey.chat }));
+  const models = modelVariables(modelsOf({ ...chosen.content.survey, chat: chosen.messages.survey.chat }));
   if (flags.record !== undefined) await keepModels(flags.record, models, context);
   const headerNames = {
-    apiKey: content.survey.text.headerNames.apiKey?.value,
-    version: messages.survey.chat.headerNames.version?.value,
+    apiKey: chosen.content.survey.text.headerNames.apiKey?.value,
+    version: chosen.messages.survey.chat.headerNames.version?.value,
   };
   const parts = { headerNames, served, wholeBodies: flags.record !== undefined };
-  const handlers = {
-    content: upstreamHandler(exchanges, content, parts),
-    messages: upstreamHandler(exchanges, messages, parts),
-  };
+  const content = upstreamHandler(exchanges, chosen.content, parts);
+  const messages = upstreamHandler(exchanges, chosen.messages, parts);
+  const completions = upstreamHandler(exchanges, chosen.completions, parts);
+  const handlers = { text: content, image: content, messages, completions };
   return {
-    handler: (request) => handlers[useOf(request) === 'messages' ? 'messages' : 'content'](request),
+    handler: (request) => handlers[useOf(request)](request),
     headerNames,
     models,
     name: upstreams.map(({ profile, target }) => `profile ${profile}, ${target.baseUrl.origin}`).join('; '),
@@ -148,26 +150,38 @@ async function openUpstreams(names: readonly string[], flags: SourceFlags, place
 }
 
 async function prepareUpstream({ profile, survey }: SurveyedProfile, context: Context): Promise<Upstream> {
+  if (survey.text.key.kind === 'none') {
+    return { profile, survey, target: await targetOf(survey, undefined, context), credentials: [] };
+  }
   const key = await readProfileKey(profile, survey.text, context);
   const target = await targetOf(survey, key.reveal(), context);
   return { profile, survey, target, credentials: credentialsOf(survey.text, key) };
 }
 
-/** Gives each format to the profile whose service has it; a gateway takes what the other does not have. Throws GatewayError usage. */
-function byFormat(profiles: readonly SurveyedProfile[]): Record<'content' | 'messages', SurveyedProfile> {
-  const [first, second, third] = profiles;
-  if (first === undefined || third !== undefined)
+/**
+ * Gives each format to the profile whose service speaks it, to a gateway only where no other service does. A format that none
+ * speaks goes to a gateway, else to the first. Throws GatewayError usage where a profile is left without a format.
+ */
+function byFormat<T extends SurveyedProfile>(profiles: readonly T[]): Record<FormatName, T> {
+  const [first] = profiles;
+  if (first === undefined || profiles.length > formatNames.length)
     throw usageError('--upstream takes one profile, or one for each format', 'for example: --upstream gemini,claude');
-  if (second === undefined) return { content: first, messages: first };
-  const [content, messages] = (['content', 'messages'] as const).map((format) => {
-    const having = profiles.filter(({ survey }) => useNames.some((use) => survey[use].format.value === format));
-    return having.length === 1 ? having[0] : having.find(({ survey }) => survey.text.service.value !== 'gateway');
-  });
-  if (content !== undefined && messages !== undefined) return { content, messages };
-  throw usageError(
-    `profiles ${first.profile} and ${second.profile} both serve the ${messages ? 'messages' : 'content'} format`,
-    'name one for each format, such as one of service gemini and one of service anthropic',
-  );
+  const isGateway = ({ survey }: T): boolean => survey.text.service.value === 'gateway';
+  const speaking = (format: FormatName): T[] =>
+    profiles
+      .filter(({ survey }) => useNames.some((use) => survey[use].format.value === format))
+      .toSorted((one, other) => Number(isGateway(one)) - Number(isGateway(other)));
+  const idle = profiles.find((profile) => formatNames.every((format) => speaking(format)[0] !== profile));
+  if (idle !== undefined) {
+    const format = formatNames.find((name) => speaking(name).includes(idle)) ?? 'content';
+    throw usageError(
+      `profiles ${speaking(format)[0]?.profile} and ${idle.profile} both serve the ${format} format`,
+      'name one for each format, such as one of service gemini and one of service anthropic',
+    );
+  }
+  const rest = profiles.find(isGateway) ?? first;
+  const chosen = (format: FormatName): T => speaking(format)[0] ?? rest;
+  return { content: chosen('content'), messages: chosen('messages'), completions: chosen('completions') };
 }
 
 /** The key of the profile, or of the variable that belongs to its service, and no other. Throws GatewayError auth. */
@@ -217,7 +231,7 @@ async function surveyProfile(profile: string, { proxy, systemCa }: SourceFlags, 
   return survey;
 }
 
-async function targetOf({ text, image, chat }: Survey, key: string, { ui }: Context): Promise<Target> {
+async function targetOf({ text, image, chat }: Survey, key: string | undefined, { ui }: Context): Promise<Target> {
   const { headerNames, headers, allowHttp } = text;
   const { target, warnings } = createTarget({
     baseUrl: text.baseUrl?.value ?? '',
@@ -237,7 +251,7 @@ async function targetOf({ text, image, chat }: Survey, key: string, { ui }: Cont
 }
 
 interface UpstreamParts {
-  /** The names that both formats have upstream. */
+  /** The names that the formats have upstream. */
   headerNames: ServedHeaderNames;
   served: ServedHeaderNames;
   /** Bodies are recorded. */
@@ -278,9 +292,9 @@ function upstreamHandler(exchanges: Exchanges, { target, survey }: Upstream, par
 }
 
 /** The key of a caller says which form of the specification it means, where the path does not. */
-function useOf({ format, route, keyForm }: GatewayRequest): keyof Target['auth'] {
-  const listsModels = route !== undefined && !route.handle;
-  if (format.name === 'messages' && !listsModels) return 'messages';
-  if (keyForm === 'x-api-key' && !route?.handle) return 'messages';
+function useOf({ format, route, keyForm }: GatewayRequest): AuthUse {
+  if (format.name === 'completions') return 'completions';
+  const isMessages = format.name === 'messages' && (!route || route.handle !== undefined);
+  if (isMessages || (keyForm === 'x-api-key' && !route?.handle)) return 'messages';
   return keyForm === 'bearer' ? 'image' : 'text';
 }

@@ -6,7 +6,7 @@ import { run } from '../../helpers/run.ts';
 import { type StandIn, startStandIn } from '../../stand-ins/start.ts';
 import { startServe, writeConfig } from '../../recordings/served.ts';
 
-const keys = { gemini: 'canary-of-gemini-5510', claude: 'canary-of-claude-8841' };
+const keys = { gemini: 'canary-of-gemini-5510', claude: 'canary-of-claude-8841', gpt: 'canary-of-openai-2207' };
 
 async function startNamed(name: string): Promise<StandIn> {
   const server = await startStandIn(() => ({
@@ -19,15 +19,17 @@ async function startNamed(name: string): Promise<StandIn> {
 }
 
 async function place() {
-  const [gemini, claude] = [await startNamed('gemini'), await startNamed('claude')];
+  const [gemini, claude, gpt] = [await startNamed('gemini'), await startNamed('claude'), await startNamed('gpt')];
   const cwd = scratchFolder();
   const config = writeConfig(cwd, {
     gemini: { service: 'gemini', baseUrl: gemini.url, models: { text: 't', image: 'i' } },
     claude: { service: 'anthropic', baseUrl: claude.url, apiKey: keys.claude, models: { chat: 'c' } },
+    gpt: { service: 'openai', baseUrl: gpt.url, apiKey: keys.gpt, models: { text: 'g' } },
+    llama: { service: 'ollama', baseUrl: gpt.url, models: { text: 'l' } },
     work: { baseUrl: claude.url, apiKey: keys.claude },
     home: { baseUrl: gemini.url, apiKey: keys.claude },
   });
-  return { gemini, claude, cwd, config, env: { GEMINI_API_KEY: keys.gemini, ANTHROPIC_API_KEY: 'of-another' } };
+  return { gemini, claude, gpt, cwd, config, env: { GEMINI_API_KEY: keys.gemini, ANTHROPIC_API_KEY: 'of-another' } };
 }
 
 const contentPath = '/v1beta/models/t:generateContent';
@@ -44,7 +46,7 @@ async function ask(url: string, path: string, headers: Record<string, string>): 
 test.each([[['--upstream', 'claude,gemini']], [['--upstream', 'gemini', '--upstream', 'claude']]])(
   'serve %j passes each format on to the service that has it, with its own key',
   async (flags) => {
-    const { gemini, claude, ...start } = await place();
+    const { gemini, claude, gpt: _gpt, ...start } = await place();
     const served = await startServe([...flags, '--record', 'kept'], start);
     expect(served.env).toMatchObject({ GATEWAY_MODEL: 't', GATEWAY_CHAT_MODEL: 'c', GATEWAY_IMAGE_MODEL: 'i' });
     const version = { 'anthropic-version': '2023-06-01' };
@@ -66,8 +68,41 @@ test.each([[['--upstream', 'claude,gemini']], [['--upstream', 'gemini', '--upstr
   },
 );
 
+test('serve --upstream takes a profile for each of three formats, and passes pictures and lists on with them', async () => {
+  const { gemini, claude, gpt, ...start } = await place();
+  const served = await startServe(['--upstream', 'gemini,gpt,claude'], start);
+  const bearer = { authorization: `Bearer ${served.key}` };
+  const asked = [
+    await ask(served.url, contentPath, { 'x-goog-api-key': served.key }),
+    await ask(served.url, '/v1/messages', { 'x-api-key': served.key, 'anthropic-version': '2023-06-01' }),
+    await ask(served.url, '/v1/chat/completions', bearer),
+    await ask(served.url, '/v1/images/generations', bearer),
+    await ask(served.url, '/v1/embeddings', bearer),
+    await (await fetch(`${served.url}/v1/models`, { headers: bearer })).json(),
+  ];
+  expect(asked.map((reply) => (reply as { from: string }).from)).toEqual(['gemini', 'claude', ...Array(4).fill('gpt')]);
+  expect(gpt.requests.map(({ path, headers }) => [path, headers['authorization']])).toEqual(
+    ['/v1/chat/completions', '/v1/images/generations', '/v1/embeddings', '/v1/models'].map((path) => [
+      path,
+      `Bearer ${keys.gpt}`,
+    ]),
+  );
+  expect([gemini.requests.length, claude.requests.length]).toEqual([1, 1]);
+  await served.stop();
+});
+
+test('serve --upstream needs no key for a service that has none', async () => {
+  const { gemini: _gemini, claude: _claude, gpt, ...start } = await place();
+  const served = await startServe(['--upstream', 'llama'], start);
+  expect(await ask(served.url, '/v1/chat/completions', { authorization: `Bearer ${served.key}` })).toEqual({
+    from: 'gpt',
+  });
+  expect(gpt.requests[0]?.headers['authorization']).toBeUndefined();
+  await served.stop();
+});
+
 test('a gateway serves the format that the other service does not have', async () => {
-  const { gemini, claude, ...start } = await place();
+  const { gemini, claude, gpt: _gpt, ...start } = await place();
   const served = await startServe(['--upstream', 'work,gemini'], start);
   expect(await ask(served.url, contentPath, { 'x-goog-api-key': served.key })).toEqual({ from: 'gemini' });
   const headers = { 'x-api-key': served.key, 'vendor-b-version': '2023-06-01' };
@@ -78,7 +113,8 @@ test('a gateway serves the format that the other service does not have', async (
 test.each([
   ['two of the same format', 'work,home', 'profiles work and home both serve the content format'],
   ['the same vendor twice', 'claude,claude', 'both serve the messages format'],
-  ['three', 'gemini,claude,work', '--upstream takes one profile, or one for each format'],
+  ['one that no format is left for', 'gemini,claude,work', 'profiles gemini and work both serve the content format'],
+  ['four', 'gemini,claude,gpt,work', '--upstream takes one profile, or one for each format'],
   ['one that is not there', 'gemini,cluade', 'did you mean --upstream claude?'],
 ])('%s is a usage error', async (_, names, message) => {
   const { cwd, config, env } = await place();

@@ -134,7 +134,7 @@ const container = String.raw`(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]))*[ \t]*`
 const opener = new RegExp(String.raw`^(${container})(\`{3,}|~{3,})([^\r\n]*)`);
 
 /** The fence that a line opens, in quotes and lists too; undefined where it opens none. */
-export function openedFence(line: string): Fence | undefined {
+function openedFence(line: string): Fence | undefined {
   const [, before = '', mark = '', info = ''] = opener.exec(line) ?? [];
   if (mark === '' || (mark.startsWith('`') && info.includes('`'))) return undefined;
   const quotes = before.split('>').length - 1;
@@ -142,7 +142,7 @@ export function openedFence(line: string): Fence | undefined {
 }
 
 /** A line of the block without what its quotes and list items put before it; undefined where its quote has ended. */
-export function fencedLine(line: string, { quotes, indent }: Fence): string | undefined {
+function fencedLine(line: string, { quotes, indent }: Fence): string | undefined {
   let rest = line;
   for (let level = 0; level < quotes; level++) {
     const inside = /^ {0,3}> ?/.exec(rest);
@@ -154,7 +154,7 @@ export function fencedLine(line: string, { quotes, indent }: Fence): string | un
 }
 
 /** Whether a line of the block closes it. */
-export function closesFence(line: string, { mark }: Fence): boolean {
+function closesFence(line: string, { mark }: Fence): boolean {
   const [, found = ''] = /^ {0,3}(`{3,}|~{3,})[ \t]*\r?\n?$/.exec(line) ?? [];
   return found.startsWith(mark);
 }

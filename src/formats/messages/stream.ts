@@ -45,7 +45,7 @@ function feed({ event, data, unterminated }: ServerEvent, state: State): ReplyEv
   if (text.startsWith(':')) return [];
   if (text === '[DONE]') return endOfStream({}, state);
   // An event that the body's end left without its blank line is whole, cut or wrong: a cut one says nothing (deviation 33).
-  if (unterminated && isCutData(text)) return [];
+  if (unterminated && (text === '' || isCutData(text))) return [];
   const payload = text === '' ? {} : parseEventData(text);
   if (!isObject(payload)) return [];
   const type = typeof payload['type'] === 'string' ? payload['type'] : (event ?? '');

@@ -158,9 +158,7 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
   const surveyed = listUses
     .map((use) => surveySettings({ ...input, use }))
     .filter(({ service, use }) => usesOf(service.value).includes(use));
-  const known = [...new Map(surveyed.map((settings) => [settings.format.value, settings])).entries()].map(
-    ([format, settings]) => ({ format, settings }),
-  );
+  const known = surveyed.map((settings) => ({ format: settings.format.value, settings }));
   const set = known.filter(({ settings }) => settings.baseUrl !== undefined || settings.offline.value);
   if (set.length === 0) {
     const uses = known.map(({ settings }) => settings.use);
@@ -170,6 +168,7 @@ async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Sour
   const sources: Source[] = [];
   for (const { format, settings } of set) {
     const shared = sources.find((source) => isSameGateway(source.settings, settings));
+    if (shared?.formats.includes(format)) continue;
     const forms = { [authUseOf(format, 'text')]: settings.auth.value };
     if (shared) {
       Object.assign(shared.forms, forms);

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, vi } from 'vitest';
 import { run } from '../../helpers/run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
+import { startScriptedServer } from '../../helpers/scripted-server.ts';
 import { canaryKey, test } from '../../helpers/with-server.ts';
 
 let cache: string;
@@ -142,10 +143,24 @@ test('without a base URL it says how to set one, and asks for no model', async (
   expect(ran.stderr).toContain('no base URL is set');
 });
 
+test('the lists of two gateways with one format are both asked for', async ({ server }) => {
+  const other = await startScriptedServer();
+  onTestFinished(() => other.close());
+  const file = join(scratchFolder(), 'config.json');
+  const profile = (baseUrl: string) => ({ service: 'gemini', baseUrl, apiKey: canaryKey });
+  const config = { profile: { text: 'a', chat: 'b' }, profiles: { a: profile(server.url), b: profile(other.url) } };
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  server.reply({ body: `{"models":[${flash}]}` });
+  other.reply({ body: `{"models":[${pro}]}` });
+  const ran = await run(['models'], { env: { GATEWAY_CONFIG: file } });
+  expect(ran).toMatchObject({ code: 0, stdout: 'gemini-2.5-flash\ngemini-2.5-pro\n', stderr: '' });
+});
+
 test('without a base URL it names the services whose keys are set', async () => {
   const ran = await run(['models'], { env: { GEMINI_API_KEY: canaryKey, ANTHROPIC_API_KEY: canaryKey } });
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('the keys of several services are set: GEMINI_API_KEY, ANTHROPIC_API_KEY');
+  for (const service of ['gemini', 'anthropic']) expect(ran.stderr).toContain(`--service ${service}`);
 });
 
 /** Has `models` keep the names of the server. */

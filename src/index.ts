@@ -34,5 +34,5 @@ export type { Reason } from './advice.ts';
 export type { Certainty, ErrorClass, ErrorDetails } from './errors.ts';
 export type { Usage } from './formats/events.ts';
 export type { StreamDelta } from './formats/events.ts';
-export type { RetryNotice } from './transport/types.ts';
+export type { RetryNotice } from './transport/retry-types.ts';
 export type { JsonObject, JsonValue } from './json.ts';

@@ -1,7 +1,7 @@
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
 import type { FormatName } from '../formats/facts.ts';
-import type { RetryNotice } from '../transport/types.ts';
+import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 import type { ServiceName } from '../services.ts';
 import type { JsonObject } from '../json.ts';

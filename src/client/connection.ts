@@ -1,7 +1,7 @@
 import { GatewayError, usageError } from '../errors.ts';
 import type { FailedReply } from '../formats/failure.ts';
 import { type Gate, sendWithRetries } from '../transport/retry.ts';
-import type { RetryNotice } from '../transport/types.ts';
+import type { RetryNotice } from '../transport/retry-types.ts';
 import { type RetryPolicy, defaultRetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
 import { type Deadline, type Phase, startDeadline } from './deadline.ts';

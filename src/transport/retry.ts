@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
-import type { Exchange, HttpReply, HttpRequest, RetryNotice } from './types.ts';
+import type { RetryNotice } from './retry-types.ts';
+import type { Exchange, HttpReply, HttpRequest } from './types.ts';
 
 /** What the user allows. */
 export interface RetryPolicy {

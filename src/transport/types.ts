@@ -1,4 +1,3 @@
-import type { GatewayError } from '../errors.ts';
 import type { Upload } from '../upload.ts';
 
 /** A request body, cut where uploads belong: bytes are sent as they are, uploads as Base64 of their content. */
@@ -50,16 +49,6 @@ export interface ExchangeOptions {
 
 /** Sends one request and waits for the head of its reply. Throws GatewayError: not-sent, no-reply or bad-reply. */
 export type Exchange = (request: HttpRequest, options: ExchangeOptions) => Promise<HttpReply>;
-
-/** Passed to `onRetry` before every wait for another attempt. */
-export interface RetryNotice {
-  /** Number of the attempt that failed, from 1. */
-  attempt: number;
-  /** How many retries the policy allows. */
-  retries: number;
-  waitMs: number;
-  error: GatewayError;
-}
 
 /** Connection settings of a transport. */
 export interface TransportOptions {

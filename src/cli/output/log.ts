@@ -6,7 +6,7 @@ import type { Io } from '../../terminal/io.ts';
 import { createStyle } from '../../terminal/style.ts';
 import type { Report, RootOptions, Ui, Context } from '../context.ts';
 import type { GatewayError } from '../../errors.ts';
-import type { RetryNotice } from '../../transport/types.ts';
+import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { HttpReply, HttpRequest } from '../../transport/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';

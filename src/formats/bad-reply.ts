@@ -22,7 +22,7 @@ export function parseEventData(text: string): unknown {
 
 /** Whether the data of an event lacks nothing but its end: the body ended in it (deviation 33). */
 export function isCutData(data: string): boolean {
-  return data !== '' && ('[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false);
+  return '[DONE]'.startsWith(data) || closeCutJson(data)?.isWrong === false;
 }
 
 /** A stream that is not one of its format; what came before is kept. */

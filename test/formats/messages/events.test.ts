@@ -146,6 +146,21 @@ describe('a stream of the messages format', () => {
   });
 });
 
+test.each([
+  ['in front of its data', { event: 'content_block_delta', data: '', unterminated: true }],
+  ['in its data', { data: text('!').slice(0, -3), unterminated: true }],
+  ['in the mark of an end', { data: '[DON', unterminated: true }],
+] as const)('an event that the end of the body cut %s says nothing (wire 6 #33)', (_, event) => {
+  const { events: _cut, ...read } = feedAll([...hello, event]);
+  const { events: _plain, ...expected } = feedAll(hello);
+  expect(read).toStrictEqual(expected);
+});
+
+test('an event that lacks no more than its blank line is read, and a wrong one is an error', () => {
+  expect(feedAll([...hello, { data: end, unterminated: true }])).toMatchObject({ complete: true, error: undefined });
+  expect(feedAll([...hello, { data: '{x', unterminated: true }]).error).toMatchObject({ class: 'bad-reply' });
+});
+
 const usage = (json: string) => `{"type":"message_delta","delta":{},"usage":${json}}`;
 
 describe('usage of a stream', () => {

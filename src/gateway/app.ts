@@ -13,9 +13,9 @@ import { Problem, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
 import type { CallerForm, GatewayRequest, Handler, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
 
-/** What a gateway serves, and to whom. */
+/** Options of a gateway. */
 export interface AppOptions extends OfflineOptions, Allowed {
-  /** The key callers must show; without one anybody on this machine is answered. */
+  /** The key that callers must send; without one, every caller on this machine is answered. */
   key?: string | undefined;
   /** Real names of the two vendor headers, accepted beside (with `specOnly`: instead of) the neutral ones. */
   headerNames?: ServedHeaderNames | undefined;
@@ -39,7 +39,7 @@ interface Settings extends AppOptions {
   optionNames: OptionNames;
   everyPath: boolean;
   maxBody: number;
-  /** What request bodies hold together: one of the largest, or many others. */
+  /** Memory for all request bodies: one of the largest, or many smaller ones. */
   budget: Budget;
   handler: Handler;
   elapsed: () => number;
@@ -57,7 +57,7 @@ export function createApp(options: AppOptions = {}): RequestListener {
   return (request, response) => void serve(request, response, settings);
 }
 
-/** One exchange. It never throws: a failing handler must not take the server along. */
+/** One exchange. It never throws: a failing handler must not stop the server. */
 async function serve(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const started = settings.elapsed();
   const target = settings.specOnly ? (request.url ?? '') : withVersion(request.url ?? '');
@@ -95,7 +95,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
 
 const callerLeft = 'the caller left';
 
-/** Whether the caller went before it had the whole reply; `left` aborts then. */
+/** Whether the caller left before it had the whole reply; `left` aborts then. */
 interface Caller {
   isGone: boolean;
   left: AbortController;
@@ -114,7 +114,7 @@ function asProblem(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
 }
 
-/** What the log says of an exchange beside its status. */
+/** The note in the log, beside the status. */
 function noteOf({ ending = 'end', note }: Reply, failure: string | undefined, isCut: boolean): string | undefined {
   const end = ending === 'end' ? undefined : ending;
   const own = failure ?? end ?? (isCut ? callerLeft : undefined);

@@ -73,9 +73,9 @@ interface PictureRequest {
 
 /** One event of a stream, before its bytes. */
 export interface StreamEvent {
-  /** A text is sent as it is in the place of the JSON. */
+  /** A string is sent as it is, in place of JSON. */
   data: JsonObject | string;
-  /** A piece of the answer, what comes before the first, what closes the answer, and the mark behind all. */
+  /** `delta`: a piece of the answer; `start`: before the first; `end`: closes the answer; `done`: the mark after everything. */
   step: 'start' | 'delta' | 'end' | 'done';
   /** Whether a stream with a pace waits before it; by default before each delta. */
   waits?: boolean;

@@ -8,9 +8,9 @@ import type { GatewayRequest, Handler, Level, Path, RequestContext } from './typ
 
 /** How the offline models answer. */
 export interface OfflineOptions {
-  /** Only the paths, headers, versions and fields of the specification, nothing that real clients do beyond it. */
+  /** Accepts the paths, headers, versions and fields of the specification alone, nothing that real clients send beyond it. */
   specOnly?: boolean | undefined;
-  /** Fields and models that are not known are refused, as the services do it: for callers that see no log. */
+  /** Unknown fields and models are refused, as the services do it: for callers that do not see the log. */
   refuseUnknown?: boolean | undefined;
   /** Wait before each delta of a stream, ms. */
   pace?: number | undefined;
@@ -24,7 +24,7 @@ export interface OfflineOptions {
 
 const defaultFaultDelay = 10_000;
 
-/** Attempts are counted for so many different requests; the oldest are forgotten. */
+/** The number of different requests whose attempts are counted; the oldest are dropped. */
 const countedRequests = 10_000;
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
@@ -67,7 +67,7 @@ function levelOf({ specOnly, refuseUnknown, rules }: OfflineOptions): Level {
   return rules?.level ?? (refuseUnknown ? 'strict' : 'lenient');
 }
 
-/** Counts how often an id came before. */
+/** Returns how often an id came before. */
 function createCounter(): (id: string) => number {
   const counts = new Map<string, number>();
   return (id) => {
@@ -84,12 +84,12 @@ function idOf({ target }: GatewayRequest, bytes: Buffer | string): string {
   return createHash('sha256').update(path).update('\n').update(bytes).digest('hex').slice(0, 24);
 }
 
-/** So many fields are named in the log. */
+/** The number of fields that the log names. */
 const named = 5;
 /** Longest step of a path that the log shows, in characters. */
 const stepLength = 40;
 
-/** What was left out of a body, in words for the log: the names come from the caller, so only plain ones are shown. */
+/** The ignored fields of a body, for the log. The names come from the caller, so other than plain characters are masked. */
 function listIgnored(paths: readonly Path[]): string[] {
   if (paths.length === 0) return [];
   const shown = paths.slice(0, named).map((path) => path.map(plainStep).join('.'));

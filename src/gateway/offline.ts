@@ -13,11 +13,11 @@ export interface OfflineGateway {
 export async function startOffline(options: Omit<AppOptions, 'key'> = {}): Promise<OfflineGateway> {
   const key = createKey();
   const { url, close } = await listen(createApp({ varied: true, refuseUnknown: true, ...options, key }));
-  // The command is over or aborted when it closes its gateway: nothing is left to be drained.
+  // The command is over or aborted when it closes its gateway, so no request is in flight.
   return { url: new URL(url), key, close: () => close(0) };
 }
 
-/** A key for one start of a local gateway, random and easy to tell from a real one. */
+/** A random key for one start of a local gateway; its prefix distinguishes it from a real key. */
 export function createKey(): string {
   return `local-${randomBytes(24).toString('base64url')}`;
 }

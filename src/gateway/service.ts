@@ -6,9 +6,9 @@ import type { FormatName } from './format.ts';
 import type { CallerForm, KeyForm, Level } from './types.ts';
 
 /** A vendor's service that the gateway can imitate. */
-export type PlayedService = 'gemini' | 'anthropic' | 'openai';
+export type ImitatedService = 'gemini' | 'anthropic' | 'openai';
 
-/** How a service treats its callers, in its own words. */
+/** How a service checks requests, and its wordings of errors. */
 export interface ServiceRules {
   /** What people call it. */
   title: string;
@@ -17,7 +17,7 @@ export interface ServiceRules {
   level: Level;
   /** Everything else is not found. */
   paths: RegExp;
-  /** Paths that the service has and this gateway does not: a caller should know why they are not found. */
+  /** Paths that the service has and this gateway does not; the error says so. */
   vendorPaths: RegExp;
   /** A known path with another method is not found either. */
   methodsArePaths: boolean;
@@ -38,8 +38,8 @@ const invalidKey = 'API key not valid. Please pass a valid API key.';
 const googleError = 'type.googleapis.com/google.rpc';
 const googleService = 'generativelanguage.googleapis.com';
 
-/** What public reports say that the services answer; test/stand-ins has the sources. */
-export const serviceRules: Readonly<Record<PlayedService, ServiceRules>> = {
+/** The wordings come from public reports; test/stand-ins names them. */
+export const serviceRules: Readonly<Record<ImitatedService, ServiceRules>> = {
   gemini: {
     title: 'Google Gemini',
     format: 'content',

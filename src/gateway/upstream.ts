@@ -40,7 +40,7 @@ const shortBody = 64 * 1024;
 export function createUpstreamHandler(options: UpstreamOptions): Handler {
   return async (asked) => {
     const body = await bodyOf(asked, options);
-    // It stops when the head is there: a body may take as long as it flows.
+    // The timeout covers the head alone: a body may take as long as it flows.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('the time is over')), options.timeoutMs ?? defaultTimeoutMs);
     try {
@@ -57,11 +57,11 @@ export function createUpstreamHandler(options: UpstreamOptions): Handler {
   };
 }
 
-/** The body while it comes, where its length is known and nobody looks at it whole. */
+/** The body as it arrives, if its length is known and it is not recorded. */
 async function bodyOf(asked: GatewayRequest, { wholeBodies }: UpstreamOptions): Promise<HttpRequest['body']> {
   const { length } = asked;
   if (!wholeBodies && length !== undefined && length > shortBody) {
-    // Who stops reading must still be able to answer the caller.
+    // If reading stops early, the caller must still get a reply.
     return { segments: [], bytes: length, arriving: asked.body.iterator({ destroyOnReturn: false }) };
   }
   const bytes = await asked.readBody();
@@ -101,12 +101,12 @@ function passOn({ status, headers, body, recordedAt }: HttpReply, asked: Gateway
   return reply;
 }
 
-/** Clients of all formats repeat a 502 or 504 by themselves unless they are told not to. */
+/** Clients of all formats retry a 502 or 504 unless this header says no. */
 const notAgain = { headers: { 'x-should-retry': 'false' } };
 
 /**
- * An exchange without a reply, as the caller is told of it: 503 where nothing was sent and so nothing billed, else 502.
- * What may have been billed says that it must not simply be sent again. Anything that is no GatewayError is a bug of
+ * The error reply for an exchange without a reply: 503 if nothing was sent and so nothing billed, else 502.
+ * If it may have been billed, it says that clients must not retry. An error that is not a GatewayError is a bug of
  * ours, and comes back as it is.
  */
 function failureProblem(error: unknown, usageStatus: number): unknown {
@@ -134,7 +134,7 @@ const hopHeaders = [
   'upgrade',
 ];
 
-/** What a caller shows to this gateway, or a browser says of the place it calls from. */
+/** Headers meant for this gateway: keys, and what a browser says of the page that calls. */
 const usualHeaders = [
   'authorization',
   'cookie',
@@ -147,7 +147,7 @@ const usualHeaders = [
   'vendor-b-version',
 ];
 
-/** What upstream may not say in this gateway's name: to a browser these open doors, or close them for good. */
+/** Headers of upstream that are not passed on: a browser would apply them to this gateway. */
 const replyHeaders = [
   'access-control-',
   'alt-svc',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type PlayedService, serviceRules } from '../../src/gateway/service.ts';
+import { type ImitatedService, serviceRules } from '../../src/gateway/service.ts';
 import { anthropicKey, startAnthropic } from '../stand-ins/anthropic.ts';
 import { geminiKey, startGemini } from '../stand-ins/gemini.ts';
 import { openAiKey, startOpenAi } from '../stand-ins/openai.ts';
@@ -8,8 +8,8 @@ import { completion, dig, message, startGateway, turn, type GatewayUnderTest } f
 
 const names = ['gemini', 'anthropic', 'openai'] as const;
 const localNames = ['local-text', 'local-chat', 'local-image', 'local-edit'];
-const real = new Map<PlayedService, StandIn>();
-const played = new Map<PlayedService, GatewayUnderTest>();
+const real = new Map<ImitatedService, StandIn>();
+const played = new Map<ImitatedService, GatewayUnderTest>();
 beforeAll(async () => {
   real.set('gemini', await startGemini({ models: localNames }));
   real.set('anthropic', await startAnthropic({ models: ['local-text', 'local-chat'] }));
@@ -75,7 +75,7 @@ const images = '/v1/images/generations';
 const bearer = { authorization: `Bearer ${openAiKey}` };
 const gptImage = { model: 'gpt-image-1', headers: bearer };
 const version = { 'anthropic-version': '2023-06-01' };
-const rows: [name: PlayedService, what: string, asked: Asked, status: number][] = [
+const rows: [name: ImitatedService, what: string, asked: Asked, status: number][] = [
   ['gemini', 'no key', { path: text }, 403],
   ['gemini', "another service's header", { path: text, headers: { 'x-api-key': geminiKey } }, 403],
   ['gemini', 'a wrong key', { path: text, headers: { 'x-goog-api-key': 'wrong' } }, 400],
@@ -153,7 +153,7 @@ describe('as one service', () => {
     for (const { status } of statuses) expect(status).toBe(200);
   });
 
-  const lists: [PlayedService, string, Record<string, string>][] = [
+  const lists: [ImitatedService, string, Record<string, string>][] = [
     ['gemini', '/v1beta/models', google],
     ['gemini', '/v1/models?pageSize=3', google],
     ['gemini', '/v1beta/models?pageSize=3&pageToken=3', google],
@@ -173,7 +173,7 @@ describe('as one service', () => {
   });
 });
 
-const missing: [PlayedService, path: string, others: RegExp][] = [
+const missing: [ImitatedService, path: string, others: RegExp][] = [
   ['gemini', '/v1beta/files', /streamGenerateContent, .*countTokens, .*GET \/v1beta\/models/],
   ['gemini', '/upload/v1beta/files', /generateContent/],
   ['gemini', '/v1beta/batches/b1', /generateContent/],

@@ -40,7 +40,7 @@ export function servedEnvironment(env: Context['io']['env'], variables: Variable
   return served;
 }
 
-/** Keeps with the recordings what the command was told, for the replay. Throws GatewayError usage. */
+/** Writes the model variables of the command to the recordings, for the replay. Throws GatewayError usage. */
 export async function keepModels(record: string, models: Variables, { io }: Context): Promise<void> {
   const told = modelsIn(servedEnvironment(io.env, models));
   if (Object.keys(told).length === 0) return;

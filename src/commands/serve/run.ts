@@ -3,7 +3,7 @@ import { kill } from 'node:process';
 import { constants } from 'node:os';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
-import type { PlayedService } from '../../gateway/service.ts';
+import type { ImitatedService } from '../../gateway/service.ts';
 import type { Context } from '../../cli/context.ts';
 import { servedEnvironment } from './models.ts';
 
@@ -27,7 +27,7 @@ interface VendorVariables {
   rivals: readonly string[];
 }
 
-const vendorVariables: Readonly<Record<PlayedService, VendorVariables>> = {
+const vendorVariables: Readonly<Record<ImitatedService, VendorVariables>> = {
   gemini: {
     baseUrl: ['GOOGLE_GEMINI_BASE_URL'],
     // Some clients read no base URL: these do not see the real key either.
@@ -45,7 +45,7 @@ const vendorVariables: Readonly<Record<PlayedService, VendorVariables>> = {
 
 /** What leads the SDKs of the vendors and of Vercel to this gateway: of the imitated service, else of each. */
 export function vendorEnvironment(
-  service: PlayedService | undefined,
+  service: ImitatedService | undefined,
   { url, key }: { url: string; key: string },
 ): { variables: Record<string, string>; unset: string[] } {
   const vendors = service === undefined ? Object.values(vendorVariables) : [vendorVariables[service]];
@@ -95,7 +95,7 @@ function passOn(reason: unknown, { child, leads }: { child: ChildProcess; leads:
   try {
     kill(-child.pid, signal);
   } catch {
-    // The whole group is gone.
+    // All processes of the group have ended.
   }
 }
 

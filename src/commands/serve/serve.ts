@@ -3,7 +3,7 @@ import { createApp } from '../../gateway/app.ts';
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
 import { createKey } from '../../gateway/offline.ts';
-import { type PlayedService, serviceRules } from '../../gateway/service.ts';
+import { type ImitatedService, serviceRules } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -27,7 +27,7 @@ interface ServeFlags extends SourceFlags {
   apiKeyFile?: string;
   headerNames?: string;
   specOnly?: true;
-  service?: PlayedService | 'gateway';
+  service?: ImitatedService | 'gateway';
   vendorEnv?: true;
   pace?: number;
   faultDelay?: number;
@@ -83,7 +83,7 @@ function faultTable(): [string, string][] {
 async function runServe(words: readonly string[], flags: ServeFlags, context: Context): Promise<void> {
   const key = flags.apiKeyFile === undefined ? createKey() : await readServedKey(flags.apiKeyFile, context);
   checkOfflineFlags(flags);
-  const service = playedService(flags);
+  const service = imitatedService(flags);
   const served = parseServedNames(flags.headerNames);
   const source = await openSource(flags, { context, localKey: key, served });
   if (source) context.atEnd(() => source.close());
@@ -165,7 +165,7 @@ function checkOfflineFlags({ upstream, replay, pace, faultDelay, service }: Serv
 }
 
 /** The service to imitate, whose headers are its own. Throws GatewayError usage. */
-function playedService({ service, specOnly, headerNames }: ServeFlags): PlayedService | undefined {
+function imitatedService({ service, specOnly, headerNames }: ServeFlags): ImitatedService | undefined {
   if (service === undefined || service === 'gateway') return undefined;
   const flag = specOnly ? '--spec-only' : headerNames !== undefined && '--header-names';
   if (!flag) return service;

@@ -21,10 +21,10 @@ import { keepModels, modelVariables, replayedModels } from './models.ts';
 import { type Credential, readConfiguredKey, credentialsOf } from '../../cli/run/connection.ts';
 import { openExchanges, openTransports } from '../../cli/run/transports.ts';
 
-/** The names of the specification, for headers whose real names nobody gave. */
+/** The names of the specification, for headers without a configured name. */
 const placeholders = services.gateway.headerNames;
 
-/** The flags that say who answers in the place of the offline models. */
+/** The flags that choose what answers in place of the offline models. */
 export interface SourceFlags extends RecordingFlags {
   /** Profiles, also with commas. */
   upstream?: string[];
@@ -35,7 +35,7 @@ export interface SourceFlags extends RecordingFlags {
   clientKey?: string;
 }
 
-/** Who answers, and what the commands around should know of it. */
+/** What answers requests, and what the served command is told of it. */
 interface Source {
   handler: Handler;
   /** As the upstream gateway calls them. */
@@ -47,7 +47,7 @@ interface Source {
   close(): Promise<void>;
 }
 
-/** What beside the flags a source needs. */
+/** What a source needs beside the flags. */
 interface SourcePlace {
   context: Context;
   /** The key that callers show here: it never goes on, nor into a recording. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
 import type { Format, Operation } from '../format.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
@@ -42,8 +42,8 @@ export const completionsOperation: Operation = {
   serves: () => true,
   modelOf: (_request, body) => textAt(body, 'model'),
   check(body, mode) {
-    if (mode.level !== 'spec') return objectOf(completionsBody(body, [], mode));
-    const checked = objectOf(inWordsOfOpenAi(body, () => completionsBody(body, [], mode)));
+    if (mode.level !== 'spec') return completionsBody(body, [], mode);
+    const checked = inWordsOfOpenAi(body, () => completionsBody(body, [], mode));
     checkForOpenAi(checked);
     return checked;
   },
@@ -58,7 +58,3 @@ export const completionsOperation: Operation = {
   contentType: 'application/json',
   stream: completionsStream,
 };
-
-function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
-}

@@ -1,5 +1,5 @@
 import type { Size } from '../../images/pixels/picture.ts';
-import { isObject, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { numberAt, textAt, textsAt } from '../fields/read.ts';
 import { badValue } from '../fields/violation.ts';
 import type { ModelRequest, Operation } from '../format.ts';
@@ -21,7 +21,7 @@ function imagesBy(usual: 'local-image' | 'local-edit'): Operation {
     check(body, mode) {
       const checked = imagesBody(body, [], mode);
       if (mode.level === 'spec') checkImagesForOpenAi(checked);
-      return isObject(checked) ? checked : {};
+      return checked;
     },
     fallback: () => usual,
     read: readImagesRequest,
@@ -36,7 +36,7 @@ export const imagesOperation = imagesBy('local-image');
 /** `/v1/images/edits`. */
 export const editsOperation = imagesBy('local-edit');
 
-/** Fields of a form are texts, and one image stands for a list of one. */
+/** Fields of a form are strings, and a single image becomes a list of one. */
 function typedFields({ image, ...body }: JsonObject): JsonObject {
   const numbers = ['n', 'output_compression', 'partial_images'].filter((name) => /^\d+$/.test(String(body[name])));
   return {
@@ -46,7 +46,7 @@ function typedFields({ image, ...body }: JsonObject): JsonObject {
   };
 }
 
-/** Neither can be made here: another picture, or a whole one in place of a stream, would mislead. */
+/** Values that the offline models cannot satisfy; another type, or a whole reply instead of a stream, would mislead. */
 const notMade: readonly [field: string, value: unknown][] = [
   ['stream', true],
   ['output_format', 'webp'],
@@ -122,7 +122,7 @@ function imagesReply({ drafts, tokens, blocked, bare }: Answer, { task, picture 
   };
 }
 
-/** A picture that is inside a text has no place of its own here: it comes as a URL. */
+/** A picture inside a text is returned as a URL, because this reply has no text. */
 function itemOf({ text, picture }: AnswerPart, asUrl: boolean): JsonObject {
   const { mimeType, data = '' } = picture ?? {};
   return asUrl || text !== undefined ? { url: `data:${mimeType};base64,${data}` } : { b64_json: data };

@@ -1,7 +1,6 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { flagAt, listAt, numberAt, objectAt, textAt, textsAt, valueAt } from '../fields/read.ts';
 import { Violation } from '../fields/violation.ts';
-import { isObject } from '../../json.ts';
 import { Problem } from '../problem.ts';
 import { badParameter, supported } from './errors.ts';
 
@@ -11,7 +10,7 @@ function reasons(model: string): boolean {
 }
 
 /** Checks a body; to an unknown parameter, the models that do not reason have an answer of their own. */
-export function inWordsOfOpenAi(body: JsonObject, check: () => JsonValue): JsonValue {
+export function inWordsOfOpenAi(body: JsonObject, check: () => JsonObject): JsonObject {
   try {
     return check();
   } catch (error) {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { objectAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../format.ts';
 import { drawsByName, numberIn, type LocalModel } from '../models/local.ts';
@@ -50,10 +50,7 @@ function describeModel({ id, title, draws }: LocalModel): JsonObject {
 export const contentOperation: Operation = {
   serves: () => true,
   modelOf: ({ model }) => (model ?? '').replace(/^models\//, ''),
-  check(body, mode) {
-    const checked = contentBody(body, [], mode);
-    return isObject(checked) ? checked : {};
-  },
+  check: (body, mode) => contentBody(body, [], mode),
   fallback(asked, checked) {
     if (!drawsByName(asked) && !asksForImage(checked)) return 'local-text';
     return holdsImage(checked) ? 'local-edit' : 'local-image';

@@ -10,12 +10,13 @@ const wordsInstead = 'This offline model describes the picture instead of drawin
 /** Whole replies that are not what was asked for, and pictures that are missing, spoilt or oddly wrapped. */
 export const replyFaults: FaultTable = {
   'fault-blocked': {
-    description: 'the prompt is blocked: promptFeedback.blockReason, or stop_reason refusal without content',
+    description:
+      'the prompt is blocked: promptFeedback.blockReason, stop_reason refusal without content, or a refusal in its place',
     exitCode: 10,
     answer: (answer) => ({ ...answer, blocked: true }),
   },
   'fault-safety': {
-    description: 'the answer is stopped by its safety ratings: finishReason SAFETY, or a refusal after some text',
+    description: 'the answer is stopped for safety: finishReason SAFETY, a refusal after some text, or content_filter',
     exitCode: 10,
     answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, ended: 'refused' })),
   },
@@ -25,7 +26,8 @@ export const replyFaults: FaultTable = {
     answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, thinking: undefined, call: undefined, parts: [] })),
   },
   'fault-max-tokens': {
-    description: 'the token limit cuts the answer: MAX_TOKENS or max_tokens; exit 0 unless a whole answer is required',
+    description:
+      'the token limit cuts the answer: MAX_TOKENS, max_tokens or length; exit 0 unless a whole answer is required',
     commands: ['text', 'chat'],
     exitCode: 11,
     answer: (answer) => mapDrafts(answer, (draft) => ({ ...draft, ended: 'max-tokens', stopSequence: undefined })),

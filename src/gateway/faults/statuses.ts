@@ -43,7 +43,7 @@ export const statusFaults: FaultTable = {
   ...always(6, { code: 504, message: 'The deadline expired before the operation could complete.' }),
   ...always(6, { code: 529, message: 'Overloaded' }),
   'fault-quota': {
-    description: '429 with a wait of an hour: too long to be worth a retry',
+    description: '429 with a wait of an hour, or insufficient_quota: not worth a retry',
     exitCode: 5,
     before: (attempt) => fail({ ...exhausted, completions: spent, waitSeconds: 3600 }, attempt),
   },

@@ -9,7 +9,7 @@ const goodDeltas = 5;
 /** Streams that go wrong, or are only odd. */
 export const streamFaults: FaultTable = {
   'fault-error-event': {
-    description: 'the stream breaks off with an error: an overloaded_error event, or UNAVAILABLE',
+    description: 'the stream breaks off with an error: overloaded_error, UNAVAILABLE or server_error',
     commands: ['chat'],
     exitCode: 6,
     before: ({ stream }) => {
@@ -38,7 +38,7 @@ export const streamFaults: FaultTable = {
     },
   },
   'fault-no-message-stop': {
-    description: 'the stream has its stop reason, but no message_stop',
+    description: 'the stream has its stop reason, but no message_stop or [DONE]',
     commands: ['chat'],
     exitCode: 0,
     events: function* (events) {
@@ -46,7 +46,7 @@ export const streamFaults: FaultTable = {
     },
   },
   'fault-unknown-events': {
-    description: 'events, blocks and deltas that nobody knows, between the good ones',
+    description: 'unknown events, blocks and deltas between the known ones',
     commands: ['chat'],
     exitCode: 0,
     events: function* (events, { unknownAfter }) {

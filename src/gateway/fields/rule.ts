@@ -6,6 +6,9 @@ import { Violation, type Breach } from './violation.ts';
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
 export type Rule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonValue;
 
+/** A rule for objects. */
+export type ObjectRule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonObject;
+
 /** The fields an object may have, and their rules. A name that ends with `!` is required. */
 export type Fields = Readonly<Record<string, Rule>>;
 
@@ -85,7 +88,7 @@ export function choose(pick: (value: JsonValue) => Rule): Rule {
  * `spec` does not know the fields of `beyond`, nor snake_case names of camelCase fields: its message says how the field is
  * spelled.
  */
-export function object(spec: Fields, beyond: Fields = {}): Rule {
+export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
   const strict = Object.fromEntries(Object.entries(spec).map(([name, rule]) => [plainName(name), rule]));
   const required = Object.keys(spec).filter((name) => name.endsWith('!'));
   const all = { ...strict, ...beyond };

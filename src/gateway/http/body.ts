@@ -27,7 +27,7 @@ export function checkLength(request: IncomingMessage, limit: number): void {
   if (length > limit) throw tooLarge(limit, length);
 }
 
-/** Bodies that are no longer are not counted: as many as connections may come hold little. */
+/** Bodies up to this size are not counted: as many of them as there are connections need little memory. */
 const uncounted = 64 * 1024;
 
 /** How bodies are read. */
@@ -40,7 +40,7 @@ interface BodyRules {
   left: { readonly signal: AbortSignal };
 }
 
-/** The whole body; its part of the budget is given back when the exchange is over. Throws Problem 413 past the limit. */
+/** The whole body; its share of the budget is released when the exchange is over. Throws Problem 413 past the limit. */
 export async function readBody(exchange: Exchange, { limit, budget, left }: BodyRules): Promise<Buffer> {
   const { request, response } = exchange;
   checkLength(request, limit);
@@ -57,11 +57,11 @@ interface Exchange {
 }
 
 async function readWhole(request: IncomingMessage, length: number | undefined, limit: number): Promise<Buffer> {
-  // Where the length is known, the chunks go to their place: a large body that is joined from chunks is held twice.
+  // If the length is known, chunks are copied into one buffer: joining them at the end would hold a large body twice.
   const whole = length === undefined ? undefined : Buffer.allocUnsafe(length);
   const chunks: Buffer[] = [];
   let size = 0;
-  // Whoever stops reading must still be able to answer the caller.
+  // If reading stops early, the caller must still get a reply.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     if (whole) chunk.copy(whole, size);
     else chunks.push(chunk);
@@ -71,7 +71,7 @@ async function readWhole(request: IncomingMessage, length: number | undefined, l
   return whole?.subarray(0, size) ?? Buffer.concat(chunks, size);
 }
 
-/** Whoever reads a body calls itself for each level. */
+/** The functions that read a body recurse for each level. */
 const mostLevels = 200;
 
 /** The body as a JSON object. Throws Problem 400 where it is empty, nested too deeply, not UTF-8, not JSON or no object. */

@@ -1,7 +1,7 @@
 /** What all requests may hold together. */
 export interface Budget {
   /**
-   * Waits until there is room, in the order of those who came; rejects when the signal aborts. More than the whole budget
+   * Waits until there is room, first come, first served; rejects when the signal aborts. More than the whole budget
    * counts as the whole. Returns what gives it back; only its first call counts.
    */
   take(bytes: number, signal: AbortSignal): Promise<() => void>;
@@ -12,7 +12,7 @@ interface Waiter {
   start: () => void;
 }
 
-/** A budget of so many bytes. */
+/** A budget of `capacity` bytes. */
 export function createBudget(capacity: number): Budget {
   let free = capacity;
   const waiting = new Set<Waiter>();

@@ -4,7 +4,7 @@ import type { Format } from '../format.ts';
 import type { OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
 
-/** Who may call beside this machine. */
+/** Callers that are allowed beside this machine. */
 export interface Allowed {
   /** Hosts beside the loopback ones that callers may name, as a URL writes them in lower case, with or without port. */
   hosts?: readonly string[] | undefined;
@@ -38,7 +38,7 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   }
 }
 
-/** What stands before an allowed name may speak TLS for it. */
+/** A proxy in front of an allowed host can terminate TLS for it. */
 function ownPages(host: string): string[] {
   return [`http://${host}`, `https://${host}`];
 }
@@ -83,7 +83,7 @@ export function preflightReply({ headers }: IncomingMessage): Reply {
   };
 }
 
-/** What decides whether a caller is let in. */
+/** What a caller's key is checked against. */
 export interface KeyRules {
   /** Undefined: any caller is, with or without a key. */
   key: string | undefined;
@@ -144,7 +144,7 @@ export function checkVersion(
   return values.toSorted().at(-1);
 }
 
-/** What a caller showed that only `specOnly` keeps from being taken. */
+/** Says if the caller sent a key in a form that only `specOnly` refuses. */
 function passedOver(headers: IncomingHttpHeaders, query: URLSearchParams, { specOnly, optionNames }: KeyRules): string {
   if (!specOnly) return '';
   if (headerText(headers, publicKeyHeader) !== undefined) return asOwnName(publicKeyHeader, 'key', optionNames);
@@ -192,12 +192,12 @@ export function headerText(headers: IncomingHttpHeaders, name: string | undefine
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** What stands behind `Bearer` in an Authorization header. */
+/** The token after `Bearer` in an Authorization header. */
 export function bearerToken(value: string | undefined): string | undefined {
   return value !== undefined && /^bearer /i.test(value) ? value.slice('bearer '.length).trim() : undefined;
 }
 
-/** Compares in a time that tells nothing of either. */
+/** Compares in constant time. */
 export function sameSecret(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
 }

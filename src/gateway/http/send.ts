@@ -94,12 +94,12 @@ async function handOver(response: ServerResponse): Promise<void> {
 
 function endAbruptly(response: ServerResponse, { ending }: Reply): void {
   const { socket } = response;
-  // A reset overtakes what was sent before it: the caller shall have read that first.
+  // A reset discards data in flight, so the caller gets time to read it first.
   if (ending === 'reset') setTimeout(() => socket?.resetAndDestroy(), resetDelayMs);
   else socket?.end();
 }
 
-/** Reads the rest of a body that nobody wanted; a caller that never ends is cut off. */
+/** Discards the unread rest of a body; a caller that does not stop sending is cut off. */
 async function drop(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   let left = lingerBytes;
@@ -132,7 +132,7 @@ export function streamReply(
   const head = { status: 200, headers: { 'content-type': contentType } };
   if (pace <= 0) return { ...head, body: textsOf(pieces) };
   const all = [...pieces];
-  // Nobody can count what is still to come, so its length is told.
+  // A paced body cannot be measured before it is sent, so its length is passed along.
   const length = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
   return { ...head, body: delayed(all, pace, left.signal), length };
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
 import type { OperationCount, Operation, Format } from '../format.ts';
 import { findLocalModel, numberIn, type LocalModel } from '../models/local.ts';
@@ -39,7 +39,7 @@ function listModels(models: readonly LocalModel[], query: URLSearchParams): Json
   const end = before < 0 ? start + limit : before;
   const page = models.slice(start, end);
   const [first, last] = [page[0]?.id ?? null, page.at(-1)?.id ?? null];
-  // In the direction that was asked for: a client that pages backwards would else never end.
+  // In the direction of the request: otherwise a client that pages backwards would never stop.
   const more = before < 0 ? end < models.length : start > 0;
   return { data: page.map(describeModel), has_more: more, first_id: first, last_id: last };
 }
@@ -56,10 +56,7 @@ export const messagesOperation: Operation = {
   serves: writes,
   modelOf: (_request, body) => textAt(body, 'model'),
   complete: (body, { mode, threads }) => (mode.level === 'spec' ? body : threads.complete(body)),
-  check(body, mode) {
-    const checked = messagesBody(body, [], mode);
-    return isObject(checked) ? checked : {};
-  },
+  check: (body, mode) => messagesBody(body, [], mode),
   fallback: () => 'local-chat',
   read: (checked, model, { version }) => readMessagesRequest(checked, model, version),
   reply: messagesReply,

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import { Problem } from '../problem.ts';
 
-/** What a thread holds between its turns; a later turn sends its new messages alone. */
+/** The state of a thread; a later turn sends its new messages alone. */
 interface Thread {
   messages: JsonValue[];
   /** System prompt and tools of the first turn. */
@@ -23,7 +23,7 @@ export interface Threads {
 /** Fields that a thread keeps from its first turn. */
 const fixedFields = ['system', 'tools'];
 
-/** Held threads have so many characters together; those that were not used for the longest time are forgotten. */
+/** Characters of all threads together; the least recently used threads are dropped. */
 const defaultCapacity = 64 * 2 ** 20;
 
 /** Threads in memory. Equal requests get replies of equal ids, so that an id can be continued more than once. */

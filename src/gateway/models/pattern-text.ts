@@ -1,4 +1,4 @@
-/** Where a pattern is read, and what has been made of it. */
+/** A position in a pattern. */
 interface Scan {
   pattern: string;
   at: number;
@@ -7,7 +7,7 @@ interface Scan {
 /** Made texts are no longer, however often a pattern repeats. */
 const mostCharacters = 1000;
 
-/** Characters that stand for a class. */
+/** One character for each class. */
 const classes: Readonly<Record<string, string>> = {
   d: '0',
   w: 'a',
@@ -51,7 +51,7 @@ function readSequence(scan: Scan): string | undefined {
   return text;
 }
 
-/** What one element of the pattern stands for; it ends behind the element. */
+/** A text for one element of the pattern; the scan moves past it. */
 function readAtom(scan: Scan): string | undefined {
   const character = scan.pattern[scan.at++] ?? '';
   if (character === '(') return readGroup(scan);
@@ -84,7 +84,7 @@ function readEscape(scan: Scan): string | undefined {
   return /[a-z0-9]/i.test(character) ? undefined : character;
 }
 
-/** How often the element before must stand there, at least; it ends behind the quantifier. */
+/** The minimum number of repetitions of the element before; the scan moves past the quantifier. */
 function readFewest(scan: Scan): number {
   const [quantifier = '', least] = /^(?:[?*+]|\{(\d+)(?:,\d*)?\})?\??/.exec(scan.pattern.slice(scan.at)) ?? [];
   scan.at += quantifier.length;

@@ -31,13 +31,13 @@ const objects = [
   'its own shadow',
 ] as const;
 
-/** The words of an offline model: that it is one, what it was told, and as many words as the prompt asks for. */
+/** A text that says that the model is offline, repeats its input, and has as many words as the prompt asks for. */
 export function writeProse(task: TextTask, seed: string): string {
   const random = createRandom(seed);
   const paragraphs = [
     `This is the offline model ${task.model}; no gateway was asked.`,
-    ...toldBefore(task),
-    ...toldNow(task),
+    ...earlierSentences(task),
+    ...inputSentences(task),
     random.pick(remarks),
   ];
   const wanted = Math.min(wantedWords(task.prompt), mostWords);
@@ -49,7 +49,7 @@ export function writeProse(task: TextTask, seed: string): string {
   return paragraphs.join(' ');
 }
 
-function toldBefore({ system, earlier }: TextTask): string[] {
+function earlierSentences({ system, earlier }: TextTask): string[] {
   const said: string[] = [];
   if (system !== undefined && system !== '') said.push(`The system instruction says “${excerpt(system)}”.`);
   const last = earlier.at(-1);
@@ -57,7 +57,7 @@ function toldBefore({ system, earlier }: TextTask): string[] {
   return said;
 }
 
-function toldNow({ prompt, media, toolResults }: TextTask): string[] {
+function inputSentences({ prompt, media, toolResults }: TextTask): string[] {
   const told = toolResults.map(({ name, text }) => `The tool ${name} returned “${excerpt(text)}”.`);
   if (prompt !== '') told.push(`You wrote “${excerpt(prompt)}”.`);
   told.push(...media.map(({ mimeType, bytes }) => `With it came a file of type ${mimeType} (${bytes.length} bytes).`));

@@ -83,7 +83,7 @@ export interface Answer {
   /** Whether pictures were made. */
   drawn: boolean;
   tokens: { input: number; thinking: number; answer: number };
-  /** Whether the prompt is refused: there is no answer. */
+  /** Whether the prompt is refused, so that there is no answer. */
   blocked?: boolean;
   /** Whether all that is optional is left out: usage, model, id. */
   bare?: boolean;

@@ -6,7 +6,7 @@ import { countTokens, cutToTokens, tokensPerImage } from './tokens.ts';
 
 const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
 
-/** The answer of an offline text model; `variant` tells candidates of one request apart. */
+/** The answer of an offline text model; `variant` makes the candidates of one request differ. */
 export function draftAnswer(task: TextTask, variant = 0): Draft {
   const seed = [task.model, task.system, ...task.earlier, task.prompt, task.seed, variant].join('\n');
   const thinking = task.thinking ? limit(thoughts, task.maxTokens) : undefined;
@@ -31,7 +31,7 @@ export function countInput({ prompt, system = '', earlier, media, toolResults, t
   return Math.max(1, tokens + media.length * tokensPerImage);
 }
 
-/** A program may run the call, so it says no more than it must. */
+/** A program may run the call, so it has the required arguments alone. */
 function callTool(tool: ToolOffer, left: number, seed: string): Written {
   const input = instanceOf(tool.schema ?? {}, { seed, optional: false });
   const tokens = countTokens(tool.name) + countTokens(JSON.stringify(input));

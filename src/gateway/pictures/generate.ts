@@ -145,7 +145,7 @@ async function encode(picture: Picture, mimeType: string): Promise<Omit<MadePict
   return { mimeType, bytes: jpeg.encode(picture, jpegQuality).data, size };
 }
 
-/** An input image, decoded. Throws Violation for what is no image, or too large. */
+/** An input image, decoded. Throws Violation if it is not an image, or too large. */
 async function decodeImage({ bytes, mimeType, path }: Media): Promise<Decoded> {
   const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);
   if (decoded === 'damaged') throw badValue(path, 'Unable to process input image');

@@ -166,7 +166,7 @@ function writable(text: string): string {
   return text.normalize('NFD').replaceAll(/\p{M}/gu, '').toUpperCase();
 }
 
-/** Writes one line into a picture, from its upper left corner on; each dot is a square of so many pixels. */
+/** Writes one line into a picture, from its upper left corner; `dot` is the width of a dot in pixels. */
 function writeLine(
   { width, height, data }: Picture,
   text: string,

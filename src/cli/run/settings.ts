@@ -2,9 +2,8 @@ import { type GatewayError, usageError } from '../../errors.ts';
 import { readConfig, configPath } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
-import type { Settings, SettingsInput, Use } from '../../settings/types.ts';
+import type { Prices, Settings, SettingsFlags, SettingsInput, Use } from '../../settings/types.ts';
 import { services } from '../../services.ts';
-import type { Prices } from '../../settings/types.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
 import { type FlagValues, parseJson } from '../flags/flag.ts';
@@ -15,20 +14,16 @@ import type { TextPlaces } from '../input/prompt.ts';
 /** The flags of `connectionFlags` and `priceFlags`, as they were typed. */
 export type ConnectionFlags = FlagValues<typeof connectionFlags> & FlagValues<typeof priceFlags>;
 
-type SettingFlags = ConnectionFlags & {
-  maxTokens?: number;
-  preview?: boolean | undefined;
-  markdown?: boolean;
-  jobProfile?: string;
-  places?: Pick<TextPlaces, 'model'>;
-};
+/** Every flag of a setting, as it was typed. */
+type SettingFlags = ConnectionFlags &
+  Omit<SettingsFlags, keyof ConnectionFlags | 'modelFrom' | 'replay'> & { places?: Pick<TextPlaces, 'model'> };
 
 /** A key in argv is public: the flag exists to say so. Throws GatewayError usage. */
 export function refuseKeyInArgv({ apiKey }: ConnectionFlags): void {
   if (apiKey !== undefined) throw keyInArgv();
 }
 
-/** What `--api-key` means wherever it stands. */
+/** The error for `--api-key`. */
 export function keyInArgv(): GatewayError {
   return usageError(
     '--api-key would show the key to every user of this machine',
@@ -36,41 +31,40 @@ export function keyInArgv(): GatewayError {
   );
 }
 
-/** What settings are decided from, but for the use. Throws GatewayError usage. */
-export async function readSettingsInput(
-  flags: SettingFlags,
-  { io, root }: Context,
-): Promise<Omit<SettingsInput, 'use'>> {
+/** What settings are resolved from, without the use. Throws GatewayError usage. */
+export async function readSettingsInput(flags: SettingFlags, context: Context): Promise<Omit<SettingsInput, 'use'>> {
   refuseKeyInArgv(flags);
   checkRecordingFlags(flags);
-  const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
-  const config = await readConfig(await configPath({ env: io.env, cwd: io.cwd }));
+  const { env, cwd } = context.io;
+  const config = await readConfig(await configPath({ env, cwd }));
+  return { env, config, flags: await readSettingsFlags(flags, context) };
+}
+
+/** The flags of settings with the files that they name. Throws GatewayError usage. */
+export async function readSettingsFlags(flags: SettingFlags, { io, root }: Context): Promise<SettingsFlags> {
+  const readFile = async (flag: string, path: string): Promise<string> =>
+    new TextDecoder().decode(await readUserFile(flag, path, io.cwd));
   return {
-    env: io.env,
-    config,
-    flags: {
-      ...flags,
-      modelFrom: flags.places?.model,
-      stdin: root.stdin,
-      replay: replayedFolder(flags) !== undefined,
-      profile: root.profile,
-      header: await readHeaderFlags(flags.header ?? [], readText),
-      prices: await readPrices(flags.prices, io.cwd),
-    },
+    ...root,
+    ...flags,
+    modelFrom: flags.places?.model,
+    replay: replayedFolder(flags) !== undefined,
+    header: await readHeaderFlags(flags.header ?? [], (path) => readFile('--header', path)),
+    prices:
+      flags.prices === undefined ? undefined : await readPrices(flags.prices, (path) => readFile('--prices', path)),
   };
 }
 
 /** Reads `--prices`. Throws GatewayError usage. */
-async function readPrices(word: string | undefined, cwd: string): Promise<Prices | undefined> {
-  if (word === undefined) return undefined;
+async function readPrices(word: string, readFile: (path: string) => Promise<string>): Promise<Prices> {
   const isJson = word.trimStart().startsWith('{');
-  const text = isJson ? word : new TextDecoder().decode(await readUserFile('--prices', word, cwd));
+  const text = isJson ? word : await readFile(word);
   const value = parseJson('--prices', text.replace(/^\uFEFF/, ''));
   const { checkPrices } = await import('../../settings/parse.ts');
   return checkPrices(value, isJson ? '--prices' : `--prices ${word}`);
 }
 
-/** Settings for one use: flag > environment > profile > default. Throws GatewayError usage or auth. */
+/** The settings of one use. Throws GatewayError usage or auth. */
 export async function readSettings(flags: SettingFlags, context: Context, use: Use): Promise<Settings> {
   const input = { ...(await readSettingsInput(flags, context)), use };
   const replayed = replayedFolder(flags);
@@ -79,11 +73,10 @@ export async function readSettings(flags: SettingFlags, context: Context, use: U
     throw await noModelToReplay(replayed, context, use);
   }
   const settings = resolveSettings(input);
-  const { ui } = context;
-  const { key } = settings;
+  const { key, warnings } = settings;
   // Before the prompt looks at stdin; the key itself is read last, and for `--dry-run` never.
   if (key.kind === 'file' && key.path === '-' && replayed === undefined) context.stdin.reserve('--api-key-file');
-  for (const warning of settings.warnings) await ui.warn(warning);
+  for (const warning of warnings) await context.ui.warn(warning);
   await logChoices(settings, context);
   return settings;
 }

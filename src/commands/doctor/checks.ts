@@ -1,19 +1,17 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { hintOf } from '../../advice.ts';
 import type { Context } from '../../cli/context.ts';
-import { readUserFile } from '../../cli/input/input-files.ts';
 import { credentialsOf, readConfiguredKey } from '../../cli/run/connection.ts';
-import type { ConnectionFlags } from '../../cli/run/settings.ts';
+import { type ConnectionFlags, readSettingsFlags } from '../../cli/run/settings.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { services, usesOf } from '../../services.ts';
 import type { LoadedConfig } from '../../settings/types.ts';
-import { readHeaderFlags } from '../../settings/headers.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import type { Secret } from '../../settings/redact.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { type SettingRow, settingRows } from '../../settings/survey.ts';
-import type { SettingsFlags, SettingsSurvey, Use } from '../../settings/types.ts';
+import type { SettingsSurvey, Use } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
 import { runtime } from '../../terminal/runtime.ts';
 import { parseBaseUrl, requireSafeUrl } from '../../transport/request.ts';
@@ -140,11 +138,12 @@ export const settingsRows: readonly Row<Start>[] = [
 ];
 
 /** Every setting with its source. Throws GatewayError usage for a wrong value. */
-export async function survey({ flags, config }: Start, { io, root }: Context): Promise<Surveyed> {
-  const readText = async (path: string) => new TextDecoder().decode(await readUserFile('--header', path, io.cwd));
-  const header = await readHeaderFlags(flags.header ?? [], readText);
-  const typed: SettingsFlags = { ...flags, header, profile: root.profile, replay: false, prices: undefined };
-  const place = { flags: typed, env: io.env, config: config as LoadedConfig };
+export async function survey({ flags, config }: Start, context: Context): Promise<Surveyed> {
+  const place = {
+    flags: await readSettingsFlags(flags, context),
+    env: context.io.env,
+    config: config as LoadedConfig,
+  };
   return { of: surveyUses(place), rows: settingRows(place) };
 }
 

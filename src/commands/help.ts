@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { usageError } from '../errors.ts';
-import { closest } from '../settings/closest.ts';
+import { closest } from '../closest.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { wantsColor } from '../terminal/style.ts';
 import type { Action } from '../cli/context.ts';

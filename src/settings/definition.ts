@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isObject } from '../json.ts';
 import { messageOf } from '../errors.ts';
-import { closest } from './closest.ts';
+import { closest } from '../closest.ts';
 import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import type { ConfigValue, Profile } from './types.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type GatewayError, usageError } from '../errors.ts';
 import { isObject, isTooDeep, tooDeepWords } from '../json.ts';
 import { configDefinition, pricesDefinition } from './definition.ts';
-import { findJsonFault } from './json-position.ts';
+import { findJsonFault } from '../json-position.ts';
 import type { Config, Prices } from './types.ts';
 import { namesIn } from './profile.ts';
 

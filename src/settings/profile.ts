@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { type ServiceName, serviceNames, serviceOfUrl, services } from '../services.ts';
 import { shellWord } from '../shell-word.ts';
-import { closest } from './closest.ts';
+import { closest } from '../closest.ts';
 import { byDefault, type Environment, fromEnvironment, fromProfile, given, sourced } from './sources.ts';
 import {
   type Config,

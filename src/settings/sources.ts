@@ -1,6 +1,6 @@
 import { usageError } from '../errors.ts';
 import { shellWord } from '../shell-word.ts';
-import { closest } from './closest.ts';
+import { closest } from '../closest.ts';
 import { parseDurationOf } from './duration.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import type {

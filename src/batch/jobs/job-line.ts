@@ -1,7 +1,7 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
-import { closest } from '../../settings/closest.ts';
-import { findJsonFault } from '../../settings/json-position.ts';
+import { closest } from '../../closest.ts';
+import { findJsonFault } from '../../json-position.ts';
 import { type Job, type JobCommand, jobCommands } from '../types.ts';
 import { type FlagTable, parserOf } from '../../cli/flags/flag.ts';
 import { chatFlags, contentFlags, editFlags, imageFlags, textFlags } from '../../cli/flags/format.ts';

@@ -16,7 +16,7 @@ import { readLines } from '../folder/read-lines.ts';
 import type { Job } from '../types.ts';
 import { usageError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../../cli/context.ts';
 import { parseJson } from '../../cli/flags/flag.ts';

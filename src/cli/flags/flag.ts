@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import { usageError, GatewayError } from '../../errors.ts';
 import { isAspect } from '../../images/aspect.ts';
 import { isObject, isTooDeep, type JsonObject, type JsonValue, tooDeepWords } from '../../json.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { parseAgeOf, parseDurationOf } from '../../settings/duration.ts';
-import { jsonFaultWords } from '../../settings/json-position.ts';
+import { jsonFaultWords } from '../../json-position.ts';
 
 /** One flag of the program. It is defined once; commands name the flags that they take. */
 interface Flag {

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { isObject, type JsonValue, type JsonObject } from '../../json.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote, type Var } from '../flags/flag.ts';

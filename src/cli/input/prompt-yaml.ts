@@ -1,7 +1,7 @@
 import type { Document, LineCounter } from 'yaml';
 import { type GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 
 /** A prompt file in the format of GitHub Models (https://docs.github.com/github-models, `.prompt.yml`). */

@@ -1,7 +1,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { GatewayError, messageOf, usageError } from '../../errors.ts';
 import { type JsonValue, parseFlat } from '../../json.ts';
-import { jsonFaultWords } from '../../settings/json-position.ts';
+import { jsonFaultWords } from '../../json-position.ts';
 
 /** A checked JSON Schema, ready to hold answers against. */
 export type SchemaCheck = (answer: string) => JsonValue;

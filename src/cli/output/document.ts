@@ -2,7 +2,7 @@ import { hintOf } from '../../advice.ts';
 import { GatewayError, outcomes } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { otherModel } from '../../model-name.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import type { Redaction } from '../../settings/redact.ts';
 import { shellWord } from '../../shell-word.ts';
 import { jsonLine } from '../../terminal/escape.ts';

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import type { Context } from '../context.ts';
 import { settingFor } from '../flags/set.ts';
 import { decimal, notEmpty, quote, whole } from '../flags/flag.ts';

@@ -6,7 +6,7 @@ import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { credentialOf, hiddenHeaderNames, revealHeaders } from '../../settings/headers.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { readKey } from '../../settings/key.ts';
 import { type Secret, isUnmistakable } from '../../settings/redact.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { usageError } from '../../errors.ts';
 import { services, usesOf } from '../../services.ts';
 import { shellWord } from '../../shell-word.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { namesIn, serviceOfProfile, withNameFor } from '../../settings/profile.ts';
 import { rowName, type SettingRow, settingRows } from '../../settings/survey.ts';

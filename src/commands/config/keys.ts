@@ -1,7 +1,7 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { quote } from '../../cli/flags/flag.ts';
-import { closest } from '../../settings/closest.ts';
+import { closest } from '../../closest.ts';
 import { keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile.ts';

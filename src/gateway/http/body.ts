@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
-import { jsonFaultWords } from '../../settings/json-position.ts';
+import { jsonFaultWords } from '../../json-position.ts';
 import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findJsonFault, jsonFaultWords } from '../../src/settings/json-position.ts';
+import { findJsonFault, jsonFaultWords } from '../src/json-position.ts';
 
 test.each([
   ['nothing', '', 1, 1, 'a value'],

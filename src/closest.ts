@@ -1,22 +1,22 @@
 /**
- * The candidate a person most likely meant, or undefined where none is near.
- * Case, `-` and `_` count for nothing, so that `base_url` finds `baseUrl`.
+ * The candidate that a user most likely meant, or undefined if none is near.
+ * Case, `-` and `_` are ignored, so that `base_url` finds `baseUrl`.
  */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
-  const wanted = plain(word);
+  const wanted = normalised(word);
   const ranked = candidates
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, plain(candidate)) }))
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, normalised(candidate)) }))
     .sort((a, b) => a.distance - b.distance);
   const best = ranked[0];
   if (best === undefined) return undefined;
   return best.distance <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined;
 }
 
-function plain(word: string): string {
+function normalised(word: string): string {
   return word.slice(0, 64).replaceAll('-', '').replaceAll('_', '').toLowerCase();
 }
 
-/** Letters added, dropped, replaced, or changed places with their neighbour. */
+/** How many letters were added, dropped, replaced or swapped with the next one. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);

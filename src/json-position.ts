@@ -1,4 +1,4 @@
-/** Where a JSON text breaks, counted from 1, and what would have been right there. */
+/** Where a JSON text is wrong, counted from 1, and what is expected there. */
 export interface JsonFault {
   line: number;
   column: number;
@@ -23,22 +23,26 @@ export function jsonFaultWords(text: string): string {
 
 type State = 'value' | 'first-key' | 'key' | 'colon' | 'first-item' | 'in-object' | 'in-list' | 'end';
 
-const expected: Record<State, string> = {
-  value: 'a value',
-  'first-key': 'a key in double quotes',
-  key: 'a key in double quotes',
-  colon: "':' after the key",
-  'first-item': 'a value',
-  'in-object': "',' or '}'",
-  'in-list': "',' or ']'",
-  end: 'the end of the file',
+/** What a state expects, and the states that tokens other than values and ends lead to. */
+const states: { [state in State]: { expected: string; next?: Readonly<Record<string, State>> } } = {
+  value: { expected: 'a value' },
+  'first-key': { expected: 'a key in double quotes', next: { string: 'colon' } },
+  key: { expected: 'a key in double quotes', next: { string: 'colon' } },
+  colon: { expected: "':' after the key", next: { ':': 'value' } },
+  'first-item': { expected: 'a value' },
+  'in-object': { expected: "',' or '}'", next: { ',': 'key' } },
+  'in-list': { expected: "',' or ']'", next: { ',': 'value' } },
+  end: { expected: 'the end of the file' },
 };
+
+/** The states in which an object or a list can end. */
+const ends: { [state in State]?: string } = { 'first-key': '}', 'in-object': '}', 'first-item': ']', 'in-list': ']' };
 
 const blank = ' \t\r\n';
 const plainToken = /[{}[\]:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
 
-/** Walks the text with a stack of its own, so that deep nesting cannot overflow the program's. */
+/** Walks the text with its own stack, so that deep nesting cannot overflow that of the program. */
 function faultOf(text: string): { at: number; expected: string } {
   const open: ('in-object' | 'in-list')[] = [];
   let state: State = 'value';
@@ -46,15 +50,28 @@ function faultOf(text: string): { at: number; expected: string } {
     while (at < text.length && blank.includes(text[at] as string)) at++;
     const isString = text[at] === '"';
     const end = isString ? endOfString(text, at) : endOfMatch(plainToken, text, at);
-    const kind = isString ? 'string' : '{}[]:,'.includes(text[at] ?? '-') ? (text[at] as string) : 'other';
-    const next: State | undefined = end === undefined ? undefined : follow(state, kind, open);
+    const token = isString ? 'string' : '{}[]:,'.includes(text[at] ?? '-') ? (text[at] as string) : 'other';
+    const next: State | undefined = end === undefined ? undefined : follow(state, token, open);
     if (next === undefined || end === undefined) {
       const isCut = isString && end === undefined && (state === 'value' || state === 'first-item');
-      return { at, expected: isCut ? 'a string without raw line breaks, and its end' : expected[state] };
+      return { at, expected: isCut ? 'a string without raw line breaks, and its end' : states[state].expected };
     }
     state = next;
     at = end;
   }
+}
+
+/** The state that a token leads to; undefined if it is wrong. `open` are the objects and lists around it. */
+function follow(state: State, token: string, open: ('in-object' | 'in-list')[]): State | undefined {
+  if (token === ends[state]) {
+    open.pop();
+    return open.at(-1) ?? 'end';
+  }
+  if (state !== 'value' && state !== 'first-item') return states[state].next?.[token];
+  if (token === 'string' || token === 'other') return open.at(-1) ?? 'end';
+  if (token !== '{' && token !== '[') return undefined;
+  open.push(token === '{' ? 'in-object' : 'in-list');
+  return token === '{' ? 'first-key' : 'first-item';
 }
 
 function endOfMatch(pattern: RegExp, text: string, at: number): number | undefined {
@@ -73,34 +90,4 @@ function endOfString(text: string, start: number): number | undefined {
     at = next;
   }
   return undefined;
-}
-
-/** What state a token leads to; undefined where it cannot stand. `open` is what is not closed yet. */
-function follow(state: State, kind: string, open: ('in-object' | 'in-list')[]): State | undefined {
-  const isClosing =
-    (kind === '}' && /^(?:first-key|in-object)$/.test(state)) ||
-    (kind === ']' && /^(?:first-item|in-list)$/.test(state));
-  if (isClosing) {
-    open.pop();
-    return open.at(-1) ?? 'end';
-  }
-  switch (state) {
-    case 'value':
-    case 'first-item':
-      if (kind === '{' || kind === '[') open.push(kind === '{' ? 'in-object' : 'in-list');
-      if (kind === '{') return 'first-key';
-      if (kind === '[') return 'first-item';
-      return kind === 'string' || kind === 'other' ? (open.at(-1) ?? 'end') : undefined;
-    case 'first-key':
-    case 'key':
-      return kind === 'string' ? 'colon' : undefined;
-    case 'colon':
-      return kind === ':' ? 'value' : undefined;
-    case 'in-object':
-      return kind === ',' ? 'key' : undefined;
-    case 'in-list':
-      return kind === ',' ? 'value' : undefined;
-    case 'end':
-      return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closest } from '../../src/settings/closest.ts';
+import { closest } from '../src/closest.ts';
 
 const names = ['baseUrl', 'apiKey', 'apiKeyFile', 'timeout'];
 

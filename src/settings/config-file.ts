@@ -11,7 +11,7 @@ import type { LoadedConfig } from './types.ts';
 const maxBytes = 1024 * 1024;
 
 /**
- * Reads the config file. A file that is not there has no profiles. Warns where the group or others may read or write it.
+ * Reads the config file. A missing file has no profiles. Warns if the group or others can read or write it.
  * Throws usage naming the path.
  */
 export async function readConfig(path: string): Promise<LoadedConfig> {
@@ -25,7 +25,7 @@ export async function readConfig(path: string): Promise<LoadedConfig> {
   try {
     const { mode, size, uid } = await file.stat();
     if (size > maxBytes) throw usageError(`${path}: too large for a config file (${size} bytes)`);
-    // Only where there is a file the validator is loaded.
+    // The validator is loaded only if there is a file.
     const { parseConfig } = await import('./parse.ts');
     const config = parseConfig(decode(await file.readFile(), path), path);
     return { path, exists: true, config, ...judgeAccess(path, { mode, uid }) };
@@ -83,14 +83,14 @@ function unreadable(path: string, error: unknown): GatewayError {
 /** The user's folders of this program, by the platform's custom (XDG, ~/Library, %APPDATA%). */
 export interface UserFolders {
   config: string;
-  /** What must outlive a run but is no setting: conversations, recovered replies. */
+  /** Data that is not a setting and must outlive a run: conversations, recovered replies. */
   state: string;
   /** What can be asked for again: lists of models. */
   cache: string;
 }
 
 /**
- * Asks env-paths, which reads the process itself. It is loaded only when asked, for it fails at once where a container's
+ * Asks env-paths, which reads the process itself. It is loaded only when asked, because it fails if a container's
  * user has no home. Throws usage then.
  */
 export async function userFolders(): Promise<UserFolders> {

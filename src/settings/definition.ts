@@ -15,16 +15,14 @@ import { longestTimerMs } from '../clock.ts';
  * used only where it cannot. Messages never quote a value, which may be a key.
  */
 
-/** What a value is, in words. */
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
+/** The message for a value of another type. */
+const not = (wanted: string) => (issue: { input: unknown }) => {
+  const { input } = issue;
+  const type = Array.isArray(input) ? 'a list' : typeof input === 'object' ? 'an object' : `a ${typeof input}`;
+  return `must be ${wanted}, not ${input === null ? 'null' : type}`;
+};
 
-const not = (wanted: string) => (issue: { input: unknown }) => `must be ${wanted}, not ${kindOf(issue.input)}`;
-
-/** valibot takes a list for an object, and leaves these names unchecked. */
+/** valibot takes a list for an object, and does not check these names. */
 const reservedNames = ['__proto__', 'constructor', 'prototype'];
 const plainObject = v.pipe(
   v.custom<object>(isObject, not('an object')),
@@ -34,7 +32,7 @@ const plainObject = v.pipe(
   ),
 );
 
-/** An object that may hold these keys and no others. */
+/** An object with these keys and no others. */
 function object<T extends v.ObjectEntries>(entries: T) {
   const known = Object.keys(entries);
   return v.pipe(
@@ -46,7 +44,7 @@ function object<T extends v.ObjectEntries>(entries: T) {
   );
 }
 
-/** A key that may stand in the file. `about` goes into the JSON Schema. */
+/** An optional key. `about` goes into the JSON Schema. */
 function optional<T extends v.GenericSchema>(
   schema: T,
   about: { description?: string; examples?: readonly unknown[] } = {},
@@ -72,7 +70,7 @@ const proxy = v.pipe(
   v.check((value) => URL.canParse(value), urlReason),
 );
 
-/** Without a shell nothing gives these characters their meaning. */
+/** Characters that only a shell would interpret are refused. */
 const command = v.union(
   [
     v.pipe(
@@ -104,7 +102,7 @@ const headerValue = v.pipe(
 const countReason = 'must be a whole number from 1 on';
 const count = v.pipe(v.number(countReason), v.safeInteger(countReason), v.minValue(1, countReason));
 
-/** Why it is not a duration; empty where it is one. */
+/** Why a value is not a duration; empty if it is one. */
 function durationReason({ input }: { input: number | string }): string {
   try {
     parseDurationOf('it', String(input));
@@ -161,7 +159,7 @@ const modelPattern = v.pipe(
   v.regex(/^\S{1,200}$/, 'cannot name a model: use its name, or a pattern with *, without blanks'),
 );
 
-/** What models cost: by name or by a pattern in which `*` stands for any characters. */
+/** What models cost, by name or by a pattern in which `*` matches any characters. */
 export const pricesDefinition = v.pipe(plainObject, v.record(modelPattern, object(priceEntries)));
 
 const schemas: { [kind in Exclude<Kind, 'choice'>]: v.GenericSchema<unknown, ConfigValue<{ kind: kind }>> } = {
@@ -182,16 +180,16 @@ function schemaOf({ kind, values = [] }: Row): v.GenericSchema {
   return kind === 'choice' ? v.picklist(values, `must be one of ${values.join(', ')}`) : schemas[kind];
 }
 
-/** The key of a row, with its fields where it holds an object. */
+/** The entry of a row with a key. */
 function entryOf({ fields, description, examples, ...row }: Row): v.ObjectEntries[string] {
   const schema = schemaOf(row);
   const about = { ...(description !== undefined && { description }), ...(examples && { examples }) };
   if (fields === undefined) return optional(schema, about);
-  const entries = Object.entries(fields).map(([name, { examples }]) => [
+  const members = Object.entries(fields).map(([name, field]) => [
     name,
-    optional(schema, examples && { examples }),
+    optional(schema, field.examples && { examples: field.examples }),
   ]);
-  return optional(object(Object.fromEntries(entries) as v.ObjectEntries), about);
+  return optional(object(Object.fromEntries(members) as v.ObjectEntries), about);
 }
 
 const entries = Object.fromEntries(
@@ -199,7 +197,7 @@ const entries = Object.fromEntries(
 ) as { [key in keyof Profile]-?: v.ObjectEntries[string] };
 const { service, baseUrl, apiKey, apiKeyFile, apiKeyCommand, models, prices, ...others } = entries;
 
-/** The places a key can stand in; only one of them is used. */
+/** The keys that hold the API key, or say where it is; a profile has at most one of them. */
 export const keyForms = ['apiKey', 'apiKeyFile', 'apiKeyCommand'] as const;
 
 const profile = v.pipe(

@@ -12,13 +12,13 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** More than any list that is kept. */
 const mostBytes = 4 * 1024 * 1024;
 
-/** Shells insert a completed name as it is: one that could be a command, or drive the terminal, is never offered. */
+/** Shells insert a completed name as it is: one that could be a command, or control the terminal, is never offered. */
 const plainName = /^[A-Za-z0-9][\w.:/@+-]{0,199}$/;
 
 /** Whose list it is. */
 export type ListOwner = Pick<SettingsSurvey, 'baseUrl' | 'profile'>;
 
-/** Keeps the names that a service offers: what completion and the hint of an unknown model read. Throws what the system says. */
+/** Keeps the names that a service offers, for completion and the hint of an unknown model. Throws errors of the system. */
 export async function keepModels(owner: ListOwner, models: readonly string[], now: number): Promise<void> {
   const path = await pathOf(owner);
   if (path === undefined) return;
@@ -28,7 +28,7 @@ export async function keepModels(owner: ListOwner, models: readonly string[], no
   );
 }
 
-/** The names that were kept within the last day; none where there is no such list, or it cannot be read. */
+/** The names that were kept within the last day; none if there is no such list, or it cannot be read. */
 export async function keptModels(owner: ListOwner, now: number): Promise<string[]> {
   try {
     const path = await pathOf(owner);
@@ -45,13 +45,13 @@ function isPlain(model: unknown): model is string {
   return typeof model === 'string' && plainName.test(model);
 }
 
-/** A pipe in its place would be waited for. */
+/** Reading a named pipe would wait for ever. */
 async function isReadable(path: string): Promise<boolean> {
   const stats = await stat(path);
   return stats.isFile() && stats.size <= mostBytes;
 }
 
-/** A list from the future is as good as none. */
+/** A list from the future does not count. */
 function isFresh(ageMs: number): boolean {
   return ageMs >= 0 && ageMs < dayMs;
 }

@@ -19,13 +19,9 @@ export interface KeyEffects {
   signal?: AbortSignal | undefined;
 }
 
-const commandTimeoutMs = 30_000;
-
-const maxOutput = 64 * 1024;
-
 /**
- * Reads the key from its source, without the blanks around it. Throws GatewayError auth where there is none, where it cannot
- * be had, or where it holds what no header can carry; the message names the position, never the key.
+ * Reads the key from its source, without the blanks around it. Throws GatewayError auth if there is none, it cannot be read, or a
+ * header cannot carry it; the message names the position, never the key.
  */
 export async function readKey(source: KeySource, effects: KeyEffects): Promise<Secret> {
   switch (source.kind) {
@@ -54,9 +50,11 @@ async function readKeyFile(path: string, from: string, effects: KeyEffects): Pro
   }
 }
 
+const commandTimeoutMs = 30_000;
+
 /**
- * Runs a key command without a shell and gives what it printed: no stdin (it would eat the prompt), output up to 64 KiB.
- * Throws GatewayError auth where it cannot be started, fails or takes too long; then it is killed.
+ * Runs a key command without a shell and returns what it printed: no stdin (it would read the prompt), output up to 64 KiB.
+ * Throws GatewayError auth if it cannot be started, fails or takes too long; then it is killed.
  */
 export async function runKeyCommand(
   argv: readonly string[],
@@ -65,41 +63,30 @@ export async function runKeyCommand(
 ): Promise<string> {
   const { execFile } = await import('node:child_process');
   const [program = '', ...words] = argv;
-  // When the time is up Node closes the pipes too: a grandchild may hold them open for ever.
-  const options = {
-    maxBuffer: maxOutput,
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-    windowsHide: true,
-    signal,
-  } as const;
+  // After the timeout Node closes the pipes too: a grandchild can hold them open for ever.
+  const limits = { maxBuffer: 64 * 1024, timeout: timeoutMs, killSignal: 'SIGKILL' } as const;
   return new Promise((resolve, reject) => {
-    const child = execFile(program, words, options, (error, stdout, stderr) => {
+    const child = execFile(program, words, { ...limits, windowsHide: true, signal }, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout);
       if (signal?.aborted) return reject(signal.reason as Error);
       const hint = `try it by hand: ${program} …`;
       const failed = `the key command did not run (${from})`;
       if (error.killed) return reject(keyError(`${failed}: no key after ${formatDuration(timeoutMs)}`, hint));
-      const ended = endOf(error);
-      if (ended === undefined) return reject(keyError(`${failed}: ${runReason(error)}`, hint, error));
+      const { code } = error as { code?: unknown };
+      // Otherwise it was not started, or printed too much.
+      const end = typeof code === 'number' ? `exit code ${code}` : error.signal && `ended by ${error.signal}`;
+      if (!end) return reject(keyError(`${failed}: ${runReason(error)}`, hint, error));
       const redact = createRedactor([stdout, ...words].map((secret) => new Secret(secret)));
-      const [said = ''] = redact(stderr)
+      const [line = ''] = redact(stderr)
         .trimStart()
         .split(/[\r\n]/, 1);
-      const told = said === '' ? '' : `: ${said.slice(0, 200)}`;
-      reject(keyError(`the key command failed (${from}): ${ended}${told}`, hint));
+      reject(keyError(`the key command failed (${from}): ${end}${line && `: ${line.slice(0, 200)}`}`, hint));
     });
     child.stdin?.end();
   });
 }
 
-/** How a program ended that ran; undefined where it did not, or printed too much. */
-function endOf({ code, signal }: { code?: unknown; signal?: unknown }): string | undefined {
-  if (typeof code === 'number') return `exit code ${code}`;
-  return typeof signal === 'string' ? `ended by ${signal}` : undefined;
-}
-
-/** The key without blanks around it. Throws GatewayError auth where no header can carry it; the message never shows it. */
+/** The key without the blanks around it. Throws GatewayError auth if a header cannot carry it; the message never shows it. */
 export function checkKey(text: string, from: string): Secret {
   const key = text.trim();
   if (key === '') throw keyError(`the key is empty (${from})`, 'set GATEWAY_API_KEY, or give --api-key-file <path>');
@@ -127,8 +114,8 @@ export interface KeyPlace {
 
 /**
  * `--api-key-file`, GATEWAY_API_KEY, GATEWAY_API_KEY_FILE, then the profile's key, then a variable of the service's own tools;
- * these two only where they belong. The variable of a service that was named comes before GATEWAY_API_KEY, which may be of
- * another one. If there is none, the source says why.
+ * these two only for their own origin. The variable of a service that was named comes before GATEWAY_API_KEY, which may be for
+ * another one. If there is no key, the source says why.
  */
 export function pickKey(input: SettingsInput, place: KeyPlace): KeySource {
   if (place.offline) return missing('no key is read offline', 'leave --offline out');

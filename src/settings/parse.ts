@@ -38,7 +38,7 @@ export function checkConfig(value: unknown, path: string): Config {
   return config;
 }
 
-/** Checks prices that stand outside of a config. Throws usage naming where they come from, and the place. */
+/** Checks prices that are not in a config. Throws usage naming where they are from, and the place in them. */
 export function checkPrices(value: unknown, from: string): Prices {
   const fault = faultOf(pricesDefinition, value);
   if (fault === undefined) return value as Prices;

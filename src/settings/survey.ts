@@ -6,10 +6,10 @@ import { mask } from './redact.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';
 import { type SettingsInput, type SettingsSurvey, type Sourced, type Use, useNames } from './types.ts';
 
-/** One setting as it may be shown: a key never is, only where it comes from. */
+/** One setting as it is shown: of a key only its source. */
 export interface SettingRow {
   key: string;
-  /** Absent: it is the same for every use that looks at it. */
+  /** Absent if it is the same for every use that looks at it. */
   uses?: readonly Use[];
   value: string | number | boolean;
   /** `flag --model`, `environment GATEWAY_MODEL`, `profile work (<path>)` or `default`. */
@@ -19,14 +19,14 @@ export interface SettingRow {
 /** Where the settings are looked for. */
 export type SurveyPlace = Omit<SettingsInput, 'use'>;
 
-/** `baseUrl`, or `baseUrl of text, image` where others have another. */
+/** `baseUrl`, or `baseUrl of text, image` if other uses have another. */
 export function rowName({ key, uses }: SettingRow): string {
   return uses === undefined ? key : `${key} of ${uses.join(', ')}`;
 }
 
 /**
- * Every setting that has a value, with its origin; of `used` ones, those are left out that nobody set and that the service
- * does not look at. Throws GatewayError usage for values that are wrong.
+ * Every setting that has a value, with its origin; with `used`, without defaults that the service does not look at.
+ * Throws GatewayError usage for wrong values.
  */
 export function settingRows(place: SurveyPlace, which: 'all' | 'used' = 'all'): SettingRow[] {
   const of = surveyUses(place);
@@ -53,7 +53,7 @@ function isOfAllUses(name: SettingName): boolean {
   return fields === undefined && uses === undefined;
 }
 
-/** Neighbours in the table that are for all uses, so that the rows of one profile stay together; objects are for themselves. */
+/** Settings for all uses that are neighbours in the table are merged together, so that the rows of one profile are. Objects are not. */
 const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
   const last = groups.at(-1);
   if (last && [...last, name].every((one) => isOfAllUses(one) && !['headers', 'prices'].includes(one))) last.push(name);
@@ -61,7 +61,7 @@ const groups = settingNames.reduce<SettingName[][]>((groups, name) => {
   return groups;
 }, []);
 
-/** A value under the key that it has in the list. */
+/** A value under its key in the list. */
 type Shown = Sourced<string | number | boolean> & { key: string };
 
 /** Whether it was set, or the service has the commands that look at it. */
@@ -73,7 +73,7 @@ function isSet({ origin }: Pick<Sourced<unknown>, 'origin'>): boolean {
   return origin.kind !== 'default' && origin.kind !== 'service';
 }
 
-/** The rows of several uses; those that all of them have alike are one. */
+/** The rows of several uses; equal ones become one. */
 function merged(surveys: readonly SettingsSurvey[], shownOf: (survey: SettingsSurvey) => Shown[]): SettingRow[] {
   const rows: (SettingRow & { uses: Use[] })[] = [];
   for (const survey of surveys) {
@@ -86,7 +86,7 @@ function merged(surveys: readonly SettingsSurvey[], shownOf: (survey: SettingsSu
   return rows.map(({ uses, ...row }) => (uses.length === surveys.length ? row : { ...row, uses }));
 }
 
-/** What one use has for a setting, or for one field of it. */
+/** What one use has for a setting, or for a field of it. */
 function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Shown[] {
   const { key = name, kind, shown }: Row = settings[name];
   const { key: keySource, headerNames } = survey;

@@ -51,7 +51,7 @@ export type SettingsFlags = {
   jobProfile?: string | undefined;
 };
 
-/** The config file. `profile` names the one in use, or one for each use, where no flag or environment names another. */
+/** The config file. `profile` names the profile in use, or one for each use, if no flag or variable names another. */
 export interface Config {
   $schema?: string;
   profile?: string | { [use in Use]?: string };
@@ -68,7 +68,7 @@ export type Profile = {
     : ConfigValue<Rows[N]>;
 };
 
-/** What a value is in the config file. */
+/** The type of a value in the config file. */
 export type ConfigValue<R> = R extends { values: readonly (infer V)[] }
   ? V
   : R extends { kind: infer K extends keyof ConfigValueOfKind }
@@ -139,13 +139,13 @@ export interface Settings extends PlainSettings {
   headers: Sourced<Header>[];
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: string;
-  /** By the name or the pattern of a model; empty where nobody set one. */
+  /** By the name or the pattern of a model. */
   prices: Readonly<Record<string, Sourced<Price>>>;
   /** Those of the config file too. */
   warnings: string[];
 }
 
-/** Settings as far as they are set: what `doctor` and `config list` show. */
+/** Settings as far as they are set, for `doctor` and `config list`. */
 export interface SettingsSurvey extends Omit<Settings, 'model'> {
   model: Sourced<string> | undefined;
 }
@@ -159,7 +159,7 @@ export interface HeaderNames {
   version?: string | undefined;
 }
 
-/** What is wrong with a file, and what mends it. */
+/** Why a file is not trusted, and how to fix it. */
 interface Distrust {
   reason: string;
   hint: string;
@@ -178,7 +178,7 @@ export interface Sourced<T> {
   origin: Origin;
 }
 
-/** Where the key is to be had; nothing of it is read before `readKey`. */
+/** Where the key is; nothing of it is read before `readKey`. */
 export type KeySource =
   | { kind: 'value'; secret: Secret; from: string; origin: Origin }
   /** Path `-` is stdin. */

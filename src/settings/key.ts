@@ -7,7 +7,7 @@ import { formatDuration } from './duration.ts';
 import { vendorWay } from './missing.ts';
 import { baseUrlOfProfile } from './profile.ts';
 import { Secret, createRedactor } from './redact.ts';
-import { type Environment, fromEnvironment, fromFlagOf, fromVariables } from './sources.ts';
+import { type Environment, flagOf, fromEnvironment, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
 import type { KeySource, PickedProfile, SettingsInput, Sourced } from './types.ts';
 
 /** The effects of reading a key. */
@@ -140,7 +140,10 @@ export function looseKey(key: KeySource): string | undefined {
   return 'name' in origin && looseKeys.has(origin.name) ? origin.name : undefined;
 }
 
-const looseKeys = new Set(['--api-key-file', 'GATEWAY_API_KEY', 'GATEWAY_API_KEY_FILE']);
+const looseKeys = new Set([
+  flagOf('apiKeyFile'),
+  ...(['apiKey', 'apiKeyFile'] as const).flatMap((name) => variablesOf(name, 'text')),
+]);
 
 /** Whether a profile's secrets may go to this base URL: same scheme, host and port. */
 export function ownsOrigin(picked: PickedProfile | undefined, baseUrl: Sourced<string> | undefined): boolean {

@@ -50,11 +50,8 @@ function severalKeys(keys: ReturnType<typeof keysIn>, use: Use): GatewayError {
 
 /** The service with this use whose key a variable holds, as the flag that names it. */
 export function vendorWay({ use, env }: Pick<SettingsInput, 'use' | 'env'>): string | undefined {
-  for (const name of vendorsOf(use)) {
-    const key = services[name].keyVariables.find((variable) => fromEnvironment(env, variable) !== undefined);
-    if (key !== undefined) return `--service ${name}, whose key is in ${key}`;
-  }
-  return undefined;
+  const key = keysIn(env).find(({ name }) => vendorsOf(use).includes(name));
+  return key && `--service ${key.name}, whose key is in ${key.variable}`;
 }
 
 function profileWay(input: SettingsInput): string {

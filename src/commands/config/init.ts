@@ -4,7 +4,7 @@ import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { nameFor, requireProfileName, serviceOfProfile, withNameFor } from '../../settings/profile.ts';
+import { keysIn, nameFor, requireProfileName, serviceOfProfile, withNameFor } from '../../settings/profile.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';
@@ -72,8 +72,8 @@ async function askService(
   profile: Profile | undefined,
   { dialog, context }: Pick<Asking, 'dialog' | 'context'>,
 ): Promise<Service> {
-  const withKey = serviceNames.find((name) => keyVariableOf(services[name], context) !== undefined);
-  const usual = profile === undefined ? (withKey ?? 'gateway') : serviceOfProfile(profile);
+  const [withKey] = keysIn(context.io.env);
+  const usual = profile === undefined ? (withKey?.name ?? 'gateway') : serviceOfProfile(profile);
   for (const { name, title } of Object.values(services)) await context.ui.note(`  ${name.padEnd(10)} ${title}`);
   for (;;) {
     const answer = (await dialog.ask(`Service [${usual}]: `)).trim();
@@ -81,11 +81,6 @@ async function askService(
     if (name !== undefined) return services[name];
     await context.ui.note(`type one of ${serviceNames.join(', ')}`);
   }
-}
-
-/** The first variable of the service's own tools that holds a key. */
-function keyVariableOf({ keyVariables }: Service, { io }: Context): string | undefined {
-  return keyVariables.find((name) => fromEnvironment(io.env, name) !== undefined);
 }
 
 /**
@@ -137,7 +132,7 @@ const modelTexts = { text: 'Model of text', chat: 'Model of chat', image: 'Model
 function questionsOf(service: Service, context: Context): Question[] {
   const { keyPage, baseUrl, models } = service;
   const where = keyPage === undefined ? '' : `, which you make at ${keyPage}`;
-  const variable = keyVariableOf(service, context);
+  const variable = keysIn(context.io.env).find(({ name }) => name === service.name)?.variable;
   const empty = variable === undefined ? 'none in the file' : `${variable} is used`;
   const asked = (['text', 'chat', 'image'] as const).filter((use) => usesOf(service.name).includes(use));
   return [

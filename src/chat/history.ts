@@ -3,24 +3,24 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Entries that readline offers. */
-const most = 1000;
-const longest = 4000;
+const maxEntries = 1000;
+const longestEntry = 4000;
 
-/** What was typed into the interactive mode, kept for the next time (mode 0600). */
+/** The inputs of the interactive mode, saved for the next start (mode 0600). */
 export interface History {
   /** The oldest first. */
   readonly entries: readonly string[];
-  /** Keeps one more; a history that cannot be written is given up quietly. */
+  /** Saves an entry; ignores a history that cannot be written. */
   add(entry: string): Promise<void>;
 }
 
-/** Opens the history of a folder: JSON strings, one a line. Lines that are none are passed over. */
+/** Opens the history of a folder: a JSON string on each line. Ignores other lines. */
 export async function openHistory(folder: string): Promise<History> {
   const path = join(folder, 'chat-history');
   const text = await readFile(path, 'utf8').catch(() => '');
-  const entries = text.split('\n').flatMap(parseEntryLine).slice(-most);
-  // Twice as long as needed: written anew, so that it does not grow for ever.
-  if (text.length > 2 * most * longest || text.split('\n').length > 2 * most) {
+  const entries = text.split('\n').flatMap(parseEntryLine).slice(-maxEntries);
+  // Rewritten when it is twice as long as needed, so that it does not grow forever.
+  if (text.length > 2 * maxEntries * longestEntry || text.split('\n').length > 2 * maxEntries) {
     await write(path, entries.map(lineOf).join(''), constants.O_WRONLY | constants.O_TRUNC);
   }
   return {
@@ -39,7 +39,7 @@ function parseEntryLine(line: string): string[] {
 }
 
 function lineOf(entry: string): string {
-  return `${JSON.stringify(entry.slice(0, longest))}\n`;
+  return `${JSON.stringify(entry.slice(0, longestEntry))}\n`;
 }
 
 async function write(path: string, text: string, flags: number): Promise<void> {

@@ -1,12 +1,11 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject } from '../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { blocksOf, type SessionMessage } from './message.ts';
 
-/** A conversation as Markdown: a heading a message, texts as they are, calls and results as code, files by name and size. */
+/** A conversation as Markdown: a heading for each message, texts unchanged, calls and results as code, files by name and size. */
 export function exportMarkdown(title: string, messages: readonly SessionMessage[]): string {
   const parts = messages.map((message, index) => {
     const system = message.system !== undefined && message.system !== systemBefore(messages, index);
-    const head = message.role === 'user' && !onlyResults(message) ? '## You' : `## ${nameOf(message)}`;
+    const head = message.role === 'user' && !onlyResults(message) ? '## You' : `## ${authorOf(message)}`;
     return [
       ...(system ? [`> System: ${oneLine(message.system ?? '')}`] : []),
       head,
@@ -24,7 +23,7 @@ function onlyResults(message: SessionMessage): boolean {
   return blocksOf(message).every((block) => block['type'] === 'tool_result');
 }
 
-function nameOf({ role, model }: SessionMessage): string {
+function authorOf({ role, model }: SessionMessage): string {
   if (role === 'user') return 'Tools';
   return model === undefined ? 'Answer' : `Answer (${model})`;
 }
@@ -56,7 +55,7 @@ function resultText(content: JsonValue | undefined): string {
     .join('\n');
 }
 
-/** A fence that is longer than any inside. */
+/** A code block whose fence is longer than any inside. */
 function fence(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map((match) => match[0].length));
   const mark = '`'.repeat(longest + 1);

@@ -1,20 +1,20 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import type { ToolOutcome } from './tool-run.ts';
 
-/** One line of a session: a message of the messages format, and what is remembered beside it. */
+/** One line of a session: a message of the messages format with further facts. */
 export interface SessionMessage {
   role: 'user' | 'assistant';
   content: string | JsonValue[];
-  /** The system instruction that a user's message was sent with. */
+  /** The system instruction sent with a user's message. */
   system?: string | undefined;
   /** The model that answered, and the service and the format in which it did. */
   model?: string | undefined;
   service?: string | undefined;
-  /** When it was kept: ISO 8601, UTC. */
+  /** When it was saved: ISO 8601, UTC. */
   at?: string | undefined;
 }
 
-/** Reads one line; undefined when it holds no message. */
+/** Parses one line; undefined if it is not a message. */
 export function parseMessage(line: string): SessionMessage | undefined {
   const value = parse(line);
   if (!isObject(value)) return undefined;
@@ -45,7 +45,7 @@ export function blocksOf({ content }: Pick<SessionMessage, 'content'>): JsonObje
   return content.filter(isObject);
 }
 
-/** The text of a message: its text blocks, one under the other. */
+/** The text of a message: its text blocks, separated by blank lines. */
 export function textOf(message: Pick<SessionMessage, 'content'>): string {
   return blocksOf(message)
     .flatMap((block) => (block['type'] === 'text' && typeof block['text'] === 'string' ? block['text'] : []))
@@ -60,17 +60,17 @@ function callIds(message: Pick<SessionMessage, 'content'> | undefined): string[]
   );
 }
 
-/** How many of the messages are whole turns: the last of them is an answer that waits for no tool. */
+/** The number of messages in complete turns: the last of them is an answer without tool calls. */
 export function wholeTurns(messages: readonly SessionMessage[]): number {
   return messages.findLastIndex((message) => message.role === 'assistant' && callIds(message).length === 0) + 1;
 }
 
-/** How many of the messages are answered: what stands behind the last answer is half a turn. */
+/** The number of messages up to the last answer: later ones are an incomplete turn. */
 export function answeredMessages(messages: readonly SessionMessage[]): number {
   return messages.findLastIndex((message) => message.role === 'assistant') + 1;
 }
 
-/** Where the last turn begins: at the last user message that is more than results of tools. */
+/** The index of the last turn: the last user message that has more than tool results. */
 export function lastTurnStart(messages: readonly SessionMessage[]): number {
   const start = messages.findLastIndex(
     (message) => message.role === 'user' && blocksOf(message).some((block) => block['type'] !== 'tool_result'),
@@ -78,12 +78,12 @@ export function lastTurnStart(messages: readonly SessionMessage[]): number {
   return start < 0 ? messages.length : start;
 }
 
-/** The system instruction in force at the end of a conversation. */
+/** The system instruction at the end of a conversation. */
 export function lastSystem(messages: readonly SessionMessage[]): string | undefined {
   return messages.findLast((message) => message.role === 'user')?.system;
 }
 
-/** A tool's answer as the wire wants it. Empty content is left out: some gateways refuse it. */
+/** A tool result as a content block. Empty content is omitted, as some gateways refuse it. */
 export function toolResult(id: string, { content, isError }: ToolOutcome): JsonObject {
   return {
     type: 'tool_result',
@@ -94,8 +94,8 @@ export function toolResult(id: string, { content, isError }: ToolOutcome): JsonO
 }
 
 /**
- * Results for the calls of an answer that were not run: a service demands one for each, so the model is told so. Empty where
- * there are none.
+ * Results that say that the calls of an answer were not run, because services require one for each. Empty if there
+ * are none.
  */
 export function openCallResults(before: SessionMessage | undefined): JsonObject[] {
   const open = before?.role === 'assistant' ? callIds(before) : [];

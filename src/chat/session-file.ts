@@ -10,44 +10,44 @@ import { shellWord } from '../shell-word.ts';
 import { type BodyValue, isUpload } from '../upload.ts';
 import { type ProcessLock, takeProcessLock } from '../files/lock.ts';
 
-/** What a session file holds. */
+/** The content of a session file. */
 export interface StoredSession {
   messages: SessionMessage[];
-  /** Bytes of the file that these messages take; the rest is half a turn that a crash left. */
+  /** End of these messages in the file; the rest is an incomplete turn after a crash. */
   end: number;
   /** Size of the file. */
   size: number;
-  /** Whether the last message lacks its line break. */
+  /** Whether the last message has no line break. */
   open: boolean;
 }
 
-/** A session that is being written by this process alone. */
+/** A session that only this process writes. */
 export interface SessionFile {
   readonly path: string;
   readonly messages: readonly SessionMessage[];
-  /** Whether a crash left half a turn at the end; the next write moves it to the file that `asideFile` names. */
+  /** Whether the file ends with an incomplete turn after a crash; the next write moves it to `asideFile`. */
   readonly torn: boolean;
-  /** Adds a whole turn, on disk when it resolves. Throws GatewayError not-written; the file is as before then. */
+  /** Appends a complete turn and syncs it. Throws GatewayError not-written; then the file is unchanged. */
   append(turn: readonly SessionMessage[]): Promise<void>;
-  /** Puts a turn in the place of the last one, all or nothing. */
+  /** Replaces the last turn atomically. */
   replaceLast(turn: readonly SessionMessage[]): Promise<void>;
-  /** Lets others write it. */
+  /** Releases the lock. */
   close(): Promise<void>;
 }
 
-/** Where the half turn that a crash left in a session is kept. */
+/** The file for incomplete turns of a session. */
 export function asideFile(path: string): string {
   return `${path}.aside`;
 }
 
-/** The warning about it. */
+/** The warning about an incomplete turn. */
 export function cutTurn(path: string): string {
   return `the last turn in ${path} was cut by a crash; it is left out`;
 }
 
 /**
- * Reads a session; one that is not there is empty. Half a turn behind whole ones, which a crash left, is left out. Any other
- * file is somebody else's. Throws usage.
+ * Reads a session; a missing file is an empty one. An incomplete turn after complete ones, left by a crash, is ignored. Throws
+ * GatewayError usage for a file that is not a session.
  */
 export async function readSession(path: string): Promise<StoredSession> {
   const bytes = await readFile(path).catch((error: unknown) => {
@@ -85,7 +85,7 @@ export async function readSession(path: string): Promise<StoredSession> {
   return { messages: messages.slice(0, kept), end, size: bytes.length, open: end > 0 && bytes[end - 1] !== 0x0a };
 }
 
-/** A file without one whole turn is not taken for a session, and so never written to. */
+/** A file without a complete turn is not a session, so it is never written. */
 function noSession(path: string, line: number | undefined): GatewayError {
   const lack = line === undefined ? 'no answered turn' : `no message in line ${line}`;
   return usageError(
@@ -94,12 +94,12 @@ function noSession(path: string, line: number | undefined): GatewayError {
   );
 }
 
-/** Locks a session and reads it. Throws GatewayError usage: in use, unreadable, or in a folder that is not there. */
+/** Locks a session and reads it. Throws GatewayError usage: in use, unreadable, or in a missing folder. */
 export async function openSession(path: string): Promise<SessionFile> {
   const lock = await lockSession(path);
   try {
     let stored = await readSession(path);
-    const keep = async (write: () => Promise<StoredSession>): Promise<void> => {
+    const update = async (write: () => Promise<StoredSession>): Promise<void> => {
       try {
         stored = await write();
       } catch (error) {
@@ -114,9 +114,9 @@ export async function openSession(path: string): Promise<SessionFile> {
       get torn() {
         return stored.end < stored.size;
       },
-      append: (turn) => keep(() => appendTurn(path, stored, turn)),
+      append: (turn) => update(() => appendTurn(path, stored, turn)),
       replaceLast: (turn) =>
-        keep(() => rewrite(path, stored, [...stored.messages.slice(0, lastTurnStart(stored.messages)), ...turn])),
+        update(() => rewrite(path, stored, [...stored.messages.slice(0, lastTurnStart(stored.messages)), ...turn])),
       close: () => lock.release(),
     };
   } catch (error) {
@@ -134,7 +134,7 @@ async function appendTurn(
   try {
     const { size } = await handle.stat();
     if (size !== stored.size) throw new Error('it was changed by another program meanwhile');
-    await keepAside(path, stored, handle);
+    await copyAside(path, stored, handle);
     const bytes = Buffer.from((stored.open ? '\n' : '') + linesOf(turn));
     await writeTail(handle, { bytes, at: stored.end });
     const end = stored.end + bytes.length;
@@ -144,8 +144,8 @@ async function appendTurn(
   }
 }
 
-/** Copies the half turn to a file of its own before it is overwritten. */
-async function keepAside(path: string, { end, size }: StoredSession, handle: FileHandle): Promise<void> {
+/** Copies an incomplete turn to the aside file before it is overwritten. */
+async function copyAside(path: string, { end, size }: StoredSession, handle: FileHandle): Promise<void> {
   if (end === size) return;
   const aside = await openToAppend(asideFile(path), 0o600);
   try {
@@ -156,7 +156,7 @@ async function keepAside(path: string, { end, size }: StoredSession, handle: Fil
   }
 }
 
-/** What cannot be written whole is taken away again. */
+/** Removes a partial write. */
 async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array; at: number }): Promise<void> {
   try {
     await handle.truncate(at);
@@ -171,7 +171,7 @@ async function writeTail(handle: FileHandle, { bytes, at }: { bytes: Uint8Array;
 async function rewrite(path: string, stored: StoredSession, messages: SessionMessage[]): Promise<StoredSession> {
   if (stored.end < stored.size) {
     const handle = await open(path, 'r');
-    await keepAside(path, stored, handle).finally(() => handle.close());
+    await copyAside(path, stored, handle).finally(() => handle.close());
   }
   const bytes = Buffer.from(linesOf(messages));
   await writeAnew(path, (handle) => writeFully(handle, bytes, 0));
@@ -183,9 +183,8 @@ function linesOf(messages: readonly SessionMessage[]): string {
 }
 
 /**
- * A part of a request as a session keeps it: pictures and files as the Base64 that was sent, so that a session is one file
- * that can be moved, and a later turn sends the very same bytes. The gateway takes 32 MB
- * at most, so it fits into memory.
+ * A part of a request for a session: images and files as the Base64 that was sent, so that a session is one file that can be
+ * moved, and a later turn sends the same bytes. A request has at most 32 MB, so it fits into memory.
  */
 export async function storable(value: BodyValue): Promise<JsonValue> {
   if (isUpload(value)) {
@@ -201,8 +200,8 @@ export async function storable(value: BodyValue): Promise<JsonValue> {
 }
 
 /**
- * Takes `<path>.lock`, so that two chats never write one session: from the reading to the last turn. Throws GatewayError
- * usage, before anything is paid for.
+ * Takes `<path>.lock` from the reading to the last turn, so that only one chat writes a session. Throws GatewayError usage before
+ * a request is paid.
  */
 export async function lockSession(path: string): Promise<ProcessLock> {
   const file = `${path}.lock`;
@@ -219,7 +218,7 @@ export async function lockSession(path: string): Promise<ProcessLock> {
   );
 }
 
-/** Throws GatewayError usage where another process writes the session now. */
+/** Throws GatewayError usage if another process has the session. */
 export async function refuseLocked(path: string): Promise<void> {
   const lock = await lockSession(path);
   await lock.release();

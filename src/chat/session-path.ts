@@ -16,7 +16,7 @@ export interface SessionEntry {
 
 const extension = '.jsonl';
 
-/** Absolute path of the folder that sessions with names live in. Throws GatewayError usage where there is no home. */
+/** Absolute path of the folder of named sessions. Throws GatewayError usage without a home folder. */
 export async function sessionsFolder(): Promise<string> {
   const { state } = await userFolders();
   if (isAbsolute(state)) return join(state, 'sessions');
@@ -26,7 +26,7 @@ export async function sessionsFolder(): Promise<string> {
   );
 }
 
-/** Makes a folder that only its owner may enter. Throws GatewayError usage. */
+/** Makes a folder that only its owner can enter. Throws GatewayError usage. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder, 0o700);
@@ -38,7 +38,7 @@ export async function makePrivateFolder(folder: string): Promise<void> {
   }
 }
 
-/** The sessions of a folder, the newest first. A folder that is not there holds none. */
+/** The sessions of a folder, the newest first; none for a missing folder. */
 export async function listSessions(folder: string): Promise<SessionEntry[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
@@ -56,7 +56,7 @@ export async function listSessions(folder: string): Promise<SessionEntry[]> {
     .toSorted((a, b) => b.changed - a.changed || a.name.localeCompare(b.name));
 }
 
-/** Undefined for what went away meanwhile and for what is no file. */
+/** Undefined if it was removed meanwhile or is not a file. */
 async function entryOf(folder: string, file: string): Promise<SessionEntry | undefined> {
   const path = join(folder, file);
   const stats = await stat(path).catch(() => undefined);
@@ -64,23 +64,23 @@ async function entryOf(folder: string, file: string): Promise<SessionEntry | und
   return { name: file.slice(0, -extension.length), path, changed: stats.mtimeMs };
 }
 
-/** The session that was written last. Throws GatewayError usage where there is none. */
+/** The last written session. Throws GatewayError usage if there is none. */
 export async function newestSession(folder: string): Promise<SessionEntry> {
   const [newest] = await listSessions(folder);
   if (newest) return newest;
   throw settingError('there is no session to continue', { reason: 'no-session' });
 }
 
-/** Letters, digits and `. _ -`, so that a name is one harmless segment of a path everywhere. */
+/** Letters, digits and `. _ -`, so that a name is a safe path segment on every system. */
 const safeName = /^[\p{L}\p{N}][\p{L}\p{N}._-]{0,99}$/u;
 const reservedByWindows = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** Whether `--session` was given a path: it holds a slash or ends with `.jsonl`. */
+/** Whether a session is given by its path: with a slash, or ending with `.jsonl`. */
 export function isSessionPath(typed: string): boolean {
   return typed.includes('/') || typed.includes('\\') || typed.endsWith('.jsonl');
 }
 
-/** Refuses a session name that is no safe segment, with one that would be. Throws GatewayError usage. */
+/** Throws GatewayError usage for a name that is not a safe path segment, with a valid one in the hint. */
 export function checkSessionName(name: string): string {
   if (safeName.test(name) && !name.endsWith('.') && !reservedByWindows.test(name)) return name;
   const better = name
@@ -94,7 +94,7 @@ export function checkSessionName(name: string): string {
   });
 }
 
-/** Absolute path of a session: a path is used as it is, a name lives in the folder. Throws GatewayError usage. */
+/** Absolute path of a session, given by its path or by its name in the folder. Throws GatewayError usage. */
 export async function sessionPath(
   typed: string,
   { cwd, folder }: { cwd: string; folder: () => Promise<string> },

@@ -9,17 +9,17 @@ import { shellWord } from '../shell-word.ts';
 /** A local command that answers the calls of one tool. */
 export interface ToolCommand {
   name: string;
-  /** Program and arguments; no shell sees them. */
+  /** Program and arguments, without a shell. */
   argv: readonly string[];
 }
 
-/** What a call came to, as the model will read it. */
+/** The result of a call for the model. */
 export interface ToolOutcome {
   content: string;
   isError: boolean;
 }
 
-/** Where a tool's command runs. */
+/** The environment of a tool's command. */
 export interface ToolPlace {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
@@ -27,10 +27,10 @@ export interface ToolPlace {
   signal: AbortSignal;
 }
 
-/** Most that a tool may say, in bytes: a request is 32 MB at most. */
-const mostOutput = 1024 * 1024;
+/** Limit of a tool's output, in bytes: a request has at most 32 MB. */
+const maxOutput = 1024 * 1024;
 
-/** Refuses a command whose program is not there, before anything is paid for. Throws GatewayError usage. */
+/** Checks before a request is paid whether the program of a command exists. Throws GatewayError usage. */
 export async function checkProgram(
   { name, argv }: ToolCommand,
   { cwd, env }: Omit<ToolPlace, 'signal'>,
@@ -42,19 +42,19 @@ export async function checkProgram(
   for (const folder of folders) {
     for (const ending of endings) {
       const path = isPath ? resolve(cwd, program + ending) : join(folder, program + ending);
-      if (await isThere(path, constants.X_OK)) return;
+      if (await exists(path, constants.X_OK)) return;
     }
   }
   const named = `${name}: ${JSON.stringify(program)}`;
   if (!isPath)
     throw usageError(`${named} is not a program in PATH`, 'name a program in PATH, or a path to one; no shell runs it');
   const path = resolve(cwd, program);
-  if (!(await isThere(path, constants.F_OK)))
+  if (!(await exists(path, constants.F_OK)))
     throw usageError(`${named}: there is no such file`, `look for it: ls -l ${shellWord(dirname(path))}`);
   throw usageError(`${named}: you do not have permission to run it`, `make it executable: chmod +x ${shellWord(path)}`);
 }
 
-function isThere(path: string, mode: number): Promise<boolean> {
+function exists(path: string, mode: number): Promise<boolean> {
   return access(path, mode).then(
     () => true,
     () => false,
@@ -62,8 +62,8 @@ function isThere(path: string, mode: number): Promise<boolean> {
 }
 
 /**
- * Runs the command of a tool: the input as JSON on stdin, its stdout is the result; a status that is not 0 makes it an
- * error with what stderr says. The key is not in its environment. Rejects only with the signal's reason.
+ * Runs the command of a tool: the input is JSON on stdin, the result is its stdout; another exit status than 0 is an error with
+ * its stderr. The key is not in its environment. Rejects only with the signal's reason.
  */
 export async function runTool({ argv }: ToolCommand, input: JsonValue, place: ToolPlace): Promise<ToolOutcome> {
   const { signal } = place;
@@ -80,7 +80,7 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
     };
     const stop = (): void => {
       child.kill('SIGKILL');
-      // A grandchild may hold the pipes open for ever.
+      // A grandchild can keep the pipes open forever.
       child.stdout.destroy();
       child.stderr.destroy();
     };
@@ -92,7 +92,7 @@ export async function runTool({ argv }: ToolCommand, input: JsonValue, place: To
     child.stdout.on('data', (chunk: Buffer) => {
       if (out.add(chunk)) return;
       stop();
-      finish({ content: `the output is larger than ${mostOutput} bytes`, isError: true });
+      finish({ content: `the output is larger than ${maxOutput} bytes`, isError: true });
     });
     child.stderr.on('data', (chunk: Buffer) => void err.add(chunk));
     child.on('error', (error) => finish({ content: `the command cannot run: ${runReason(error)}`, isError: true }));
@@ -115,7 +115,7 @@ function collect(): { add(chunk: Buffer): boolean; text(): string } {
   return {
     add(chunk) {
       bytes += chunk.length;
-      if (bytes > mostOutput) return false;
+      if (bytes > maxOutput) return false;
       chunks.push(chunk);
       return true;
     },

@@ -126,15 +126,15 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
   const { io, report } = context;
   const failure = report.lost.failure ?? io.stdout.failure;
   if (failure !== undefined) {
-    const { saveUnwritten } = await import('./run/keep-reply.ts');
+    const { saveUnwritten } = await import('./run/recovery.ts');
     await saveUnwritten(failure, thrown, context);
   }
   if (thrown && isBug(thrown.value)) {
-    const { saveAfterBug } = await import('./run/keep-reply.ts');
+    const { saveAfterBug } = await import('./run/recovery.ts');
     throw await saveAfterBug(thrown.value, { report, io, redaction: context.ui });
   }
   if (thrown && (report.selected?.code || report.selected?.file)) {
-    const { saveUnprinted } = await import('./run/keep-reply.ts');
+    const { saveUnprinted } = await import('./run/recovery.ts');
     await saveUnprinted(thrown.value, context);
   }
   if (thrown) throw thrown.value;
@@ -143,7 +143,7 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
 /** The document was the output: the disk behind stdout is full, or it lacks what `--field` names. The answer is kept. */
 async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
-  const { saveForRecovery } = await import('./run/keep-reply.ts');
+  const { saveForRecovery } = await import('./run/recovery.ts');
   report.lost.text = failure.class === 'not-written' || (report.result?.text ?? '') !== '';
   return saveForRecovery(failure, { report, io, redaction });
 }

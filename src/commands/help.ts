@@ -9,10 +9,10 @@ import { addFlags, quote } from '../cli/flags/flag.ts';
 import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
 
-/** Two folders up from here is the package's root, and so it is from the bundle of this file. */
-const shipped = new URL('../../', import.meta.url);
+/** The package's root: two folders above this file, and also above its bundle. */
+const packageRoot = new URL('../../', import.meta.url);
 
-/** The JSON Schemas that topics describe; `--json` shows them beside the text. */
+/** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
 
 /** `help <topic>`. The help of a command is printed by commander: `help text` is `text --help`. */
@@ -34,7 +34,7 @@ export function helpCommand(command: Command, openProgram: (words: readonly stri
     }
     const { isTTY, columns: width } = io.stdout;
     const colored = wantsColor({ env: io.env, isTTY, color: root.color });
-    // A command of the same name comes first: `help batch` is `batch --help` too.
+    // The help of a command with the same name comes first: `help batch` includes `batch --help`.
     const named = (await openProgram([name])).commands.find((found) => found.name() === name);
     const usage = named === undefined ? '' : `${formatHelp(named, { full: false, width, colored })}\n`;
     const { blocksOf, renderMarkdown } = await import('../terminal/markdown.ts');
@@ -49,7 +49,7 @@ async function schemaOf(topic: string): Promise<unknown> {
 
 /** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */
 async function readRecipe(topic: string, name: string): Promise<string> {
-  const files = await readdir(new URL('src/help/recipes/', shipped));
+  const files = await readdir(new URL('src/help/recipes/', packageRoot));
   const own = files.filter((file) => file.startsWith(`${topic}-`)).toSorted();
   const names = own.map((file) => file.slice(topic.length + 1).replace(/\.\w+$/, ''));
   const file = own[names.indexOf(name)];
@@ -62,7 +62,7 @@ async function readRecipe(topic: string, name: string): Promise<string> {
 }
 
 function readShipped(path: string): Promise<string> {
-  return readFile(new URL(path, shipped), 'utf8');
+  return readFile(new URL(path, packageRoot), 'utf8');
 }
 
 function unknownTopic(name: string): Error {

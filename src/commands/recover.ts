@@ -5,7 +5,7 @@ import { emptyResult } from '../client/result.ts';
 import type { Result, ResultCandidate } from '../client/result.ts';
 import { usageError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { readRecovery } from '../recovery/read-recovery.ts';
+import { readRecovery } from '../recovery/recovery-file.ts';
 import type { Action, Context } from '../cli/context.ts';
 import { addFlags } from '../cli/flags/flag.ts';
 import { imageFlags } from '../cli/flags/format.ts';
@@ -20,7 +20,7 @@ interface Flags {
   force?: true;
 }
 
-/** `recover <file>`: writes out a paid reply that could not be written before. Sends nothing. */
+/** `recover <file>`: writes out a paid reply that could not be written. Sends nothing. */
 export function recoverCommand(command: Command): Action {
   command.argument('[file]', 'the recovery file that stderr named').usage('<file> [flags]');
   setExamples(command, [
@@ -35,35 +35,35 @@ export function recoverCommand(command: Command): Action {
 
 async function runRecover([file, ...more]: readonly string[], flags: Flags, context: Context): Promise<void> {
   if (file === undefined || more.length > 0) {
-    const { recoverCommands } = await import('../cli/run/keep-reply.ts');
+    const { recoverCommands } = await import('../cli/run/recovery.ts');
     throw usageError('recover takes one file', await recoverCommands());
   }
   const { io, report } = context;
   const path = resolve(io.cwd, file);
-  // The reply stands there already: when it cannot be written again, no second copy is made.
+  // The reply is in this file: if it cannot be written again, no second copy is made.
   report.kept = path;
   const images = await planImages(
     { output: flags.output, force: flags.force, maxImages: Infinity, prompt: '', model: 'recovered' },
     context,
   );
   const store = await images.openStore();
-  const kept = await readRecovery(chunksOf(path, file), store);
-  const document = isObject(kept.document) ? kept.document : {};
+  const saved = await readRecovery(readChunks(path, file), store);
+  const document = isObject(saved.document) ? saved.document : {};
   report.result = resultOf(document);
   await images.save(
-    kept.images.map((image) => ({ ...image, draft: false })),
+    saved.images.map((image) => ({ ...image, draft: false })),
     {
       responseId: report.result.responseId,
       usage: report.result.usage,
     },
     () => void context.signal.throwIfAborted(),
   );
-  if (kept.body) await writeToStdout(kept.body, io);
-  if (kept.printsText && kept.body === undefined)
+  if (saved.body) await writeToStdout(saved.body, io);
+  if (saved.printsText && saved.body === undefined)
     await printText({ result: report.result }, { isMarkdown: false, context });
 }
 
-async function* chunksOf(path: string, typed: string): AsyncGenerator<Uint8Array> {
+async function* readChunks(path: string, typed: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(path) as AsyncIterable<Uint8Array>;
   } catch (error) {
@@ -71,7 +71,7 @@ async function* chunksOf(path: string, typed: string): AsyncGenerator<Uint8Array
   }
 }
 
-/** The result behind a document: known keys only, for the file may have been changed. */
+/** The result of a document: only known keys, as the file may have been changed. */
 function resultOf(document: JsonObject): Result {
   const text = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
   const { candidates, toolCalls, usage, promptFeedback } = document;

@@ -5,9 +5,9 @@ import type { RequestLimits } from '../formats/format-types.ts';
 import type { Price } from '../settings/types.ts';
 import { type Body, isUpload } from '../upload.ts';
 import { currencyOf, pricedTiers, priceOfAnswer, type Pricing } from './price.ts';
-import type { Bound, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
+import type { Bound, Budget, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
-/** What of a request is billed: tokens, each in one class, and images. */
+/** The billed units of a request: tokens, each in one class, and images. */
 interface Billed {
   input: number;
   cached: number;
@@ -15,11 +15,11 @@ interface Billed {
   output: number;
   thinking: number;
   images: number;
-  /** Tokens of the images, where the gateway tells them apart; within `output`. */
+  /** Tokens of the images, if the gateway reports them; included in `output`. */
   imageTokens: number | undefined;
 }
 
-/** What the counts of a usage mean in their format; undefined where input or output is not known, or where one is no count. */
+/** The billed units of a usage; undefined if input or output is unknown, or if a value is not a count. */
 function billedOf(
   usage: Usage,
   { outputHasThinking, inputHasCached }: FormatFacts['billing'],
@@ -36,16 +36,16 @@ function billedOf(
     const output = Math.max(0, usage.outputTokens - thinking);
     return { input, cached, cacheWrite, output, thinking, images, imageTokens };
   }
-  // A count of 0 is left out; the total says whether it was one.
+  // The content format omits a count of 0; the total shows whether it was one.
   const { totalTokens = NaN, outputTokens: output = Math.max(0, totalTokens - prompt - thinking) } = usage;
   if (Number.isNaN(output)) return undefined;
   return { input, cached, cacheWrite, output, thinking, images, imageTokens };
 }
 
-/** What it costs by a price; undefined where a class occurred that has no price. Nothing is rounded. */
+/** The exact cost by a price; undefined if a class of tokens has no price. */
 function costOf(billed: Billed, price: Price): Cost | undefined {
   const { output, image } = price;
-  // With a price of images alone, nobody asked to pay for the words of the prompt.
+  // If only images have a price, the prompt is free.
   const { input = output === undefined && image !== undefined ? 0 : undefined, thinking = output } = price;
   const { cached = input, cacheWrite = input } = price;
   const rows: [number, string | number | undefined][] = [
@@ -65,23 +65,23 @@ function costOf(billed: Billed, price: Price): Cost | undefined {
   return { amount: sum.toFixed(), currency: currencyOf(price) };
 }
 
-/** Where images have a price, it pays for their tokens. Without `output` nobody asked to pay for others beside them. */
+/** Tokens with the price of output: a price of images includes their tokens, and without a price of output all others too. */
 function outputTokens({ output, images, imageTokens }: Billed, price: Price): number {
   if (price.image === undefined) return output;
   if (imageTokens !== undefined) return Math.max(0, output - imageTokens);
   return price.output === undefined && images > 0 ? 0 : output;
 }
 
-/** A number counts as the text that JSON writes for it, not as its binary fraction. Division would round. */
+/** A number counts as its decimal text, not as its binary fraction. Division would round. */
 function perMillion(tokens: number, amount: string | number): Big {
   return new Big(amount).times(tokens).times('0.000001');
 }
 
-/** What an answer cost; undefined where no price fits, or where its usage is not known to the end. */
+/** The cost of an answer; undefined if no price matches, or if its final usage is unknown. */
 export function costOfAnswer({ result, error }: MeteredAnswer, { prices, format }: Pricing): Cost | undefined {
   const { usage, images, stopReason } = result;
   const found = priceOfAnswer(prices, result);
-  // The counts of a stream grow until it says why it ends.
+  // The counts of a stream grow until its finish reason.
   const isCut = error !== undefined && stopReason === undefined;
   if ('lack' in found || usage === undefined || isCut) return undefined;
   const billed = billedOf(usage, formatFacts[format.value].billing, images.length);
@@ -89,7 +89,7 @@ export function costOfAnswer({ result, error }: MeteredAnswer, { prices, format 
   return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
 }
 
-/** The most that a request can cost, as far as its body tells: a token has at least one byte. */
+/** The most that a request can cost by its body: a token has at least one byte. */
 export function boundOf(body: Body, price: Price, limits: RequestLimits): Bound {
   const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
   let hasFiles = false;
@@ -97,14 +97,14 @@ export function boundOf(body: Body, price: Price, limits: RequestLimits): Bound 
   const { maxTokens, candidates, images = candidates } = limits;
   let amount = new Big(image).times(images);
   if (maxTokens !== undefined) {
-    const [dearestIn, dearestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
+    const [highestIn, highestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
     amount = amount
-      .plus(perMillion(Buffer.byteLength(text), dearestIn))
-      .plus(perMillion(maxTokens * candidates, dearestOut));
+      .plus(perMillion(Buffer.byteLength(text), highestIn))
+      .plus(perMillion(maxTokens * candidates, highestOut));
   }
-  // The tier that answers is not known before, nor how many tokens a picture or a document is.
-  const dearest = greatest([1, ...pricedTiers.map((tier) => price[tier] ?? 0)]);
-  return { amount: amount.times(dearest).toFixed(), isMost: maxTokens !== undefined && !hasFiles };
+  // The service tier is unknown before the reply, and so is the number of tokens of an image or a document.
+  const factor = greatest([1, ...pricedTiers.map((tier) => price[tier] ?? 0)]);
+  return { amount: amount.times(factor).toFixed(), isMost: maxTokens !== undefined && !hasFiles };
 }
 
 function countOf(value: unknown): number | undefined {
@@ -116,12 +116,12 @@ export function greatest(amounts: readonly (string | number)[]): string {
   return amounts.reduce((most, amount) => (most.lt(amount) ? new Big(amount) : most), new Big(0)).toFixed();
 }
 
-/** Whether amounts together are within a limit. */
+/** Whether a sum of amounts is within a limit. */
 export function areWithin(amounts: readonly string[], most: string): boolean {
   return sumOf(amounts).lte(most);
 }
 
-/** Amounts added up. */
+/** The sum of amounts. */
 export function addAmounts(...amounts: readonly string[]): string {
   return sumOf(amounts).toFixed();
 }
@@ -130,30 +130,30 @@ function sumOf(amounts: readonly string[]): Big {
   return amounts.reduce((sum, amount) => sum.plus(amount), new Big(0));
 }
 
-/** Costs with one more: a sum for each currency, for they are never added. */
+/** Adds a cost; different currencies stay separate. */
 export function addCost(costs: readonly Cost[], { amount, currency }: Cost): Cost[] {
   const before = costs.find((cost) => cost.currency === currency);
   if (before === undefined) return [...costs, { amount, currency }];
   return costs.map((cost) => (cost === before ? { amount: addAmounts(cost.amount, amount), currency } : cost));
 }
 
-/** What was spent, with one more request whose cost is known. */
+/** Adds a request with a known cost. */
 export function addSpending({ costs, dearest, ...rest }: Spending, cost: Cost): Spending {
   return { ...rest, costs: addCost(costs, cost), dearest: greatest([dearest, cost.amount]) };
 }
 
-/** What was spent, with one more request whose cost is not known, or without it (-1). `held` is what `heldFor` it. */
+/** Adds a request with an unknown cost, or removes it (-1). `held` is its amount by `heldFor`. */
 export function addUnknown(spending: Spending, held: string, count: 1 | -1 = 1): Spending {
   const sum = new Big(spending.held).plus(new Big(held).times(count)).toFixed();
   return { ...spending, unknown: spending.unknown + count, held: sum };
 }
 
-/** What a request of unknown cost counts with: its bound, else what the dearest one cost so far. */
+/** The amount that a request with an unknown cost counts with: its bound, or at least the highest cost so far. */
 export function heldFor({ amount, isMost }: Bound = { amount: '0', isMost: false }, dearest: string): string {
   return isMost ? amount : greatest([amount, dearest]);
 }
 
-/** What several spent together. */
+/** Adds several spendings. */
 export function joinSpendings(spendings: readonly Spending[]): Spending {
   return {
     costs: spendings.flatMap(({ costs }) => costs).reduce<readonly Cost[]>(addCost, []),
@@ -163,7 +163,7 @@ export function joinSpendings(spendings: readonly Spending[]): Spending {
   };
 }
 
-/** A meter by the prices of the settings. */
+/** Opens a meter with the prices of the settings. */
 export function createMeter(pricing: Pricing): Meter {
   let costs: readonly Cost[] = [];
   let unknown = 0;
@@ -186,6 +186,47 @@ export function createMeter(pricing: Pricing): Meter {
     },
     get total() {
       return unknown === 0 && costs.length === 1 ? costs[0] : undefined;
+    },
+  };
+}
+
+/** Opens a budget of which a part is spent; `dearest` is the highest cost of one request so far. */
+export function createBudget({ most, spent, dearest }: { most: string; spent: string; dearest: string }): Budget {
+  const inFlight = new Set<Bound>();
+  const waiting: (() => void)[] = [];
+  let [total, highest] = [spent, dearest];
+  const amountOf = (bound: Bound): string => heldFor(bound, highest);
+
+  function end(bound: Bound, amount: string): void {
+    if (!inFlight.delete(bound)) return;
+    total = addAmounts(total, amount);
+    for (const wake of waiting.splice(0)) wake();
+  }
+
+  return {
+    get spent() {
+      return total;
+    },
+    async reserve(given, signal) {
+      const bound = { ...given };
+      for (;;) {
+        signal?.throwIfAborted();
+        const amount = amountOf(bound);
+        if (!areWithin([total, amount], most)) return undefined;
+        if (areWithin([total, amount, ...[...inFlight].map(amountOf)], most)) break;
+        await new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          signal?.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+      inFlight.add(bound);
+      return {
+        spend(cost) {
+          if (cost !== undefined) highest = greatest([highest, cost.amount]);
+          end(bound, cost?.amount ?? amountOf(bound));
+        },
+        free: () => end(bound, '0'),
+      };
     },
   };
 }

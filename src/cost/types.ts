@@ -10,60 +10,59 @@ export interface Cost {
 export interface Spending {
   /** By currency. */
   costs: readonly Cost[];
-  /** Requests that may have been billed, and whose cost is not known. */
+  /** Requests that may have been billed, with an unknown cost. */
   unknown: number;
-  /** What those count with against a limit: what each could cost. */
+  /** The amount that those can cost, which counts against a limit. */
   held: string;
-  /** The greatest amount that one of them cost. */
+  /** The highest cost of one request. */
   dearest: string;
 }
 
-/** What a request can cost. */
+/** The cost of a request before its reply. */
 export interface Bound {
-  /** It can cost this much. */
   amount: string;
-  /** And no more. Else nobody knows its tokens before it is answered. */
+  /** Whether it cannot cost more. Otherwise its number of tokens is unknown before the reply. */
   isMost: boolean;
 }
 
-/** Adds up what the requests of a command cost. */
+/** Adds up the costs of a command's requests. */
 export interface Meter {
-  /** A request was answered. Returns what it cost, where that is known. */
+  /** Counts an answered request. Returns its cost, if known. */
   count(answer: MeteredAnswer): Cost | undefined;
-  /** A request has no answer, and may have been billed. */
+  /** Counts a request without an answer that may have been billed. */
   lose(): void;
-  /** What is known, by currency. */
+  /** The known costs, by currency. */
   readonly costs: readonly Cost[];
-  /** Requests whose cost is not known. */
+  /** Requests with an unknown cost. */
   readonly unknown: number;
-  /** What all requests cost together; undefined where that is not known, or where they have several currencies. */
+  /** The cost of all requests; undefined if it is unknown or in several currencies. */
   readonly total: Cost | undefined;
 }
 
-/** Room for one request within a budget. */
+/** A part of the budget that is reserved for one request. */
 export interface Reservation {
-  /** It was answered: what it cost, or undefined where nobody knows. Then it counts with what it could cost. */
+  /** The request was answered. An unknown cost counts with the reserved amount. */
   spend(cost: Cost | undefined): void;
-  /** It did not go out, or was not billed. */
+  /** The request was not sent, or not billed. */
   free(): void;
 }
 
-/** What may be spent. Requests under way count with what they can cost. */
+/** A limit of costs. Requests in flight count with the amount that they can cost. */
 export interface Budget {
   /**
-   * Takes room for a request, and waits where those under way have it. Undefined where the request could pass the budget
-   * whatever they cost. Rejects with the signal's reason.
+   * Reserves the amount that a request can cost; waits if requests in flight have reserved it. Undefined if the request could
+   * exceed the budget whatever those cost. Rejects with the signal's reason.
    */
   reserve(bound: Bound, signal?: AbortSignal): Promise<Reservation | undefined>;
-  /** The amount that is spent; of what nobody knows the cost of, what it could cost. */
+  /** The spent amount; an unknown cost counts with the reserved amount. */
   readonly spent: string;
 }
 
-/** An answer, and the error that goes with it where it was cut. */
+/** An answer, and its error if it was cut. */
 export interface MeteredAnswer {
   result: Pick<Result, 'model' | 'modelVersion' | 'serviceTier' | 'usage' | 'stopReason'> & {
     images: readonly unknown[];
-    /** Told why the cost is unknown although the requested model has a price. */
+    /** Gets a warning if the cost is unknown although the requested model has a price. */
     warnings?: string[];
   };
   error: unknown;

@@ -34,12 +34,12 @@ const talk: SessionMessage[] = [
   { role: 'assistant', content: [{ type: 'text', text: 'Yes.' }], model: 'm-001' },
 ];
 
-test('a turn begins with a prompt and is whole when no call is open', () => {
+test('a turn starts with a prompt and is complete without open calls', () => {
   expect(lastTurnStart(talk)).toBe(2);
   expect([6, 5, 4, 3, 2, 1, 0].map((count) => wholeTurns(talk.slice(0, count)))).toEqual([6, 2, 2, 2, 2, 0, 0]);
 });
 
-test('Markdown keeps texts as they are and puts the rest between them', () => {
+test('Markdown keeps texts unchanged and puts the rest between them', () => {
   expect(exportMarkdown('trip', talk)).toBe(`# trip
 
 > System: terse
@@ -84,7 +84,7 @@ Yes.
 `);
 });
 
-test('calls that nobody answered are answered before the next prompt', () => {
+test('open calls get a result before the next prompt', () => {
   const missing = { type: 'tool_result', tool_use_id: 't1', content: 'the call was not run', is_error: true };
   expect(openCallResults(call)).toEqual([missing]);
   expect(lastTurn({ prompt: 'go on', results: openCallResults(call) })).toEqual([
@@ -100,7 +100,7 @@ test('calls that nobody answered are answered before the next prompt', () => {
   expect(openCallResults({ role: 'user', content: call.content })).toEqual([]);
 });
 
-test('uploads are kept as the Base64 that was sent', async () => {
+test('uploads are saved as the Base64 that was sent', async () => {
   const data = createUpload(Buffer.from('abc'));
   expect(await storable([{ source: { data, n: 1 }, flags: [true, null] }])).toEqual([
     { source: { data: 'YWJj', n: 1 }, flags: [true, null] },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openHistory } from '../../src/chat/history.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
-test('the history is kept for the next time, one line an entry, for its owner alone', async () => {
+test('the history is saved for the next start, one entry a line, readable only by its owner', async () => {
   const folder = scratchFolder();
   const first = await openHistory(folder);
   await first.add('one');
@@ -14,7 +14,7 @@ test('the history is kept for the next time, one line an entry, for its owner al
   expect(statSync(join(folder, 'chat-history')).mode & 0o777).toBe(0o600);
 });
 
-test('a history that has grown too long is cut to its newest entries', async () => {
+test('a history that is too long is cut to its newest entries', async () => {
   const folder = scratchFolder();
   const path = join(folder, 'chat-history');
   writeFileSync(path, Array.from({ length: 2500 }, (_, i) => `"${i}"\n`).join(''));
@@ -23,7 +23,7 @@ test('a history that has grown too long is cut to its newest entries', async () 
   expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(1001);
 });
 
-test('a history without a place is given up quietly', async () => {
+test('a history that cannot be written is ignored', async () => {
   const history = await openHistory(join(scratchFolder(), 'none'));
   await history.add('x');
   expect(history.entries).toEqual([]);

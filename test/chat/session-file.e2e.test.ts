@@ -21,7 +21,7 @@ function place(content?: string): string {
   return path;
 }
 
-test('appends whole turns to a file that only its owner may read', async () => {
+test('appends complete turns to a file that only its owner can read', async () => {
   const path = place();
   const session = await openSession(path);
   expect(existsSync(path)).toBe(false);
@@ -33,12 +33,12 @@ test('appends whole turns to a file that only its owner may read', async () => {
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-test('a file that was cut at any byte is read as its whole turns, and goes on behind them', async () => {
+test('a file that was cut at any byte is read as its complete turns, and continues after them', async () => {
   const whole = lines(1, 2);
   for (let cut = lines(1).length - 1; cut <= whole.length; cut++) {
     const path = place(whole.slice(0, cut));
     const { messages } = await readSession(path);
-    // A last line without its line break may be whole all the same.
+    // A last line without its line break can be complete.
     const turns = whole.slice(0, cut + 1).split(']}\n').length - 1;
     expect(messages).toEqual([1, 2].slice(0, turns).flatMap(turn));
     const session = await openSession(path);
@@ -58,7 +58,7 @@ test.each([
   ['a note without a line break', 'buy milk'],
   ['a question without an answer', '{"role":"user","content":"q"}\n'],
   ['a first turn that a crash cut', lines(1).slice(0, -20)],
-])('refuses %s as a session and leaves it alone', async (_name, content) => {
+])('refuses %s as a session and does not change it', async (_name, content) => {
   const path = place(content);
   await expect(readSession(path)).rejects.toMatchObject({ class: 'usage' });
   await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
@@ -66,7 +66,7 @@ test.each([
   expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
 });
 
-test('half a turn is kept aside, also where the last turn is replaced', async () => {
+test('an incomplete turn is moved to the aside file, also if the last turn is replaced', async () => {
   const half = '{"role":"user","content":"q2"}\n{"role":"assistant","con';
   const path = place(lines(1) + half);
   const session = await openSession(path);
@@ -77,7 +77,7 @@ test('half a turn is kept aside, also where the last turn is replaced', async ()
   expect(statSync(`${path}.aside`).mode & 0o777).toBe(0o600);
 });
 
-test('a torn last line takes the turn that it was of with it', async () => {
+test('a torn last line makes its turn incomplete', async () => {
   const path = place(`${lines(1)}{"role":"user","content":"q2"}\n{"role":"assistant","con`);
   expect((await readSession(path)).messages).toEqual(turn(1));
   const session = await openSession(path);
@@ -87,7 +87,7 @@ test('a torn last line takes the turn that it was of with it', async () => {
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 3));
 });
 
-test('a torn line that is longer than the next turn leaves nothing behind it', async () => {
+test('a torn line that is longer than the next turn leaves no rest', async () => {
   const path = place(`${lines(1)}{"role":"user","content":"${'x'.repeat(5000)}`);
   const session = await openSession(path);
   await session.append(turn(2));
@@ -104,7 +104,7 @@ test.skipIf(!tellsOpenFiles)('leaves no file open', async () => {
   expect(openFilesIn(dirname(path))).toEqual([]);
 });
 
-test('calls of tools whose results were torn away are no whole turn', async () => {
+test('tool calls whose results are lost are not a complete turn', async () => {
   const call = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'f', input: {} }] };
   const path = place(`${lines(1)}{"role":"user","content":"q"}\n${JSON.stringify(call)}\n{"role":"us`);
   expect((await readSession(path)).messages).toEqual(turn(1));
@@ -127,7 +127,7 @@ test.each([
   await expect(readSession(path)).rejects.toMatchObject({ class: 'usage', message: expect.stringContaining('line 3') });
 });
 
-test('replaces the last turn and nothing else', async () => {
+test('replaces only the last turn', async () => {
   const path = place(lines(1, 2));
   const session = await openSession(path);
   await session.replaceLast(turn(9));
@@ -137,7 +137,7 @@ test('replaces the last turn and nothing else', async () => {
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('does not write over what another program added meanwhile', async () => {
+test('does not overwrite lines that another program added meanwhile', async () => {
   const path = place(lines(1));
   const session = await openSession(path);
   writeFileSync(path, lines(1, 2));
@@ -146,7 +146,7 @@ test('does not write over what another program added meanwhile', async () => {
   expect(readFileSync(path, 'utf8')).toBe(lines(1, 2));
 });
 
-test('a turn that cannot be put in the place of another leaves no file beside the session', async () => {
+test('a turn that cannot replace another leaves no file beside the session', async () => {
   const path = place(lines(1));
   const session = await openSession(path);
   rmSync(path);
@@ -157,13 +157,13 @@ test('a turn that cannot be put in the place of another leaves no file beside th
   expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
 });
 
-test('a turn that the disk takes only in part leaves the session as it was', async () => {
+test('a turn that is written only in part leaves the session unchanged', async () => {
   const path = place(lines(1).padEnd(1000, '\n'));
   const before = readFileSync(path, 'utf8');
   const server = await startScriptedServer();
   server.reply({ body: eventStream(...messageEvents('x'.repeat(500))) });
   const env = { GATEWAY_BASE_URL: server.url, GATEWAY_API_KEY: canaryKey, GATEWAY_MODEL: 'm' };
-  // So many blocks of 1024 bytes.
+  // In blocks of 1024 bytes.
   const ran = await shell(`ulimit -f 1; exec "$NODE" "$BIN" chat hi --session ${path}`, {
     env: { ...env, NODE: process.execPath },
   });
@@ -174,11 +174,11 @@ test('a turn that the disk takes only in part leaves the session as it was', asy
   expect(readdirSync(dirname(path))).toEqual(['talk.jsonl']);
 });
 
-test('a folder that is not there, or may not be written, is found before anything is paid for', async () => {
+test('a folder that is missing or cannot be written is an error before a request is paid', async () => {
   await expect(openSession(join(place(), 'none', 'talk.jsonl'))).rejects.toMatchObject({ class: 'usage' });
 });
 
-test('what cannot be read is a mistake of usage, and the lock is given back', async () => {
+test('an unreadable session is a usage error, and the lock is released', async () => {
   const path = scratchFolder();
   await expect(openSession(path)).rejects.toMatchObject({ class: 'usage' });
   expect(existsSync(`${path}.lock`)).toBe(false);

@@ -9,7 +9,7 @@ import { scratchFolder } from '../helpers/scratch.ts';
 
 const place = (): string => join(scratchFolder(), 'talk.jsonl');
 
-test('only one writer has a session, and the next gets it after the release', async () => {
+test('only one process has a session, and the next gets it after the release', async () => {
   const path = place();
   const lock = await lockSession(path);
   await expect(lockSession(path)).rejects.toMatchObject({
@@ -25,7 +25,7 @@ test('only one writer has a session, and the next gets it after the release', as
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-test('takes over the lock of a process that has gone', async () => {
+test('takes over the lock of a process that ended', async () => {
   const path = place();
   writeFileSync(`${path}.lock`, JSON.stringify(markOf(await deadPid())));
   const lock = await lockSession(path);
@@ -33,7 +33,7 @@ test('takes over the lock of a process that has gone', async () => {
   await lock.release();
 });
 
-test('of many who find a stale lock one gets it', async () => {
+test('one of many concurrent processes gets a stale lock', async () => {
   const path = place();
   writeFileSync(`${path}.lock`, JSON.stringify(markOf(await deadPid())));
   const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockSession(path)));
@@ -47,14 +47,14 @@ test.each([
   ['without a machine', JSON.stringify({ pid: 2 ** 30 })],
   ['that is being written', ''],
   ['that is no lock of ours', '[]'],
-])('leaves a lock %s alone', async (_name, content) => {
+])('does not change a lock %s', async (_name, content) => {
   const path = place();
   writeFileSync(`${path}.lock`, content);
   await expect(lockSession(path)).rejects.toMatchObject({ class: 'usage' });
   expect(readFileSync(`${path}.lock`, 'utf8')).toBe(content);
 });
 
-test.skipIf(!existsSync('/proc/self/stat'))('takes over a lock whose number another process has by now', async () => {
+test.skipIf(!existsSync('/proc/self/stat'))('takes over a lock whose process number was reused', async () => {
   const path = place();
   writeFileSync(`${path}.lock`, JSON.stringify({ ...ownMark(), started: 'another boot/1' }));
   const lock = await lockSession(path);
@@ -66,7 +66,7 @@ test.skipIf(process.platform === 'win32')(
   'a lock that is released while it is asked for goes to the next',
   async () => {
     const path = place();
-    // Such a link is there and cannot be read: so is a lock that goes between the two looks.
+    // Such a link exists and cannot be read, like a lock that is removed between the two steps.
     symlinkSync('nowhere', `${path}.lock`);
     setImmediate(() => unlinkSync(`${path}.lock`));
     const lock = await lockSession(path);

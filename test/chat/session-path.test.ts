@@ -10,7 +10,7 @@ test.each([
   ['talk.jsonl', '/work/talk.jsonl'],
   ['./talk', '/work/talk'],
   ['/tmp/a b.jsonl', '/tmp/a b.jsonl'],
-])('%s lives at %s', async (typed, path) => {
+])('the path of %s is %s', async (typed, path) => {
   expect(await sessionPath(typed, place)).toBe(path);
 });
 
@@ -23,7 +23,7 @@ test.each([
   ['a\nb', 'a-b'],
   ['con', 'notes'],
   ['x'.repeat(101), 'x'.repeat(100)],
-])('refuses %j and offers another name', async (typed, better) => {
+])('refuses %j and suggests another name', async (typed, better) => {
   await expect(sessionPath(typed, place)).rejects.toMatchObject({
     class: 'usage',
     details: { reason: 'session-name', value: better },

@@ -199,7 +199,7 @@ inTmux('in tmux: SIGTERM ends a conversation that waits, with the terminal as it
 inTmux('in tmux: a terminal that is closed ends the conversation in order', async ({ server, open }) => {
   server.reply(answer('whole'));
   const cwd = home();
-  // The shell keeps the signal to itself, as some do: the conversation notices all the same.
+  // The shell does not forward the signal, as some do not: the conversation ends nevertheless.
   const script =
     "trap '' HUP; (trap - HUP; exec node $BIN chat --no-markdown --session ./s.jsonl 2> err.txt); echo $? > code.txt";
   const terminal = await open(script, { cwd });
@@ -240,7 +240,7 @@ inTmux.for([
       ? deltas.slice(1, -3).flatMap((delta) => [delta, new Promise((resolve) => setImmediate(resolve))])
       : [];
     server.reply({ chunks: [`${start}${block}${deltas[0]}`, pause.until, ...more, new Promise(() => undefined)] });
-    // A shell with job control passes the hangup on to its jobs once more.
+    // A shell with job control sends the hangup to its jobs once more.
     const terminal = await open('exec bash --norc -i', { cwd });
     await terminal.type('node $BIN chat --no-markdown --session talk');
     await terminal.press('Enter');

@@ -12,22 +12,22 @@ const node = (script: string): { name: string; argv: string[] } => ({
 const place = { cwd, env: process.env, signal: new AbortController().signal };
 const echo = "process.stdin.on('data', (d) => process.stdout.write(d))";
 
-test('gives the input as JSON on stdin, and stdout is the result', async () => {
+test('passes the input as JSON on stdin, and returns stdout as the result', async () => {
   const input = { city: 'Pa"ris\n', '; rm -rf /': ['$(x)'] };
   expect(await runTool(node(echo), input, place)).toEqual({ content: JSON.stringify(input), isError: false });
 });
 
-test('a status that is not 0 is an error with what stderr says', async () => {
+test('another exit status than 0 is an error with stderr', async () => {
   const failing = node("console.log('half'); console.error('no such city'); process.exitCode = 3");
   expect(await runTool(failing, {}, place)).toEqual({ content: 'exit status 3\nno such city\nhalf', isError: true });
 });
 
-test('death by a signal is an error too', async () => {
+test('the end by a signal is an error too', async () => {
   const outcome = await runTool(node("process.kill(process.pid, 'SIGKILL')"), {}, place);
   expect(outcome).toEqual({ content: 'ended by SIGKILL', isError: true });
 });
 
-test('a command that does not read a large input still gives its result', async () => {
+test('a command that does not read a large input still returns its result', async () => {
   const outcome = await runTool(node("console.log('done')"), { text: 'x'.repeat(4_000_000) }, place);
   expect(outcome).toEqual({ content: 'done\n', isError: false });
 });
@@ -57,7 +57,7 @@ test('an abort kills the command and rejects with its reason', async () => {
   await expect(running).rejects.toThrow('enough');
 });
 
-test('a program that is not there is found before anything is sent', async () => {
+test('a missing program is an error before anything is sent', async () => {
   const env = { PATH: cwd };
   await expect(checkProgram({ name: 'f', argv: ['no-such'] }, { cwd, env })).rejects.toMatchObject({ class: 'usage' });
   await expect(checkProgram({ name: 'f', argv: ['./no-such'] }, { cwd, env })).rejects.toMatchObject({
@@ -72,7 +72,7 @@ test('a program that is not there is found before anything is sent', async () =>
   await checkProgram({ name: 'f', argv: ['there'] }, { cwd, env });
 });
 
-test('a program that is not there any more is an error of the call', async () => {
+test('a program that was removed is an error of the call', async () => {
   const outcome = await runTool({ name: 'f', argv: [join(cwd, 'gone')] }, {}, place);
   expect(outcome).toMatchObject({ content: expect.stringContaining('there is no such command'), isError: true });
 });

@@ -14,14 +14,14 @@ beforeEach(() => {
   folder = join(state, 'gateway-cli', 'recovered');
 });
 
-/** The commands that the hint of `recover` names. */
+/** The commands in the hint of `recover`. */
 async function named(): Promise<{ commands: string[]; stderr: string }> {
   const { code, stdout, stderr } = await run(['recover']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   return { commands: [...stderr.matchAll(/^ {2}(gateway-cli recover .*)$/gm)].map(([, line = '']) => line), stderr };
 }
 
-test('without a file, recover names the replies that are kept, the newest first', async () => {
+test('without a file, recover names the saved replies, the newest first', async () => {
   mkdirSync(folder, { recursive: true });
   const names = [1, 2, 3, 4, 5].map((day) => `gateway-cli-2026110${day}T120000-0000000${day}.json`);
   for (const name of names) writeFileSync(join(folder, name), '{}');
@@ -35,7 +35,7 @@ test('without a file, recover names the replies that are kept, the newest first'
   expect(stderr).toContain('\n  and 1 more\n');
 });
 
-test('where no reply is kept it says which exit code names one', async () => {
+test('without a saved reply, recover says which exit code names one', async () => {
   const { commands, stderr } = await named();
   expect(commands).toEqual([]);
   expect(stderr).toContain(

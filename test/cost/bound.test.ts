@@ -7,7 +7,7 @@ import { messages } from '../../src/formats/messages/format.ts';
 import { type Body, createUpload } from '../../src/upload.ts';
 import { flash, opus, scaled, sum } from './prices.ts';
 
-test('a request can cost its limit of tokens, its bytes as input, and its images; files are not to be foreseen', () => {
+test('a request can cost its limit of tokens, its bytes as input, and its images; the cost of files is unknown', () => {
   const limited = { generationConfig: { maxOutputTokens: 100, candidateCount: 2 } };
   const bytes = JSON.stringify(limited).length;
   const most = sum(

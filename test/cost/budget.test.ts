@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { createBudget } from '../../src/cost/budget.ts';
+import { createBudget } from '../../src/cost/cost.ts';
 
 const bound = (amount: string, isMost = true) => ({ amount, isMost });
 const cost = (amount: string) => ({ amount, currency: 'USD' });
 
-test('a request that could pass what is left is refused, and the budget can be spent to its last digit', async () => {
+test('refuses a request that could exceed the rest, and can be spent to its last digit', async () => {
   const budget = createBudget({ most: '0.3', spent: '0.1', dearest: '0' });
   expect(await budget.reserve(bound('0.2000001'))).toBeUndefined();
   (await budget.reserve(bound('0.2')))?.spend(cost('0.2'));
   expect(await budget.reserve(bound('0.0000001'))).toBeUndefined();
 });
 
-test('a request waits while others could need the room, and goes on when they cost less', async () => {
+test('a request waits while others could need the budget, and continues if they cost less', async () => {
   const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
   const first = await budget.reserve(bound('0.9'));
   let isIn = false;
@@ -22,7 +22,7 @@ test('a request waits while others could need the room, and goes on when they co
   expect(await second).toBeDefined();
 });
 
-test('a request without a limit counts with the dearest so far, also while it is under way', async () => {
+test('a request without a limit counts with the highest cost so far, also while it is in flight', async () => {
   const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
   const [first, second] = [await budget.reserve(bound('0', false)), await budget.reserve(bound('0', false))];
   first?.spend(cost('0.4'));
@@ -31,7 +31,7 @@ test('a request without a limit counts with the dearest so far, also while it is
   expect(await third).toBeDefined();
 });
 
-test('what nobody knows the cost of counts with what it could cost', async () => {
+test('an unknown cost counts with the amount that it could be', async () => {
   const budget = createBudget({ most: '1', spent: '0', dearest: '0' });
   (await budget.reserve(bound('0.9')))?.spend(undefined);
   expect(await budget.reserve(bound('0.2'))).toBeUndefined();

@@ -287,7 +287,7 @@ test('nothing is guessed: a count below 0 in the messages format', () => {
   expect(messages({ input_tokens: -5, output_tokens: 1 }, opus)).toBeUndefined();
 });
 
-test('of a stream that was cut before its last usage nobody knows the cost', () => {
+test('the cost of a stream that was cut before its last usage is unknown', () => {
   const result = { model: 'm', usage: { inputTokens: 1, outputTokens: 1 }, images: [], stopReason: undefined };
   const pricing = { prices: table({ m: opus }), format: byDefault('messages' as const) };
   expect(costOfAnswer({ result, error: new Error('cut') }, pricing)).toBeUndefined();

@@ -5,7 +5,7 @@ import { byDefault } from '../../src/settings/sources.ts';
 export const table = (prices: Record<string, Price>) =>
   Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, byDefault(value)]));
 
-/** Millionths of millionths, as whole numbers: what 1 token costs at a price for a million tokens is exact in them. */
+/** Millionths of millionths as whole numbers: they represent the cost of 1 token by a price for a million exactly. */
 const scale = 12;
 
 /** An amount in them. */
@@ -14,7 +14,7 @@ export function scaled(amount: string): bigint {
   return BigInt(whole + part.padEnd(scale, '0'));
 }
 
-/** Tokens and their prices for a million; then images and their price. */
+/** Tokens and their prices for a million, then images and their price. */
 export function sum(tokens: [number, string][], images: [number, string][] = []): bigint {
   const perToken = tokens.reduce((all, [count, price]) => all + (BigInt(count) * scaled(price)) / 1_000_000n, 0n);
   return images.reduce((all, [count, price]) => all + BigInt(count) * scaled(price), perToken);

@@ -22,7 +22,7 @@ import { placeFile } from '../../src/files/temp-file.ts';
 import { publish } from '../../src/images/publish.ts';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
 import { copyRange, notWritten, removeFile, writeFully } from '../../src/files/temp-file.ts';
-import { writeRecovery } from '../../src/recovery/write-recovery.ts';
+import { writeRecovery } from '../../src/recovery/recovery-file.ts';
 import { openFilesIn, tellsOpenFiles } from '../helpers/open-files.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Context } from '../../src/cli/context.ts';
 import { emptyReport } from '../../src/cli/output/document.ts';
-import { saveUnwritten } from '../../src/cli/run/keep-reply.ts';
+import { saveUnwritten } from '../../src/cli/run/recovery.ts';
 import { type ErrorClass, GatewayError } from '../../src/errors.ts';
 
 const failure = new GatewayError('not-written', 'cannot write "cat.png": the disk is full');
 
-/** What a run that lost a reply throws and warns of, where its action ended like this. The reply is kept already. */
+/** The error and warnings of a run that lost a reply, by the error of its action. The reply is already saved. */
 async function endWith(thrown: { value: unknown } | undefined): Promise<{ error: unknown; warnings: string[] }> {
   const warnings: string[] = [];
   const context = {
@@ -18,19 +18,19 @@ async function endWith(thrown: { value: unknown } | undefined): Promise<{ error:
   return { error, warnings };
 }
 
-const told = expect.stringContaining('gateway-cli recover /kept.json');
+const recoverHint = expect.stringContaining('gateway-cli recover /kept.json');
 
 test.each<ErrorClass>(['incomplete', 'no-result', 'bad-reply'])(
-  'a paid result that cannot be saved counts for more than %s',
+  'a paid result that cannot be written takes precedence over %s',
   async (name) => {
     const { error, warnings } = await endWith({ value: new GatewayError(name, 'not all came') });
-    expect(error).toMatchObject({ class: 'not-written', exitCode: 12, details: { hint: told } });
+    expect(error).toMatchObject({ class: 'not-written', exitCode: 12, details: { hint: recoverHint } });
     expect(warnings).toEqual([]);
   },
 );
 
-test('a paid result that cannot be saved is what the run ends with, where nothing else failed', async () => {
-  expect(await endWith(undefined)).toMatchObject({ error: { class: 'not-written', details: { hint: told } } });
+test('a paid result that cannot be written is the error of the run if nothing else failed', async () => {
+  expect(await endWith(undefined)).toMatchObject({ error: { class: 'not-written', details: { hint: recoverHint } } });
 });
 
 test.each([
@@ -38,8 +38,8 @@ test.each([
   ['a reader that left', new GatewayError('closed', 'stdout was closed by its reader')],
   ['a bug', new TypeError('oh')],
 ])(
-  'where %s counts for more than a paid result that cannot be saved, a warning names the file',
+  '%s takes precedence over a paid result that cannot be written, and a warning names the file',
   async (_name, value) => {
-    expect(await endWith({ value })).toEqual({ error: undefined, warnings: [told] });
+    expect(await endWith({ value })).toEqual({ error: undefined, warnings: [recoverHint] });
   },
 );

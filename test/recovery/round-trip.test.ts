@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createFileStore, createMemoryStore } from '../../src/images/store.ts';
-import type { StoredBlob } from '../../src/images/types.ts';
-import type { BlobStore } from '../../src/images/types.ts';
-import { readRecovery } from '../../src/recovery/read-recovery.ts';
-import { writeRecovery } from '../../src/recovery/write-recovery.ts';
+
+import type { BlobStore, StoredBlob } from '../../src/images/types.ts';
+
+import { readRecovery, writeRecovery } from '../../src/recovery/recovery-file.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
-/** Longer than a block, and no multiple of it, so that pieces of Base64 have to join. */
+/** Longer than a block, and not a multiple of it, so that pieces of Base64 have to join. */
 const bytes = randomBytes(500_001);
 
 const stores: [string, () => BlobStore][] = [
@@ -16,7 +16,7 @@ const stores: [string, () => BlobStore][] = [
   ['a file', () => createFileStore({ folder: scratchFolder() })],
 ];
 
-test.each(stores)('pictures and body from %s come out of a recovery file as they went in', async (_name, create) => {
+test.each(stores)('pictures and body from %s are the same after a recovery file', async (_name, create) => {
   const store = create();
   const blob = await store.resolve(bytes.toString('base64'));
   const document = { text: 'a'.repeat(20_000) };

@@ -106,7 +106,7 @@ export function incompleteStep({ incomplete }: Counts): string | undefined {
 /** Whoever pays again for what is unknown shall know that its reply may be there. */
 export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
   if (unknown === 0 || beganAt === undefined) return undefined;
-  const { isReplyKept } = await import('../../cli/run/keep-reply.ts');
-  if (!(await isReplyKept(beganAt))) return undefined;
+  const { isReplySavedSince } = await import('../../cli/run/recovery.ts');
+  if (!(await isReplySavedSince(beganAt))) return undefined;
   return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
 }

@@ -11,7 +11,7 @@ import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from '../jobs/request.ts';
 import type { JobSource } from '../jobs/source.ts';
 import type { Batch } from './types.ts';
-import { doubtOfPrice, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
+import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
 /** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
@@ -137,7 +137,7 @@ async function checkPrice(settings: Settings, planning: Planning): Promise<void>
   const { prices, model } = settings;
   plan.hasPrices ||= Object.keys(prices).length > 0;
   if (flags.maxCost === undefined) {
-    const doubt = doubtOfPrice(settings);
+    const doubt = priceWarning(settings);
     if (doubt === undefined || doubts.has(doubt)) return;
     doubts.add(doubt);
     return context.ui.warn(doubt);

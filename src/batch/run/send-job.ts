@@ -26,7 +26,7 @@ import type { Context } from '../../cli/context.ts';
 import { resultDocument, unbilled } from '../../cli/output/document.ts';
 import { hintOf } from '../../advice.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/image-output.ts';
-import { saveAfterBug, saveForRecovery } from '../../cli/run/keep-reply.ts';
+import { saveAfterBug, saveForRecovery } from '../../cli/run/recovery.ts';
 import type { Connection } from '../../cli/run/connection.ts';
 import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 

@@ -88,10 +88,8 @@ type Costs = Awaited<ReturnType<typeof openCosts>>;
 /** What a batch counts costs with: decimal arithmetic is loaded where some job has a price. */
 async function openCosts({ plan, flags: { maxCost: most }, state }: Batch) {
   if (!plan.hasPrices) return undefined;
-  const [{ addAmounts, addSpending, addUnknown, boundOf, createMeter, heldFor }, { createBudget }] = await Promise.all([
-    import('../../cost/cost.ts'),
-    import('../../cost/budget.ts'),
-  ]);
+  const { addAmounts, addSpending, addUnknown, boundOf, createBudget, createMeter, heldFor } =
+    await import('../../cost/cost.ts');
   const { costs, held, dearest } = state.spending;
   const spent = addAmounts(costs[0]?.amount ?? '0', held);
   const budget = most === undefined ? undefined : createBudget({ most, spent, dearest });

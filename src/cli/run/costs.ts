@@ -8,20 +8,20 @@ import type { Format } from '../../formats/format-types.ts';
 import type { Body } from '../../upload.ts';
 import type { Ui } from '../context.ts';
 
-/** The model that a command asks, and the prices of its settings. */
+/** The model of a command, and the prices of its settings. */
 type PricedModel = Pick<Settings, 'prices' | 'format' | 'model'>;
 
-/** A meter for the requests of a command, where prices are set; decimal arithmetic is loaded then only. */
+/** Opens a meter for the requests of a command; undefined without prices, as it loads decimal arithmetic. */
 export async function openMeter(settings: PricedModel, ui: Pick<Ui, 'warn'>): Promise<Meter | undefined> {
   if (Object.keys(settings.prices).length === 0) return undefined;
-  const doubt = doubtOfPrice(settings);
-  if (doubt !== undefined) await ui.warn(doubt);
+  const warning = priceWarning(settings);
+  if (warning !== undefined) await ui.warn(warning);
   const { createMeter } = await import('../../cost/cost.ts');
   return createMeter(settings);
 }
 
-/** Why no answer of a model will have a cost although it has a price; undefined where one can. */
-export function doubtOfPrice({ prices, model: { value: model } }: PricedModel): string | undefined {
+/** A warning if no answer of a model will have a cost although the model has a price. */
+export function priceWarning({ prices, model: { value: model } }: PricedModel): string | undefined {
   const price = priceOf(prices, model);
   if (price === undefined || isWholePrice(price)) return undefined;
   const { input, output, image } = price;
@@ -32,26 +32,23 @@ export function doubtOfPrice({ prices, model: { value: model } }: PricedModel): 
 
 /** `--max-cost` of a command that sends one request after the other. */
 export interface CostLimit {
-  /** Room for a request, or the error where it could pass the limit. Throws GatewayError usage where its model has no price. */
-  take(body: Body, model: string, format: Format): Promise<Reservation | GatewayError>;
+  /** Reserves the cost of a request, or returns an error if it could exceed the limit. Throws GatewayError usage if its model has no price. */
+  reserve(body: Body, model: string, format: Format): Promise<Reservation | GatewayError>;
 }
 
-/** Opens `--max-cost`; undefined where it was not given. */
+/** Opens `--max-cost`; undefined if it is not set. */
 export async function openCostLimit(most: string | undefined, pricing: Pricing): Promise<CostLimit | undefined> {
   if (most === undefined) return undefined;
-  const [{ createBudget }, { boundOf }] = await Promise.all([
-    import('../../cost/budget.ts'),
-    import('../../cost/cost.ts'),
-  ]);
+  const { boundOf, createBudget } = await import('../../cost/cost.ts');
   const budget = createBudget({ most, spent: '0', dearest: '0' });
   let currency: string | undefined;
   return {
-    async take(body, model, format) {
+    async reserve(body, model, format) {
       const price = requirePrice(pricing.prices, model);
       currency ??= currencyOf(price);
       requireOneCurrency([currency, currencyOf(price)]);
-      const room = await budget.reserve(boundOf(body, price, format.limits(body)));
-      if (room !== undefined) return room;
+      const reservation = await budget.reserve(boundOf(body, price, format.limits(body)));
+      if (reservation !== undefined) return reservation;
       const spent = `${budget.spent} ${currency} are spent`;
       return new GatewayError('batch-failed', `the next request could pass --max-cost ${most}: ${spent}`, {
         hint: 'allow more with --max-cost <amount>',
@@ -63,7 +60,7 @@ export async function openCostLimit(most: string | undefined, pricing: Pricing):
   };
 }
 
-/** The price of a model, by which any answer of it can be counted. Throws GatewayError usage that says how to set one. */
+/** The price of a model, which must cover any answer. Throws GatewayError usage that says how to set one. */
 export function requirePrice(prices: Pricing['prices'], model: string): Price {
   const price = priceOf(prices, model);
   if (price !== undefined && isWholePrice(price)) return price;
@@ -76,7 +73,7 @@ function howToPrice(model: string): string {
   return `set it, for a million tokens: gateway-cli config set ${key} '{"input":"<amount>","output":"<amount>"}'`;
 }
 
-/** Amounts of several currencies are never added. Throws GatewayError usage. */
+/** Throws GatewayError usage for several currencies, whose amounts cannot be added. */
 export function requireOneCurrency(currencies: Iterable<string>): void {
   const names = [...new Set(currencies)];
   if (names.length <= 1) return;

@@ -48,7 +48,7 @@ export async function askTurn(request: BuiltRequest, asking: Asking): Promise<Tu
   let { body } = request.post;
   let turned: Turned = { answer: { result: emptyResult(model), error: undefined }, turns: [questionOf(request)] };
   for (;;) {
-    const reservation = await asking.limit?.take(body, model, format);
+    const reservation = await asking.limit?.reserve(body, model, format);
     if (reservation instanceof GatewayError) {
       if (answers.length === 0) throw reservation;
       return { ...turned, answer: { ...turned.answer, error: reservation } };

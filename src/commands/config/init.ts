@@ -225,9 +225,9 @@ const mostExamples = 3;
 
 /** Some names of the service's own list, or why there are none. */
 async function noteModels(use: 'text' | 'chat', context: Context): Promise<void> {
-  const { askLists } = await import('../models/models.ts');
+  const { requestLists } = await import('../models/models.ts');
   try {
-    const { lists } = await askLists({}, context);
+    const { lists } = await requestLists({}, context);
     const listed = lists.find(({ format }) => (format === 'messages') === (use === 'chat')) ?? lists[0];
     const fitting = listed?.models.filter(({ operations = ['generateContent'] }) =>
       operations.includes('generateContent'),

@@ -18,10 +18,10 @@ import type { SettingsSurvey } from '../../settings/types.ts';
 
 const unused = new Set(['model', 'record', 'replay']);
 
-/** Of the connection's flags those that lead to a list: nothing of it is recorded. */
+/** The connection flags except those for requests to a model: a list is not recorded. */
 const listFlags = Object.fromEntries(Object.entries(connectionFlags).filter(([name]) => !unused.has(name)));
 
-/** `models [filter]`: what the service offers, by its own lists. */
+/** `models [filter]`: the models of a service, by its own lists. */
 export function modelsCommand(command: Command): Action {
   command.argument('[filter]', 'a part of the name').usage('[filter] [flags]');
   setExamples(command, [
@@ -41,8 +41,8 @@ export function modelsCommand(command: Command): Action {
 async function runModels(filter: string, flags: ConnectionFlags, context: Context): Promise<void> {
   const { root, report, ui } = context;
   const progress = ui.progress('waiting for the list of models');
-  const { lists, complete } = await askLists(flags, context).finally(() => progress.stop());
-  await keep(lists, context);
+  const { lists, complete } = await requestLists(flags, context).finally(() => progress.stop());
+  await cacheNames(lists, context);
   const all = merge(lists);
   const models = all.filter(({ id, title = '' }) => `${id}\n${title}`.toLowerCase().includes(filter.toLowerCase()));
   if (root.json) report.own = { schema: 'gateway-cli/models@1', ok: true, complete, models };
@@ -51,9 +51,9 @@ async function runModels(filter: string, flags: ConnectionFlags, context: Contex
     await ui.note(all.length === 0 ? 'the list is empty' : `none of ${all.length} models matches`);
 }
 
-/** What stands in both lists, once. */
-function merge(lists: readonly FoundList[]): Offered[] {
-  const byId = new Map<string, Offered>();
+/** Merges models that are in both lists. */
+function merge(lists: readonly FoundList[]): FoundModel[] {
+  const byId = new Map<string, FoundModel>();
   for (const { format, models } of lists) {
     for (const { id, title, operations } of models) {
       const known = byId.get(id);
@@ -68,8 +68,8 @@ function merge(lists: readonly FoundList[]): Offered[] {
   return [...byId.values()];
 }
 
-/** Lists of one gateway and profile are kept together. A cache that cannot be written is no failure of the command. */
-async function keep(lists: readonly FoundList[], { io, ui }: Context): Promise<void> {
+/** Caches the names of each gateway and profile. A cache that cannot be written does not fail the command. */
+async function cacheNames(lists: readonly FoundList[], { io, ui }: Context): Promise<void> {
   for (const owner of new Set(lists.map((list) => list.owner))) {
     const own = lists.filter((list) => list.owner === owner).flatMap(({ models }) => models.map(({ id }) => id));
     await keepModels(owner, [...new Set(own)], io.now()).catch((error: Error) =>
@@ -78,7 +78,7 @@ async function keep(lists: readonly FoundList[], { io, ui }: Context): Promise<v
   }
 }
 
-async function print(models: readonly Offered[], { io }: Context): Promise<void> {
+async function print(models: readonly FoundModel[], { io }: Context): Promise<void> {
   const { isTTY } = io.stdout;
   const columns = [
     models.map(({ id }) => escapeLine(id)),
@@ -97,37 +97,37 @@ async function print(models: readonly Offered[], { io }: Context): Promise<void>
   await io.stdout.write(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** A model, and which of the service's lists name it. */
-export interface Offered extends ListedModel {
+/** A model, and the formats of the lists that contain it. */
+export interface FoundModel extends ListedModel {
   formats: FormatName[];
 }
 
-/** One list of a service. Two of one gateway have one owner. */
+/** One list of a service. Both lists of a gateway have the same owner. */
 export interface FoundList {
   format: FormatName;
   owner: ListOwner;
   models: ListedModel[];
 }
 
-/** Whose settings lists are asked with. */
+/** The uses whose settings are used for lists. */
 const listUses = ['text', 'chat'] as const;
 
-/** A gateway, and the lists that it may have. */
+/** A gateway, and the lists that it can have. */
 interface Source {
   formats: FormatName[];
   forms: AuthForms;
   settings: SettingsSurvey;
 }
 
-/** What the lists of a service hold. */
+/** The lists of a service. */
 export interface FoundLists {
   lists: FoundList[];
-  /** Whether nothing is missing that the service has; a warning told what. */
+  /** Whether no list is missing or cut; otherwise there was a warning. */
   complete: boolean;
 }
 
-/** Asks for every list that there can be. Throws GatewayError where none comes: a list that is missing beside another is none. */
-export async function askLists(flags: ConnectionFlags, context: Context): Promise<FoundLists> {
+/** Requests every possible list. Throws GatewayError if none exists; one missing list of two is not an error. */
+export async function requestLists(flags: ConnectionFlags, context: Context): Promise<FoundLists> {
   const found: FoundList[] = [];
   const failures: GatewayError[] = [];
   const cuts: string[] = [];
@@ -135,7 +135,7 @@ export async function askLists(flags: ConnectionFlags, context: Context): Promis
     const connection = await openConnection(settings, flags, context, { forms });
     context.atEnd(() => connection.close());
     for (const format of formats) {
-      const list = await askList(format, connection);
+      const list = await requestList(format, connection);
       if (list instanceof GatewayError) {
         failures.push(list);
         continue;
@@ -144,14 +144,14 @@ export async function askLists(flags: ConnectionFlags, context: Context): Promis
       if (list.cut !== undefined) cuts.push(`the list of models is not whole: ${list.cut}`);
     }
   }
-  const told = failures.filter((failure) => !isNoList(failure));
-  if (found.length === 0) throw noneFound(told, failures);
-  const warnings = [...told.map(({ message }) => `one of two lists: ${message}`), ...cuts];
+  const reported = failures.filter((failure) => !isMissingList(failure));
+  if (found.length === 0) throw noneFound(reported, failures);
+  const warnings = [...reported.map(({ message }) => `one of two lists: ${message}`), ...cuts];
   for (const warning of warnings) await context.ui.warn(warning);
   return { lists: found, complete: warnings.length === 0 };
 }
 
-/** One for each gateway: what text and chat share is opened once, with the form of authentication of each. */
+/** One for each gateway: if text and chat share one, it is opened once, with both forms of authentication. */
 async function sourcesOf(flags: ConnectionFlags, context: Context): Promise<Source[]> {
   const input = await readSettingsInput(flags, context);
   for (const warning of input.config.warnings) await context.ui.warn(warning);
@@ -182,7 +182,7 @@ function isSameGateway(one: SettingsSurvey, other: SettingsSurvey): boolean {
   return one.baseUrl?.value === other.baseUrl?.value && one.profile?.value === other.profile?.value;
 }
 
-async function askList(format: FormatName, connection: Connection): Promise<ModelList | GatewayError> {
+async function requestList(format: FormatName, connection: Connection): Promise<ModelList | GatewayError> {
   try {
     return await readModelList((get) => connection.send(get), format);
   } catch (error) {
@@ -191,23 +191,23 @@ async function askList(format: FormatName, connection: Connection): Promise<Mode
   }
 }
 
-/** A gateway need not have lists; one may answer any path with a page. */
-function isNoList({ class: errorClass, details }: GatewayError): boolean {
+/** Whether the gateway has no such list; it can answer any path with a web page. */
+function isMissingList({ class: errorClass, details }: GatewayError): boolean {
   return [404, 405, 501].includes(details.status ?? 0) || errorClass === 'bad-reply';
 }
 
-/** One list is not there, and the key is refused for the other: the gateway may lack that format, and take the key. */
-function noneFound(told: readonly GatewayError[], failures: readonly GatewayError[]): GatewayError {
-  const [first] = told;
+/** If one list is missing and the key is refused for the other, the gateway may support only the first format, and accept the key. */
+function noneFound(reported: readonly GatewayError[], failures: readonly GatewayError[]): GatewayError {
+  const [first] = reported;
   if (first === undefined) return noList(failures[0]);
-  if (first.class !== 'auth' || told.length === failures.length) return withoutModel(first);
+  if (first.class !== 'auth' || reported.length === failures.length) return withoutModelHint(first);
   return noList(first).but({
     hint: `one of its two lists does not exist, and for the other: ${first.message}\ngateway-cli doctor --live tries the key, format by format`,
   });
 }
 
-/** This command names no model. */
-function withoutModel(error: GatewayError): GatewayError {
+/** Replaces a hint about the model, which this command does not have. */
+function withoutModelHint(error: GatewayError): GatewayError {
   const { reason } = error.details;
   if (reason !== 'address' && reason !== 'no-such-path' && reason !== 'model') return error;
   return error.but({ hint: 'check --base-url', reason: undefined });

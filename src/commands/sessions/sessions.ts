@@ -40,9 +40,9 @@ interface Listed {
   path: string;
   changed: string | undefined;
   messages: number;
-  /** The beginning of the first prompt. */
+  /** The start of the first prompt. */
   prompt: string;
-  /** Why the rest is not known. */
+  /** Why the rest is unknown. */
   error?: string;
 }
 
@@ -63,7 +63,7 @@ async function runList({ io, root, report }: Context): Promise<void> {
 
 const promptColumns = 60;
 
-/** A file that is no session is listed too, with the reason. */
+/** A file that is not a session is listed too, with the reason. */
 async function describe({ name, path, changed }: SessionEntry): Promise<Listed> {
   const facts = { name, path, changed: isoTime(changed) };
   try {
@@ -76,7 +76,7 @@ async function describe({ name, path, changed }: SessionEntry): Promise<Listed> 
   }
 }
 
-/** Only names: a path could be any file. All are looked at before the first is removed. */
+/** Only names are accepted: a path could be any file. All are checked before the first is removed. */
 async function runRemove(names: readonly string[], { io, root, report }: Context): Promise<void> {
   const entries = await listSessions(await sessionsFolder());
   const path = names.find(isSessionPath);
@@ -93,7 +93,7 @@ async function runRemove(names: readonly string[], { io, root, report }: Context
   else await io.stdout.write(removed.map((name) => `${name}\n`).join(''));
 }
 
-/** The session of a name. Throws GatewayError usage with the names that there are. */
+/** The session of a name. Throws GatewayError usage with the existing names. */
 export function findSession(name: string, entries: readonly SessionEntry[]): SessionEntry {
   const found = entries.find((entry) => entry.name === name);
   if (found) return found;
@@ -104,14 +104,14 @@ export function findSession(name: string, entries: readonly SessionEntry[]): Ses
   );
 }
 
-/** `sessions show <name|file>`: the conversation to read, pictures and files by name and size. */
+/** `sessions show <name|file>`: the conversation, images and files by name and size. */
 export function sessionsShowCommand(command: Command): Action {
   command.argument('<name|file>', 'a session of the list, or its file').usage('<name|file> [flags]');
   setExamples(command, ['gateway-cli sessions show trip', 'gateway-cli sessions show trip --json | jq .messages']);
   return (context, [typed = '']) => runShow(typed, context);
 }
 
-/** `sessions export <name|file>`: Markdown; with `--json` the messages, as `--messages` takes them. */
+/** `sessions export <name|file>`: Markdown; with `--json` the messages for `--messages`. */
 export function sessionsExportCommand(command: Command): Action {
   command.argument('<name|file>', 'a session of the list, or its file').usage('<name|file> [flags]');
   setExamples(command, [
@@ -129,7 +129,7 @@ async function runShow(typed: string, context: Context): Promise<void> {
     return;
   }
   await print(
-    messages.map((message) => `${whoOf(message)}:\n${blocksOf(message).map(lineOf).join('\n')}\n`).join('\n'),
+    messages.map((message) => `${authorOf(message)}:\n${blocksOf(message).map(lineOf).join('\n')}\n`).join('\n'),
     context,
   );
 }
@@ -172,7 +172,7 @@ async function print(text: string, { io }: Context): Promise<void> {
   await io.stdout.write(io.stdout.isTTY ? escapeForTerminal(text) : text);
 }
 
-function whoOf({ role, model }: SessionMessage): string {
+function authorOf({ role, model }: SessionMessage): string {
   if (role === 'user') return 'you';
   return model ?? 'model';
 }
@@ -185,7 +185,7 @@ function lineOf(block: JsonObject): string {
   return type === 'image' || type === 'document' ? `[${describeFile(block)}]` : `[${String(type)}]`;
 }
 
-/** A picture by its size: nobody reads Base64. */
+/** Replaces the Base64 of an image or file by its size. */
 function shortened(block: JsonObject): JsonObject {
   const { type } = block;
   if (type !== 'image' && type !== 'document') return block;

@@ -10,7 +10,7 @@ const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 /** The cost in the JSON document. */
 const costIn = (stdout: string): unknown => (JSON.parse(stdout) as { cost?: unknown }).cost;
 
-test('text tells the cost of its tokens, in the document and with -v', async ({ server, cli }) => {
+test('text gives the cost of its tokens, in the document and with -v', async ({ server, cli }) => {
   server.reply({ body: textReply('a') });
   server.reply({ body: textReply('a') });
   expect(costIn((await cli(['text', 'hi', '--json', ...prices])).stdout)).toEqual({
@@ -41,14 +41,14 @@ const half = ['--prices', '{"*":{"input":"1"}}'];
 const warning =
   'the price of the model m has no output, so its cost is unknown; set it, for a million tokens: gateway-cli config set prices.m ';
 
-test('a price without output is told, also in the document', async ({ server, cli }) => {
+test('a price without output is a warning, also in the document', async ({ server, cli }) => {
   server.reply({ body: textReply('a') });
   const ran = await cli(['text', 'hi', '--json', ...half]);
   expect(JSON.parse(ran.stdout)).toMatchObject({ warnings: [expect.stringContaining(warning)] });
   expect(ran.stderr).toContain(warning);
 });
 
-test('a batch tells once that a price has no output', async ({ server, cli }) => {
+test('a batch warns once that a price has no output', async ({ server, cli }) => {
   for (let n = 0; n < 2; n++) server.reply({ body: textReply('a') });
   const ran = await cli(['batch', '--prompts', '-', '-o', 'out', ...half], { cwd: scratchFolder(), stdin: 'a\nb\n' });
   expect(ran.code).toBe(0);
@@ -68,14 +68,14 @@ describe('image gen -n', () => {
     expect(costIn((await cli(gen, { cwd: scratchFolder() })).stdout)).toEqual({ amount: '0.120009', currency: 'USD' });
   });
 
-  test('has no cost where that of one request is not known', async ({ server, cli }) => {
+  test('has no cost if that of one request is unknown', async ({ server, cli }) => {
     for (const counted of [usage, undefined, usage]) server.reply(reply(counted));
     expect(costIn((await cli(gen, { cwd: scratchFolder() })).stdout)).toBeUndefined();
   });
 });
 
 describe('a tool loop', () => {
-  /** A stream that ends with these counts, and calls the tool where it is told to. */
+  /** A stream with these counts at its end, and optionally a tool call. */
   function stream(input: number, output: number, call?: 'call'): { body: string } {
     const tool = { type: 'tool_use', id: 't1', name: 'look', input: {} };
     const block = call ? tool : { type: 'text', text: '' };
@@ -131,7 +131,10 @@ describe('a tool loop', () => {
     expect([ran.code, costIn(ran.stdout)]).toEqual([0, { amount: '0.0008', currency: 'USD' }]);
   });
 
-  test('ends before the request that could pass --max-cost, and keeps what came', async ({ server, cli }) => {
+  test('ends before the request that could exceed --max-cost, and keeps the earlier replies', async ({
+    server,
+    cli,
+  }) => {
     server.reply(stream(100, 20, 'call'));
     const ran = await cli([...chat, '--max-cost', '0.0015'], { cwd: folder(), env });
     expect([ran.code, costIn(ran.stdout)]).toEqual([13, { amount: '0.0003', currency: 'USD' }]);

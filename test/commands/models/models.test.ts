@@ -21,7 +21,7 @@ const claude =
 const notFound = { status: 404, body: 'no such page' };
 const gemini = { env: { GEMINI_API_KEY: canaryKey, GATEWAY_API_KEY: '' } };
 
-test('--service gemini follows the pages of its own list alone, with its own header', async ({ server, cli }) => {
+test('--service gemini requests only its own list, all pages, with its own header', async ({ server, cli }) => {
   server.reply({ body: `{"models":[${flash}],"nextPageToken":"p&2"}` });
   server.reply({ body: `{"models":[${pro}],"nextPageToken":""}` });
   const ran = await cli(['models', '--service', 'gemini'], gemini);
@@ -36,7 +36,7 @@ test('--service gemini follows the pages of its own list alone, with its own hea
   expect(body).toHaveLength(0);
 });
 
-test('--service anthropic asks its own list alone, with key and version', async ({ server, cli }) => {
+test('--service anthropic requests only its own list, with key and version', async ({ server, cli }) => {
   server.reply({ body: `{"data":[${claude}],"has_more":true,"first_id":"a","last_id":"claude-sonnet-4-5"}` });
   server.reply({ body: '{"data":[],"has_more":false,"first_id":null,"last_id":null}' });
   const env = { ANTHROPIC_API_KEY: canaryKey, GATEWAY_API_KEY: '' };
@@ -51,7 +51,7 @@ test('--service anthropic asks its own list alone, with key and version', async 
   expect(server.requests[0]?.headers).toMatchObject({ 'x-api-key': canaryKey, 'anthropic-version': '2023-06-01' });
 });
 
-test('a gateway is asked for both lists; --json tells which of them name a model', async ({ server, cli }) => {
+test('requests both lists of a gateway; --json gives the lists of each model', async ({ server, cli }) => {
   server.reply({ body: `{"models":[${flash}]}` });
   server.reply({
     body: `{"object":"list","data":[{"id":"gemini-2.5-flash","object":"model","owned_by":"x"},${claude}]}`,
@@ -73,7 +73,7 @@ test('a gateway is asked for both lists; --json tells which of them name a model
   });
 });
 
-test('a terminal gets a table, and a filter looks at names and titles', async ({ server, cli }) => {
+test('prints a table on a terminal, and filters names and titles', async ({ server, cli }) => {
   server.reply({ body: `{"models":[${flash},${pro},{"name":"models/\\u001b[31mflash"}]}` });
   server.reply(notFound);
   const ran = await cli(['models', 'FLASH'], { tty: { stdout: true } });
@@ -82,7 +82,7 @@ test('a terminal gets a table, and a filter looks at names and titles', async ({
   );
 });
 
-test('one list is enough, and what is wrong with the other is told', async ({ server, cli }) => {
+test('one list is enough, with a warning about the other', async ({ server, cli }) => {
   server.reply({ status: 401, body: '{"error":{"code":401,"message":"no","status":"UNAUTHENTICATED"}}' });
   server.reply({ body: `{"data":[${claude}],"has_more":false}` });
   const ran = await cli(['models']);
@@ -104,7 +104,7 @@ test('a refused key is the error of the key', async ({ server, cli }) => {
   expect((await cli(['models'])).code).toBe(3);
 });
 
-describe('a list that is not whole gives what came, and says so', () => {
+describe('an incomplete list is printed with a warning', () => {
   const page = (more: string) => `{"models":[${flash}]${more}}`;
   let pages = 0;
   test.for([
@@ -121,7 +121,7 @@ describe('a list that is not whole gives what came, and says so', () => {
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, complete: false, models: [{ id: 'gemini-2.5-flash' }] });
   });
 
-  test('which has more models than anybody chooses from', async ({ server, cli }) => {
+  test('with too many models', async ({ server, cli }) => {
     const models = Array.from({ length: 10_001 }, (_, at) => ({ name: `models/m-${at}` }));
     server.reply({ body: { models } });
     const ran = await cli(['models', 'm-10000', '--service', 'gemini'], gemini);
@@ -129,7 +129,7 @@ describe('a list that is not whole gives what came, and says so', () => {
     expect(ran.stderr).toContain('it has more than 10000 models');
   });
 
-  test('which is one of two', async ({ server, cli }) => {
+  test('if it is one of two', async ({ server, cli }) => {
     server.reply({ status: 503, body: '{}' });
     server.always({ body: `{"data":[${claude}]}` });
     const ran = await cli(['models', '--json', '--retries', '0']);
@@ -137,7 +137,7 @@ describe('a list that is not whole gives what came, and says so', () => {
   });
 });
 
-test('without a base URL it says how to set one, and asks for no model', async () => {
+test('without a base URL the hint says how to set one, and does not mention a model', async () => {
   const ran = await run(['models']);
   expect(ran.code).toBe(2);
   expect(ran.stderr).toContain('no base URL is set');
@@ -163,14 +163,14 @@ test('without a base URL it names the services whose keys are set', async () => 
   for (const service of ['gemini', 'anthropic']) expect(ran.stderr).toContain(`--service ${service}`);
 });
 
-/** Has `models` keep the names of the server. */
+/** Runs `models`, which caches the names of the server. */
 async function keep(server: { reply(answer: object): void }, cli: (argv: string[]) => Promise<unknown>) {
   server.reply({ body: `{"models":[${flash},${pro}]}` });
   server.reply(notFound);
   await cli(['models']);
 }
 
-test('the names are kept for their owner, without the key', async ({ server, cli }) => {
+test('the names are cached readable only by their owner, without the key', async ({ server, cli }) => {
   await keep(server, cli);
   const folder = join(cache, 'gateway-cli', 'models');
   const [name = ''] = readdirSync(folder);
@@ -178,7 +178,7 @@ test('the names are kept for their owner, without the key', async ({ server, cli
   expect(name + readFileSync(join(folder, name), 'utf8')).not.toContain(canaryKey);
 });
 
-test('a kept list that is not ours to read is no list', async ({ server, cli }) => {
+test('a cached list that cannot be read is ignored', async ({ server, cli }) => {
   await keep(server, cli);
   const complete = async () => (await cli(['__complete', 'fish', '--', 'text', '-m', 'gemini'])).stdout;
   const folder = join(cache, 'gateway-cli', 'models');
@@ -187,12 +187,12 @@ test('a kept list that is not ours to read is no list', async ({ server, cli }) 
   writeFileSync(path, JSON.stringify({ ...kept, models: [...kept.models, 'x'.repeat(8 * 2 ** 20)] }));
   expect(await complete()).toBe(':none\n');
   rmSync(path);
-  // A reader would wait for ever.
+  // A reader would wait forever.
   execFileSync('mkfifo', [path]);
   expect(await complete()).toBe(':none\n');
 });
 
-test('-m completes from the kept names, for a day, and asks nobody', async ({ server, cli }) => {
+test('-m completes from the cached names for a day, and sends nothing', async ({ server, cli }) => {
   await keep(server, cli);
   const complete = async (more: string[] = []) =>
     (await cli(['__complete', 'fish', '--', 'text', ...more, '-m', 'gemini'])).stdout;
@@ -206,7 +206,7 @@ test('-m completes from the kept names, for a day, and asks nobody', async ({ se
   expect(await complete()).toBe(':none\n');
 });
 
-test('a name that a shell could run, or a terminal obey, is not completed', async ({ server, cli }) => {
+test('a name that a shell could execute, or a terminal interpret, is not completed', async ({ server, cli }) => {
   const names = [
     'gemini-$(id)',
     'gemini-`id`',
@@ -232,7 +232,7 @@ test('a name that a shell could run, or a terminal obey, is not completed', asyn
 const unknownModel =
   '{"error":{"code":404,"message":"models/gemini-2.5-flsh is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.","status":"NOT_FOUND"}}';
 
-test('a 404 for a model that the kept list lacks names the nearest', async ({ server, cli }) => {
+test('a 404 for a model that is not in the cached list names the nearest', async ({ server, cli }) => {
   await keep(server, cli);
   server.always({ status: 404, body: unknownModel });
   expect((await cli(['text', '-m', 'gemini-2.5-flsh', 'hi'])).stderr).toContain('-m gemini-2.5-flash');
@@ -240,7 +240,7 @@ test('a 404 for a model that the kept list lacks names the nearest', async ({ se
   expect((await cli(['text', '-m', 'gemini-2.5-flash', 'hi'])).stderr).toContain('gateway-cli models');
 });
 
-test('a 404 for a model without a kept list names the command that lists them', async ({ server, cli }) => {
+test('a 404 for a model without a cached list names the command that lists them', async ({ server, cli }) => {
   server.always({ status: 404, body: unknownModel });
   const typed = ['text', '-m', 'gemini-2.5-flsh', 'hi'];
   expect((await cli(typed)).stderr).toContain(': gateway-cli models\n');

@@ -41,7 +41,7 @@ test('list prints the newest first', async () => {
   );
 });
 
-test('list keeps its columns beside wide characters, and cuts none of them in half', async () => {
+test('list keeps its columns with wide characters, and cuts none of them in half', async () => {
   twoSessions();
   const prompt = '三つの名前'.repeat(7);
   writeFileSync(
@@ -55,7 +55,7 @@ test('list keeps its columns beside wide characters, and cuts none of them in ha
   ]);
 });
 
-test('list --json prints one document, with what cannot be read', async () => {
+test('list --json prints one document, with the unreadable sessions', async () => {
   twoSessions();
   writeFileSync(join(folder, 'bad.jsonl'), 'x\ny\n');
   const ran = await run(['sessions', 'list', '--json']);
@@ -70,7 +70,7 @@ test('without a session the list is empty', async () => {
   expect(await run(['sessions', 'list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
 });
 
-test('show prints the conversation, pictures by their size; escaped on a terminal', async () => {
+test('show prints the conversation with the sizes of pictures, escaped on a terminal', async () => {
   twoSessions();
   const text = 'you:\n[image image/png, 3 bytes]\nwhat \u001b[31mis it?\n\nm-001:\na dot\n';
   expect(await run(['sessions', 'show', 'trip'])).toMatchObject({ code: 0, stdout: text, stderr: '' });
@@ -90,7 +90,7 @@ test('show --json shortens pictures, export --json does not', async () => {
   ]);
 });
 
-test('what export --json prints, chat --messages takes', async () => {
+test('chat --messages accepts the output of export --json', async () => {
   twoSessions();
   const { stdout, cwd } = await run(['sessions', 'export', 'old', '--json']);
   writeFileSync(join(cwd, 'earlier.json'), stdout);
@@ -101,14 +101,14 @@ test('what export --json prints, chat --messages takes', async () => {
   });
 });
 
-test('export prints Markdown, of a file too', async () => {
+test('export prints Markdown, also for a file', async () => {
   twoSessions();
   const markdown = '# old\n\n## You\n\nfirst\nprompt\n\n## Answer\n\nyes\n';
   expect(await run(['sessions', 'export', 'old'])).toMatchObject({ code: 0, stdout: markdown });
   expect(await run(['sessions', 'export', join(folder, 'old.jsonl')])).toMatchObject({ code: 0, stdout: markdown });
 });
 
-test('rm removes what was named, all or nothing', async () => {
+test('rm removes all named sessions or none', async () => {
   twoSessions();
   const wrong = await run(['sessions', 'rm', 'trip', 'tripp']);
   expect(wrong).toMatchObject({ code: 2, stdout: '' });
@@ -118,7 +118,7 @@ test('rm removes what was named, all or nothing', async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('rm takes no paths, and leaves a session that is in use', async () => {
+test('rm refuses paths, and a session that is in use', async () => {
   twoSessions();
   const path = join(folder, 'trip.jsonl');
   expect(await run(['sessions', 'rm', path])).toMatchObject({ code: 2 });
@@ -128,7 +128,7 @@ test('rm takes no paths, and leaves a session that is in use', async () => {
   expect(existsSync(path)).toBe(true);
 });
 
-test.each([['show'], ['export']])('%s names the sessions that there are, and needs a name', async (command) => {
+test.each([['show'], ['export']])('%s names the existing sessions, and needs a name', async (command) => {
   twoSessions();
   const ran = await run(['sessions', command, 'nope']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -137,7 +137,7 @@ test.each([['show'], ['export']])('%s names the sessions that there are, and nee
   expect(await run(['sessions', command, './none.jsonl'])).toMatchObject({ code: 2 });
 });
 
-test('of two that were written at once the first by name comes first', async () => {
+test('sessions with the same time are sorted by name', async () => {
   for (const name of ['b', 'a', 'c']) {
     const path = join(folder, `${name}.jsonl`);
     writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n');
@@ -147,7 +147,7 @@ test('of two that were written at once the first by name comes first', async () 
   expect(stdout.split('\n').map((line) => line[0])).toEqual(['a', 'b', 'c', undefined]);
 });
 
-test('list shows the beginning of a long prompt', async () => {
+test('list shows the start of a long prompt', async () => {
   const put = (name: string, content: string) =>
     writeFileSync(
       join(folder, `${name}.jsonl`),
@@ -160,7 +160,7 @@ test('list shows the beginning of a long prompt', async () => {
   expect(stdout).toMatch(/ y{59}…\n/);
 });
 
-test('a turn that a crash cut is left out, and that is said', async () => {
+test('an incomplete turn after a crash is omitted with a warning', async () => {
   const path = join(folder, 'torn.jsonl');
   writeFileSync(path, '{"role":"user","content":"q"}\n{"role":"assistant","content":"a"}\n{"role":"us');
   for (const command of ['show', 'export']) {
@@ -170,7 +170,7 @@ test('a turn that a crash cut is left out, and that is said', async () => {
   }
 });
 
-test('show tells of calls, results and documents in a line each', async () => {
+test('show prints calls, results and documents in a line each', async () => {
   const source = { type: 'text', media_type: 'text/plain', data: 'hello' };
   const content = [
     { type: 'document', source, title: 'notes.txt' },
@@ -200,7 +200,7 @@ test('show tells of calls, results and documents in a line each', async () => {
   expect(json.stdout).not.toContain('hello');
 });
 
-test('rm --json tells what is gone', async () => {
+test('rm --json lists the removed sessions', async () => {
   twoSessions();
   const ran = await run(['sessions', 'rm', 'trip', '--json']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });

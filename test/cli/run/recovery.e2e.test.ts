@@ -5,7 +5,7 @@ import { eventStream, messageEvents } from '../../helpers/with-server.ts';
 
 const never = new Promise<never>(() => undefined);
 
-test.skipIf(!existsSync('/dev/full'))('a signal counts for more than a full disk', async () => {
+test.skipIf(!existsSync('/dev/full'))('a signal takes precedence over a full disk', async () => {
   const server = await serve();
   const thinking = [
     { type: 'content_block_start', index: 1, content_block: { type: 'thinking', thinking: '' } },
@@ -16,7 +16,7 @@ test.skipIf(!existsSync('/dev/full'))('a signal counts for more than a full disk
   const full = openSync('/dev/full', 'w');
   try {
     const { child, printed, ended } = start(['chat', 'x', '--thinking'], server, { stdio: ['ignore', full, 'pipe'] });
-    // It stands behind the word that stdout did not take.
+    // After the word that could not be written to stdout.
     await printed('then a thought');
     child.kill('SIGINT');
     const ran = await ended;

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { access, constants, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { blobsOf } from '../../client/result.ts';
+import { type ErrorClass, failureOfThrown, GatewayError } from '../../errors.ts';
+import { writeReason } from '../../files/file-reason.ts';
+import { keepTempFiles, type SavedReply, writeRecovery } from '../../recovery/recovery-file.ts';
+import type { Redaction } from '../../settings/redact.ts';
+import { userFolders } from '../../settings/config-file.ts';
+import { shellWord } from '../../shell-word.ts';
+import type { Io } from '../../terminal/io.ts';
+import type { Context, Report } from '../context.ts';
+import { hintOf } from '../../advice.ts';
+import { resultDocument } from '../output/document.ts';
+
+/** The run whose reply is saved. */
+interface RecoveryInput {
+  report: Report;
+  io: Io;
+  redaction: Redaction;
+}
+
+/**
+ * Saves a paid reply that could not be written in a recovery file. The hint of the returned error says how to write it out, or,
+ * if no recovery file can be written either, which files are left.
+ */
+export async function saveForRecovery(failure: GatewayError, input: RecoveryInput): Promise<GatewayError> {
+  if (!hasReply(input.report)) return failure;
+  const hint = await save(input).catch((error: unknown) => `the reply could not be kept: ${writeReason(error)}`);
+  const hints = [hint, hintOf(failure)].filter((line) => line !== undefined);
+  return failure.but({ hint: hints.join('\n'), sent: 'yes' });
+}
+
+/**
+ * Saves the output that an action could not write, and throws its error (exit 12). Returns if the error of the action takes
+ * precedence: a signal, a closed stdout or a bug.
+ */
+export async function saveUnwritten(
+  failure: GatewayError,
+  thrown: { value: unknown } | undefined,
+  { io, report, ui }: Context,
+): Promise<void> {
+  report.lost.text ||= io.stdout.failure !== undefined && !report.command.startsWith('image');
+  const error = await saveForRecovery(failure, { report, io, redaction: ui });
+  if (thrown === undefined || !takesPrecedence(thrown.value)) throw error;
+  if (report.kept !== undefined) await ui.warn(recoverHint(report.kept));
+}
+
+/** Saves a paid answer whose code was not printed, because it was cut or has none, and throws that error. */
+export async function saveUnprinted(thrown: unknown, { io, report, ui }: Context): Promise<void> {
+  if (takesPrecedence(thrown) || (report.result?.text ?? '') === '') return;
+  report.lost.text = true;
+  throw await saveForRecovery(thrown as GatewayError, { report, io, redaction: ui });
+}
+
+/** Saves a paid reply, as far as it is known, after a bug. Returns the error. */
+export async function saveAfterBug(thrown: unknown, input: RecoveryInput): Promise<GatewayError> {
+  const { lost, result, images, files = [] } = input.report;
+  lost.text = (result?.text ?? '') !== '' || (result?.toolCalls.length ?? 0) > 0;
+  if (lost.images.length === 0)
+    lost.images.push(...(result ? blobsOf(result).slice(images.length + files.length) : []));
+  return saveForRecovery(failureOfThrown(thrown), input);
+}
+
+function takesPrecedence(thrown: unknown): boolean {
+  return !(thrown instanceof GatewayError) || endings.has(thrown.class);
+}
+
+const endings = new Set<ErrorClass>(['interrupted', 'terminated', 'hangup', 'closed', 'internal']);
+
+function hasReply({ kept, result, attempts, lost }: Report): boolean {
+  return (
+    kept !== undefined || lost.body !== undefined || lost.images.length > 0 || (result !== undefined && attempts > 0)
+  );
+}
+
+async function save({ report, io, redaction }: RecoveryInput): Promise<string> {
+  if (report.kept !== undefined) return recoverHint(report.kept);
+  if (areImagesWritten(report))
+    return `the pictures are written: ${report.images.map(({ path }) => shellWord(path)).join(' ')}`;
+  const reply = savedReply({ report, io, redaction });
+  const id = `gateway-cli-${reply.savedAt.slice(0, 19).replaceAll(/[-:]/g, '')}-${randomBytes(4).toString('hex')}`;
+  try {
+    report.kept = await writeRecovery(reply, { folders: await recoveryFolders(), id });
+    return recoverHint(report.kept);
+  } catch (error) {
+    const files = await keepTempFiles(reply, id);
+    if (files.length === 0) throw error;
+    return `no recovery file could be written (${writeReason(error)}); the bytes are in: ${files.join(' ')}`;
+  }
+}
+
+/** Whether only the lines with the paths of the images could not be printed. */
+function areImagesWritten({ lost, images }: Report): boolean {
+  return !lost.text && lost.images.length === 0 && lost.body === undefined && images.some(({ path }) => path !== '-');
+}
+
+function recoverHint(path: string): string {
+  return `the reply is kept; write it out: gateway-cli recover ${shellWord(path)}`;
+}
+
+function savedReply({ report, io, redaction }: RecoveryInput): SavedReply {
+  const { lost } = report;
+  return {
+    savedAt: new Date(io.now()).toISOString(),
+    command: report.command,
+    printsText: lost.text,
+    document: resultDocument(report, { error: undefined, durationMs: 0, redaction }),
+    images: lost.images.map(({ declaredType, candidate, blob }) => ({ declaredType, candidate, blob })),
+    body: lost.body,
+  };
+}
+
+/** The user's state folder, then the folder for temporary files. */
+async function recoveryFolders(): Promise<string[]> {
+  const state = await userFolders().then(
+    (folders) => [join(folders.state, 'recovered')],
+    () => [],
+  );
+  return [...state, tmpdir()];
+}
+
+/** How many recovery files the hint names. */
+const namedFiles = 5;
+
+/** The commands that write out the saved replies, the newest first; without any, an example. */
+export async function recoverCommands(): Promise<string> {
+  // The names sort by time.
+  const files = (await recoveryFiles()).sort((a, b) => (a.name < b.name ? 1 : -1));
+  if (files.length === 0)
+    return 'there is no recovery file; with exit code 12, stderr names one: gateway-cli recover <file>';
+  const more = files.length - namedFiles;
+  return [
+    'these are kept, the newest first:',
+    ...files.slice(0, namedFiles).map(({ folder, name }) => `gateway-cli recover ${shellWord(join(folder, name))}`),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join('\n');
+}
+
+/** Whether any command saved a reply since a time (ms since 1970). */
+export async function isReplySavedSince(since: number): Promise<boolean> {
+  return (await recoveryFiles()).some(({ name }) => savedAt(name) + 1000 > since);
+}
+
+/** By the name, to the second; ms since 1970. */
+function savedAt(name: string): number {
+  return Date.parse(name.replace(/^\D*(....)(..)(..)T(..)(..)(..).*$/, '$1-$2-$3T$4:$5:$6Z'));
+}
+
+/** The readable recovery files: the folder for temporary files can also have those of other users. */
+async function recoveryFiles(): Promise<{ folder: string; name: string }[]> {
+  const found: { folder: string; name: string }[] = [];
+  for (const folder of await recoveryFolders()) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (!/^gateway-cli-\d{8}T\d{6}-[\da-f]{8}\.json$/.test(name)) continue;
+      const error = await access(join(folder, name), constants.R_OK).catch((reason: unknown) => reason);
+      if (error === undefined) found.push({ folder, name });
+    }
+  }
+  return found;
+}

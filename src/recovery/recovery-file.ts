@@ -1,0 +1,185 @@
+import { createReadStream } from 'node:fs';
+import { type FileHandle, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { usageError } from '../errors.ts';
+import { makeFolder, writeAnew, writeFully } from '../files/temp-file.ts';
+import type { BlobStore, StoredBlob } from '../images/types.ts';
+import { isObject, type JsonObject, parseFlat } from '../json.ts';
+import { divertBase64 } from '../scan/json-scan.ts';
+
+/** An image of a reply that could not be written to its place. */
+export interface SavedImage {
+  declaredType: string | undefined;
+  candidate: number;
+  blob: StoredBlob;
+}
+
+/** A paid reply that could not be written, as a recovery file contains it. */
+export interface SavedReply {
+  /** ISO time. */
+  savedAt: string;
+  /** `image gen` */
+  command: string;
+  /** Whether the text was to be printed and was not. */
+  printsText: boolean;
+  /** The reply in the JSON document of the run. */
+  document: unknown;
+  images: SavedImage[];
+  /** The unchanged body, for `--raw`. */
+  body?: Pick<StoredBlob, 'content'> | undefined;
+}
+
+const schema = 'gateway-cli/recovery@1';
+
+/** Bytes per write of Base64. */
+const blockBytes = 192 * 1024;
+/** Shorter than any string that a reader takes for an image. */
+const pieceLength = 8 * 1024;
+
+/**
+ * Writes a reply to the first folder that can be written, as one file `<id>.json` that only its owner can read, and returns its
+ * path. Images are copied from file to file. Throws the error of the last folder if none can be written, and leaves no file then.
+ */
+export async function writeRecovery(
+  reply: SavedReply,
+  { folders, id }: { folders: readonly string[]; id: string },
+): Promise<string> {
+  let last: unknown = new Error('there is no folder for it');
+  for (const folder of folders) {
+    try {
+      await makeFolder(folder, 0o700);
+      const path = join(folder, `${id}.json`);
+      await writeAnew(path, (handle) => writeReply(handle, reply));
+      return path;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw last;
+}
+
+async function writeReply(handle: FileHandle, { images, body, document, ...head }: SavedReply): Promise<void> {
+  const write = (text: string): Promise<void> => writeFully(handle, Buffer.from(text));
+  const known = JSON.stringify({ schema, ...head, document: splitText(JSON.stringify(document ?? null)) });
+  await write(`${known.slice(0, -1)},\n"images":[`);
+  for (const [index, { declaredType, candidate, blob }] of images.entries()) {
+    const facts = JSON.stringify({ declaredType, candidate, bytes: blob.bytes, sha256: blob.sha256 });
+    await write(`${index === 0 ? '' : ','}\n${facts.slice(0, -1)},"data":"`);
+    await writeBase64(blob, write);
+    await write('"}');
+  }
+  await write(']');
+  if (body) {
+    await write(',\n"body":"');
+    await writeBase64(body, write);
+    await write('"');
+  }
+  await write('}\n');
+}
+
+/** Short strings, because a reader that diverts long Base64 could take a long one for an image. */
+function splitText(text: string): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += pieceLength) pieces.push(text.slice(at, at + pieceLength));
+  return pieces;
+}
+
+async function writeBase64(
+  { content }: Pick<StoredBlob, 'content'>,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  if ('file' in content) {
+    const text = createReadStream(content.file, { encoding: 'base64', highWaterMark: blockBytes });
+    for await (const piece of text) await write(piece as string);
+    return;
+  }
+  for (let at = 0; at < content.data.byteLength; at += blockBytes)
+    await write(Buffer.from(content.data.subarray(at, at + blockBytes)).toString('base64'));
+}
+
+/**
+ * If no recovery file can be written: renames the temporary files, so that they are not removed. It needs no space on the disk.
+ * Returns their paths.
+ */
+export async function keepTempFiles({ images, body }: SavedReply, id: string): Promise<string[]> {
+  const kept: string[] = [];
+  for (const { content } of [...images.map((image) => image.blob), ...(body ? [body] : [])]) {
+    if (!('file' in content)) continue;
+    const path = join(dirname(content.file), `gateway-cli-${id}-${kept.length + 1}`);
+    try {
+      await rename(content.file, path);
+      kept.push(path);
+    } catch {
+      // This file cannot be kept; the others may.
+    }
+  }
+  return kept;
+}
+
+/** Limit of a recovery file without its images, in bytes. */
+const maxBytes = 300 * 1024 * 1024;
+
+/**
+ * Reads a recovery file; images are written to the store. Throws GatewayError usage for another file, and errors of the chunks
+ * and the store (bad-reply for a damaged image).
+ */
+export async function readRecovery(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<SavedReply> {
+  const value = parse(await readText(chunks, store));
+  if (!isObject(value) || value['schema'] !== schema) throw cannotRecover('it is not a recovery file');
+  const { savedAt, command, printsText, document: pieces, images: saved, body } = value;
+  const document: unknown = parse(Array.isArray(pieces) ? pieces.map(stringOf).join('') : '');
+  const images: SavedImage[] = [];
+  for (const image of Array.isArray(saved) ? saved : []) {
+    if (isObject(image)) images.push(await readImage(image, store));
+  }
+  return {
+    savedAt: stringOf(savedAt),
+    command: stringOf(command),
+    printsText: printsText === true,
+    document,
+    images,
+    body: typeof body === 'string' ? await store.resolve(body) : undefined,
+  };
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>, store: BlobStore): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of divertBase64(chunks, store, { mode: 'json' })) {
+    bytes += part.byteLength;
+    if (bytes > maxBytes) throw cannotRecover('it is too large');
+    parts.push(Uint8Array.from(part));
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+async function readImage(image: JsonObject, store: BlobStore): Promise<SavedImage> {
+  const { declaredType, candidate, data, sha256 } = image;
+  const blob = await store.resolve(stringOf(data));
+  if (blob.sha256 !== sha256) throw cannotRecover('a picture in it is damaged');
+  return {
+    declaredType: typeof declaredType === 'string' ? declaredType : undefined,
+    candidate: typeof candidate === 'number' ? candidate : 0,
+    blob,
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseFlat(text);
+  } catch (error) {
+    throw cannotRecover('it is not a recovery file', error);
+  }
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function cannotRecover(reason: string, cause?: unknown): Error {
+  return usageError(
+    `cannot recover the reply: ${reason}`,
+    'name the recovery file that stderr showed with exit code 12',
+    cause,
+  );
+}

@@ -43,7 +43,9 @@ const mebibyte = 1024 * 1024;
  */
 export async function readInputImage(path: string, options: InputOptions = {}): Promise<InputImage> {
   const label = options.label ?? JSON.stringify(path);
-  const handle = await openInput(path, label);
+  const handle = await open(path, 'r').catch((error: unknown) => {
+    throw asUnreadable(label, error, path);
+  });
   const stats = await handle.stat();
   // With the same handle: a FIFO that is closed and opened again has lost its writer.
   if (!stats.isFile() && !stats.isDirectory()) return readPipe(handle, { ...options, label });
@@ -112,14 +114,6 @@ export async function spool(
     await file.handle.close();
     await cleanup();
     throw asUnreadable(label, error);
-  }
-}
-
-async function openInput(path: string, label: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    throw asUnreadable(label, error, path);
   }
 }
 

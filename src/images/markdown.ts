@@ -29,8 +29,6 @@ export function extractDataUrls(text: string): { text: string; images: { mimeTyp
 
 const longestTitle = 300;
 
-type State = 'text' | 'base64' | 'closing';
-
 export type { MarkdownImageSplitter };
 
 /**
@@ -38,7 +36,7 @@ export type { MarkdownImageSplitter };
  * Base64 is never `text`.
  */
 class MarkdownImageSplitter {
-  #state: State = 'text';
+  #state: 'text' | 'base64' | 'closing' = 'text';
   #held = '';
   /** Inside `![…](…)`, which ends with `)`; a bare URL ends with its Base64. */
   #inParens = false;
@@ -108,7 +106,7 @@ class MarkdownImageSplitter {
     while (at < text.length && this.#isBase64(text.charCodeAt(at))) at++;
     if (at > from) this.#pieces.push({ type: 'base64', text: text.slice(from, at) });
     if (at < text.length) {
-      if (this.#inParens && isLineBreak(text.charCodeAt(at))) return at + 1;
+      if (this.#inParens && '\r\n'.includes(text.charAt(at))) return at + 1;
       this.#state = this.#inParens ? 'closing' : 'text';
       if (!this.#inParens) this.#pieces.push({ type: 'image-end' });
     }
@@ -137,10 +135,6 @@ class MarkdownImageSplitter {
 const base64Codes = new Uint8Array(128);
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_')
   base64Codes[char.charCodeAt(0)] = 1;
-
-function isLineBreak(code: number): boolean {
-  return code === 0x0a || code === 0x0d;
-}
 
 function matchAt(text: string, at: number): HeadMatch {
   const code = text.charCodeAt(at);

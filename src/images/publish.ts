@@ -173,7 +173,11 @@ const maxTries = 1000;
  * the user gave the name and `force`. Throws GatewayError not-written: then the blob's own file still exists.
  */
 export async function publish(blob: StoredBlob, names: CandidateNames, options: PublishOptions): Promise<string> {
-  const isTaken = (at: number): Promise<boolean> => exists(names(at)?.path, options.cwd);
+  const isTaken = async (at: number): Promise<boolean> => {
+    const name = names(at);
+    // If it cannot be determined, writing gives the error.
+    return name !== undefined && (await lstat(resolve(options.cwd, name.path)).catch(() => undefined)) !== undefined;
+  };
   let last = '';
   let temp: string | undefined;
   try {
@@ -196,15 +200,6 @@ export async function publish(blob: StoredBlob, names: CandidateNames, options: 
     sent: 'yes',
     retryable: false,
   });
-}
-
-/** False if that cannot be determined: then writing gives the error. */
-async function exists(path: string | undefined, cwd: string): Promise<boolean> {
-  if (path === undefined) return false;
-  return lstat(resolve(cwd, path)).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** False if the name is taken. */

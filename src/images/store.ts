@@ -65,17 +65,12 @@ function fileTarget(writer: BlockWriter): Target {
   };
 }
 
-interface Targets {
-  open(): Target;
-  discard(): Promise<void>;
-}
-
 interface Entry {
   blob: StoredBlob;
   ready: Promise<void>;
 }
 
-function createStore(nonce: Nonce, targets: Targets): BlobStore {
+function createStore(nonce: Nonce, targets: { open(): Target; discard(): Promise<void> }): BlobStore {
   let prefix: string | undefined;
   // Only Base64 characters, so that a placeholder in a data URL is read like any Base64. Created for the first image only:
   // node:crypto takes a text 2 ms.

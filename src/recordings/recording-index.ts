@@ -178,7 +178,8 @@ function noRecording(folder: string, key: RequestKey, files: readonly ReadFile[]
   const wanted = JSON.parse(key.text) as RecordedRequest;
   let nearest: { path: string; found: Difference[] } | undefined;
   for (const { path, request } of files) {
-    const found = differences(request, wanted);
+    const found: Difference[] = [];
+    for (const member of ['method', 'path', 'body'] as const) compare(member, request[member], wanted[member], found);
     if (!nearest || distance(found) < distance(nearest.found)) nearest = { path, found };
   }
   const what = `no recording in ${folder} fits ${wanted.method} ${wanted.path}`;
@@ -200,12 +201,6 @@ const maxDifferences = 1000;
 const describedDifferences = 5;
 const shownLength = 60;
 
-function differences(recorded: RecordedRequest, wanted: RecordedRequest): Difference[] {
-  const found: Difference[] = [];
-  for (const member of ['method', 'path', 'body'] as const) compare(member, recorded[member], wanted[member], found);
-  return found;
-}
-
 /** How different two requests are: another path weighs more than any text. */
 function distance(found: readonly Difference[]): number {
   return found.reduce((sum, { place }) => sum + (place === 'path' || place === 'method' ? 100 : 1), 0);
@@ -221,6 +216,7 @@ function describeDifferences(found: readonly Difference[]): string[] {
   return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
+/** Adds the differences between two values. */
 function compare(
   place: string,
   recorded: JsonValue | undefined,

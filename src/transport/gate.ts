@@ -2,22 +2,22 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
 import type { Gate } from './retry.ts';
 
-/** Waits so many ms; rejects with the signal's reason. */
+/** Waits; rejects with the signal's reason. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** Waits by a timer of Node; a longer wait than the longest timer ends with that. */
+/** Waits by a timer of Node, at most for its longest time. */
 export const sleepByTimer: Sleep = async (ms, signal) =>
   void (await wait(Math.min(ms, longestTimerMs), undefined, { signal }));
 
 export interface GateOptions {
-  /** Monotonic clock in ms: a jump of the wall clock changes no wait. */
+  /** Monotonic clock in ms: the wall clock can jump. */
   elapsed: () => number;
   sleep: Sleep;
-  /** Requests in all; a tenth of them can be retried beyond what successes give back. */
+  /** Number of requests; a tenth of them can be retried, and more after successes. */
   jobs: number;
 }
 
-/** The gate that many requests share: the pause after a 429, and the budget of retries. */
+/** A gate for many requests: the pause after a 429, and the budget of retries. */
 export interface SharedGate extends Gate {
   allowRetry(): boolean;
   /** A success gives back a tenth of a retry. */
@@ -31,7 +31,7 @@ export function createGate({ elapsed, sleep, jobs }: GateOptions): SharedGate {
   const budget = Math.max(10, Math.ceil(jobs / 10));
   let tokens = budget;
   let opensAt = 0;
-  // An open gate is passed thousands of times.
+  // Shared, because an open gate is entered thousands of times.
   const atOnce = Promise.resolve();
   const left = (): number => Math.max(0, opensAt - elapsed());
   const wait = async (signal: AbortSignal): Promise<void> => {

@@ -26,7 +26,10 @@ export function networkError(error: unknown, phase: Phase, host: string): Gatewa
   if (error instanceof GatewayError) return error;
   const code = codeOf(error) ?? '';
   if (code === 'UND_ERR_INVALID_ARG') return invalidRequest(error);
-  if (phase === 'connecting' || isRefusedHandshake(code)) return notSent(error, code, host);
+  if (phase === 'connecting' || isRefusedHandshake(code)) {
+    const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
+    return new GatewayError('not-sent', what, { ...connectAdvice(error, code), sent: 'no', cause: error });
+  }
   // Before the head is complete, undici reports contradicting lengths with the code of a body that is too short.
   if (isOtherProtocol(error, code) || (phase === 'waiting' && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')) {
     // undici has a message, and no code, for a reply that switches to another protocol.
@@ -65,11 +68,6 @@ function invalidRequest(error: unknown): GatewayError {
         reason: 'header-value',
         cause: error,
       });
-}
-
-function notSent(error: unknown, code: string, host: string): GatewayError {
-  const what = `cannot connect to ${host}: ${describeCause(error, host)}`;
-  return new GatewayError('not-sent', what, { ...connectAdvice(error, code), sent: 'no', cause: error });
 }
 
 function connectAdvice(error: unknown, code: string): Pick<ErrorDetails, 'reason' | 'retryable'> {

@@ -1,6 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { longestTimerMs } from '../clock.ts';
 import { GatewayError } from '../errors.ts';
+import { type Sleep, sleepByTimer } from './gate.ts';
 import type { RetryNotice } from './retry-types.ts';
 import type { Exchange, HttpReply, HttpRequest } from './types.ts';
 
@@ -49,8 +49,7 @@ export interface RetryOptions {
   onSent?: (() => void) | undefined;
   onRetry?: ((notice: RetryNotice) => void) | undefined;
   gate?: Gate | undefined;
-  /** Waits; rejects when the signal aborts. */
-  sleep?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
+  sleep?: Sleep | undefined;
   /** Wall clock in ms. */
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
@@ -64,7 +63,7 @@ export async function sendWithRetries(
   request: HttpRequest,
   options: RetryOptions,
 ): Promise<{ reply: HttpReply; attempts: number }> {
-  const { policy, gate, signal, sleep = sleepFor, now = Date.now, random = Math.random } = options;
+  const { policy, gate, signal, sleep = sleepByTimer, now = Date.now, random = Math.random } = options;
   let waitedMs = 0;
   let last: GatewayError | undefined;
   for (let attempt = 1; ; attempt++) {
@@ -164,10 +163,6 @@ function endWait(signal: AbortSignal, error: unknown): never {
 function isTimeout(signal: AbortSignal): boolean {
   const reason: unknown = signal.reason;
   return reason instanceof DOMException && reason.name === 'TimeoutError';
-}
-
-async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
-  await wait(Math.min(ms, longestTimerMs), undefined, { signal });
 }
 
 /** A gateway that asks for a longer wait than allowed is a rate limit, whatever its status. */

@@ -93,10 +93,7 @@ export function toolResult(id: string, { content, isError }: ToolOutcome): JsonO
   };
 }
 
-/**
- * Results that say that the calls of an answer were not run, because services require one for each. Empty if there
- * are none.
- */
+/** Results for the calls of an answer, which say that the calls were not run: services require one for each. */
 export function openCallResults(before: SessionMessage | undefined): JsonObject[] {
   const open = before?.role === 'assistant' ? callIds(before) : [];
   return open.map((id) => toolResult(id, { content: 'the call was not run', isError: true }));

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts';
 import { blockSize, giveBlock, takeBlock } from '../files/block-writer.ts';
-import { latin1 } from './string.ts';
+import { latin1 } from './json-bytes.ts';
 
 const skipped = 0xfe;
 const padding = 0xfd;

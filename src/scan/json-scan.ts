@@ -1,5 +1,4 @@
 import { dataUrlHead, longestPartialHead, matchDataUrl } from './data-url.ts';
-import { longestKey, Nesting } from './nesting.ts';
 import {
   escapeLength,
   findStringEnd,
@@ -8,12 +7,14 @@ import {
   isSpaceOrBom,
   latin1,
   lineBreakIn,
+  longestKey,
   looksLikeBase64,
+  Nesting,
   readBase64,
   readString,
   skipChars,
   type StringPart,
-} from './string.ts';
+} from './json-bytes.ts';
 
 /** Receives the Base64 text of one long string of a reply, as it arrives. */
 export interface Base64Sink {

@@ -4,7 +4,7 @@ import { type ServiceName, services, vendorHeaderNames } from './services.ts';
 export const maybeBilled = 'it may have been billed: check that before you run it again';
 export const billedAgain = 'asking again may be billed again';
 
-/** The lines of a hint; false stands for none. */
+/** Joins the lines of a hint without those that are false. */
 export function lines(...parts: (string | false)[]): string {
   return parts.filter(Boolean).join('\n');
 }
@@ -31,7 +31,7 @@ export function headersIn(names: Facts['value']): string {
   return names === 'vendors' ? `the headers ${apiKey} and ${version}` : `the header ${String(names).replace(',', '')}`;
 }
 
-/** The same headers for the library. */
+/** The headers that a value of `--header-names` means, for the library. */
 export function headersNamed(names: Facts['value']): string {
   const { apiKey, version } = vendorHeaderNames;
   return names === 'vendors'

@@ -24,7 +24,7 @@ export type Facts = Pick<ErrorDetails, 'status' | 'value' | 'source' | 'flags' |
 
 type Words = string | ((facts: Facts) => string);
 
-/** What to type next, in the words of whoever asked: with flags on the command line, with options in the library. */
+/** What to do next: with flags on the command line, with options in the library. */
 interface Columns {
   cli: Words;
   library?: Words;
@@ -35,10 +35,7 @@ const memory = 'the process may not have as much memory: free some, or raise its
 const renewal = 'those who run the host must renew the certificate';
 const spent = "the quota or credit is spent: look at the account's plan";
 
-/**
- * The advice after a mistake or a failure, by its reason. One text serves both the command line and the library; where the
- * setting that helps has a name in each, there are two columns.
- */
+/** The hint for each reason: one text for all, or two if the command line and the library name the setting differently. */
 const advice = table({
   // The address and the model.
   address: {
@@ -257,12 +254,12 @@ const advice = table({
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
 });
 
-/** Gives every row the same type, and keeps the reasons. */
+/** Gives every row the same type, and its name to `Reason`. */
 function table<Name extends string>(rows: Record<Name, Words | Columns>): Record<Name, Words | Columns> {
   return rows;
 }
 
-/** Why a failure came about, as far as it decides what to type next. */
+/** The reason of a failure, which decides its hint. */
 export type Reason = keyof typeof advice;
 
 /** The hint of an error that the command line prints. @internal */
@@ -276,10 +273,7 @@ export function hintFor(reason: Reason, facts: Facts): string {
   return textOf(isColumns(row) ? row.cli : row, facts);
 }
 
-/**
- * The words of the library for a reason. `isSame`: the command line has the same ones, so that the reason need not be known
- * any more. @internal
- */
+/** The words of the library for a reason. `isSame`: they are also those of the command line. @internal */
 export function libraryHint(reason: Reason, facts: Facts): { hint: string | undefined; isSame: boolean } {
   const row = advice[reason];
   if (!isColumns(row)) return { hint: textOf(row, facts), isSame: true };

@@ -42,35 +42,35 @@ export const outcomes = {
   terminated: { code: 143, billed: 'unknown', meaning: 'ended by TERM' },
 } as const satisfies Record<string, { code: number; billed: Certainty; meaning: string }>;
 
-/** What kind of failure it is: the name that stands in messages and in the JSON document. */
+/** The kind of a failure, as messages and the JSON document name it. */
 export type ErrorClass = Exclude<keyof typeof outcomes, 'ok'>;
 
-/** What is known of a failure beside its class and message. */
+/** What is known of a failure in addition to its class and message. */
 export interface ErrorDetails {
   /** What to type next. */
   hint?: string | undefined;
-  /** Which setting would help. Its row in `advice.ts` has the hint. */
+  /** The setting that fixes the failure. Its row in `advice.ts` has the hint. */
   reason?: Reason | undefined;
   /**
-   * What the hint names: minutes of `timeout`, seconds of `retry-time`; of `retries`, how many there were; the form of `auth`;
-   * the names of `header-names` and `key-header`; the service of `key`.
+   * What the hint names: minutes of `timeout`, seconds of `retry-time`, the number of `retries` that were made, the form of
+   * `auth`, the names of `header-names` and `key-header`, the service of `key`.
    */
   value?: number | string | undefined;
-  /** Where the value came from that is wrong: a flag, a variable or a profile. */
+  /** The source of the wrong value: a flag, a variable or a profile. */
   source?: string | undefined;
-  /** The flags that led to the gateway, for a hint that asks the same one. */
+  /** The flags that select the gateway, for a command in a hint. */
   flags?: string | undefined;
-  /** HTTP status of the reply, where one came. */
+  /** HTTP status of the reply. */
   status?: number | undefined;
-  /** The gateway's own id of the request. */
+  /** The gateway's id of the request. */
   requestId?: string | undefined;
-  /** Whether the same command may succeed when run again unchanged. */
+  /** Whether the same command can succeed later. */
   retryable?: boolean | undefined;
-  /** The gateway's wish how long to wait, in ms. */
+  /** How long the gateway asks to wait, in ms. */
   retryAfterMs?: number | undefined;
   /** Whether the request left this machine. */
   sent?: Certainty | undefined;
-  /** Whether it may have been billed; by default what the table says of the class. */
+  /** Whether it may have been billed. Default: by its class. */
   billed?: Certainty | undefined;
   /** Where the request went: `POST https://host/path`, never with a key. */
   request?: string | undefined;
@@ -82,7 +82,7 @@ export type Advice = Pick<ErrorDetails, 'reason' | 'value' | 'source'>;
 
 /** Every ordinary failure of the program; anything else that is thrown is a bug (exit 1). */
 export class GatewayError extends Error {
-  /** As Node shows it in front of a stack, where the bundle shortened the class. */
+  /** For stack traces: the bundle shortens the name of the class. */
   static override readonly name = 'GatewayError';
   override readonly name = 'GatewayError';
   readonly class: ErrorClass;
@@ -106,13 +106,13 @@ export class GatewayError extends Error {
     return this.details.billed ?? outcomes[this.class].billed;
   }
 
-  /** The same failure with more known about it; details that are already known win. */
+  /** Adds details; known details win. */
   with(details: ErrorDetails): GatewayError {
     const known = Object.fromEntries(Object.entries(this.details).filter(([, value]) => value !== undefined));
     return this.but({ ...details, ...known });
   }
 
-  /** The same failure; these details win over the known ones, and a hint over the reason. */
+  /** Replaces details; a hint also replaces the reason. */
   but(details: Omit<ErrorDetails, 'cause'>): GatewayError {
     const known = details.hint === undefined ? this.details : { ...this.details, ...withoutAdvice };
     const error = new GatewayError(this.class, this.message, { ...known, ...details, cause: this.cause });
@@ -137,22 +137,22 @@ export function usageError(message: string, hint?: string, cause?: unknown): Gat
   return new GatewayError('usage', message, { hint, cause, sent: 'no', retryable: false });
 }
 
-/** The same with the reason of its hint. */
+/** A usage error whose hint is in the table of advice. */
 export function settingError(message: string, advice: Advice & Pick<ErrorDetails, 'cause'>): GatewayError {
   return new GatewayError('usage', message, { ...advice, sent: 'no', retryable: false });
 }
 
-/** Whether an error is none of the ordinary failures. */
+/** Whether an error is a bug and not an ordinary failure. */
 export function isBug(error: unknown): boolean {
   return !(error instanceof GatewayError) || error.class === 'internal';
 }
 
-/** Whether asking again is no use for now: the quota is spent, or the gateway asks for a longer wait than there may be. */
+/** Whether further requests fail for now: the quota is spent, or the gateway asks for a longer wait than allowed. */
 export function isQuotaSpent({ class: name, details }: GatewayError): boolean {
   return name === 'quota' && (details.reason === 'quota-spent' || details.reason === 'retry-time');
 }
 
-/** What a bug means to the user (exit 1); a GatewayError stays as it is. */
+/** The error for a bug (exit 1); a GatewayError stays as it is. */
 export function failureOfThrown(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   const bug = new GatewayError('internal', messageOf(error), {
@@ -163,14 +163,14 @@ export function failureOfThrown(error: unknown): GatewayError {
   return bug;
 }
 
-/** The text of anything thrown. Node's AggregateError may have an empty message: then its parts speak. */
+/** The message of anything thrown; that of an AggregateError, which can be empty, is made of its parts. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join('; ');
   if (error instanceof Error) return error.message || error.name;
   return String(error);
 }
 
-/** The code of a Node or undici error (`ECONNREFUSED`, `UND_ERR_SOCKET`), looked for in its causes too. */
+/** The code of a Node or undici error (`ECONNREFUSED`, `UND_ERR_SOCKET`), or of its causes. */
 export function codeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     if ('code' in at && typeof at.code === 'string') return at.code;

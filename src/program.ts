@@ -19,7 +19,7 @@ if (process.env['HOME'] === '') delete process.env['HOME'];
 
 const abort = new AbortController();
 
-const ending: Ending = { signal: abort.signal, patience: { ms: 2000 } };
+const ending: Ending = { signal: abort.signal, gracePeriod: { ms: 2000 } };
 
 let received: Signal | undefined;
 
@@ -32,7 +32,7 @@ function onSignal(signal: Signal): void {
   if (received !== undefined) return dieBy(signal);
   received = signal;
   abort.abort(new GatewayError(classes[signal], `ended by ${signal}`));
-  setTimeout(() => dieBy(signal), ending.patience.ms).unref();
+  setTimeout(() => dieBy(signal), ending.gracePeriod.ms).unref();
 }
 
 /** The shell shall see a death by signal, not an exit code. */

@@ -6,16 +6,14 @@ import { rootFlags } from './flags/shared.ts';
 import { formatHelp, type Note, setExamples, setNotes } from './help/help.ts';
 import { topics } from './help/topics.ts';
 import { hintingAtReply } from './run/reply-hint.ts';
-import { throwFound } from './run/usage-error.ts';
 import { version } from '../version.ts';
-import { wordsOf } from './run/argv.ts';
+import { throwFound, wordsOf } from './run/argv.ts';
 
-/** What commander's callbacks lead to. */
+/** What commander's callbacks do. */
 export interface Hooks {
   act(action: Action, command: Command): Promise<void>;
-  /** How wide the help is. */
+  /** Width of the help. */
   readonly columns: number;
-  /** Whether stdout and stderr get colour. */
   readonly colored: { out: boolean; err: boolean };
   out(text: string): void;
   err(text: string): void;
@@ -29,10 +27,10 @@ const silent: Hooks = {
   err: () => undefined,
 };
 
-/** The program as it is for such words, to look at and not to run. */
+/** The program for some words, to be examined and not run. */
 export const openSilent = (words: readonly string[]): Promise<Command> => buildProgram(words, silent);
 
-/** The program with every command's name, and the flags of those whose words stand in argv. */
+/** The program with the names of all commands, and the flags of those that argv names. */
 export async function buildProgram(argv: readonly string[], hooks: Hooks): Promise<Command> {
   const full = argv.some((word) => word === '--verbose' || word === '-v');
   const program = new Command('gateway-cli')
@@ -51,7 +49,7 @@ export async function buildProgram(argv: readonly string[], hooks: Hooks): Promi
       getOutHasColors: () => hooks.colored.out,
       getErrHasColors: () => hooks.colored.err,
     })
-    // Commander takes the colour away where the stream gets none.
+    // Commander removes the colour if the stream gets none.
     .configureHelp({ formatHelp: (command) => formatHelp(command, { full, width: hooks.columns, colored: true }) });
   program.exitOverride((error) => throwFound(error, program));
   setExamples(program, rootExamples);

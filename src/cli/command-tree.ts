@@ -1,24 +1,22 @@
 import type { Command } from 'commander';
 import type { Configure } from './context.ts';
 
-/** The program as it is for such words, to look at and not to run. */
+/** Opens the program for some words, to be examined and not run. */
 type OpenProgram = (words: readonly string[]) => Promise<Command>;
 
 interface Entry {
   summary: string;
-  /** Runs where the group's words name no other; its flags are always known. */
+  /** Runs if the words after the group name no command; its flags are always known. */
   isDefault?: true;
-  /** For machines alone: in no help. */
+  /** Not in help. */
   hidden?: true;
-  /** Runs only for the command that is asked for: nobody pays for the flags and imports of another. */
+  /** Called only for the requested command: the flags and imports of the others are not loaded. */
   load?: (openProgram: OpenProgram) => Promise<Configure>;
   commands?: Tree;
 }
 
-/** Commands by their names. */
 export type Tree = Readonly<Record<string, Entry>>;
 
-/** All commands. */
 export const tree: Tree = {
   text: { summary: 'text in, text out', load: async () => (await import('../commands/text/text.ts')).textCommand },
   image: {

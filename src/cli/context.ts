@@ -8,7 +8,7 @@ import type { Secret, Redaction } from '../settings/redact.ts';
 import type { Io } from '../terminal/io.ts';
 import type { Progress } from '../terminal/progress.ts';
 
-/** Flags of the program itself, before or behind the command's name. */
+/** Flags of the program itself, before or after the command's name. */
 export interface RootOptions {
   json?: true;
   quiet?: true;
@@ -21,39 +21,39 @@ export interface RootOptions {
   profile?: string;
 }
 
-/** What people see beside the payload: all of it on stderr. */
+/** What people see in addition to the payload, on stderr. */
 export interface Ui extends Redaction {
-  /** A line about what happens; silent with `--quiet`. */
+  /** A line about what happens; not with `--quiet`. */
   note(text: string): Promise<void>;
-  /** Something that the user should know of; also in the JSON document. */
+  /** A line that is also in the JSON document. */
   warn(text: string): Promise<void>;
-  /** Lines for `--verbose`. */
+  /** A line for `--verbose`. */
   detail(text: string): Promise<void>;
-  /** These are redacted from here on: keys are known only after the settings are read. */
+  /** Redacts these from now on: keys are known only after the settings are read. */
   hide(secrets: readonly Secret[]): void;
-  /** Shows that the program is busy with `text`: a spinner, or one line after 5 s. Silent with `--quiet` and `--verbose`. */
+  /** A spinner with `text`, or one line after 5 s. Not with `--quiet` and `--verbose`. */
   progress(text: string): Progress;
-  /** What the model thinks aloud, with `--thinking`. */
+  /** The model's reasoning, for `--thinking`. */
   think(text: string): Promise<void>;
-  /** Something drawn: written as it is, escape sequences and all. */
+  /** A drawing, written with its escape sequences. */
   show(drawing: string): Promise<void>;
   readonly isVerbose: boolean;
 }
 
-/** Standard input with its one consumer. */
+/** Standard input, which one flag can read. */
 export interface Stdin {
   /**
-   * The bytes, for the one flag that asks first; a second `-` is exit 2. Says that it waits: on a terminal at once, else
-   * after 2 s of silence. A reader that tells it itself asks to be `quiet`.
+   * The bytes, for the first flag that asks; a second `-` is a usage error. Notes that it waits: on a terminal at once, else
+   * after 2 s. `quiet`: the caller does that itself.
    */
   claim(by: string, options?: { quiet: boolean }): AsyncIterable<Uint8Array>;
-  /** Keeps stdin for a flag that reads it later, or, where nothing is sent, never. */
+  /** Reserves stdin for a flag that reads it later, or never if nothing is sent. */
   reserve(by: string): void;
-  /** Which flag reads it, if any. */
+  /** The flag that reads it. */
   readonly claimedBy: string | undefined;
 }
 
-/** A picture that is on disk (or went to stdout: path `-`). */
+/** An image on disk, or on stdout (path `-`). */
 export interface WrittenImage {
   path: string;
   mimeType: string;
@@ -65,88 +65,86 @@ export interface WrittenImage {
   reply?: number;
 }
 
-/** A call with what came of it. */
+/** A tool call and its result. */
 export interface RunCall extends ToolCall {
   result: string;
   isError: boolean;
 }
 
-/** A request of a tool loop, with the tools that were run for its answer. */
+/** A request of a tool loop, with the tool calls that its answer caused. */
 export interface Turn {
   text: string;
   stopReason?: string | undefined;
   toolCalls: RunCall[];
 }
 
-/** A part of what a run found out, which `--field` or `--code` asks for. */
+/** What stdout or a file gets instead of the whole answer. */
 interface Selection {
-  /** Steps from the document to a value: names, and numbers of items. */
+  /** Steps from the document to a value: names, and indices of items. */
   field?: readonly string[] | undefined;
   code?: boolean | undefined;
-  /** `-o` names a file for the text or the code. */
+  /** `-o` is a file for the text or the code. */
   file?: boolean;
 }
 
-/** What of a paid reply could not be written where it was wanted; the end of the run keeps it. */
+/** The parts of a paid reply that could not be written. They go to a recovery file at the end of the run. */
 export interface Lost {
   failure?: GatewayError | undefined;
   images: ResultImage[];
-  /** The text was to be printed, and was not. */
+  /** The text was not printed. */
   text: boolean;
   /** The body of `--raw`. */
   body?: Pick<StoredBlob, 'content'> | undefined;
 }
 
-/** What a command has found out so far. It is filled while the command runs, so that a failure tells as much as a success. */
+/** What a command knows so far. It is filled while the command runs, so that an error is reported with as much as a success. */
 export interface Report {
   /** `image gen` */
   command: string;
   result?: Result | undefined;
-  /** What its requests cost, where prices are set. */
+  /** The costs of its requests, if prices are set. */
   meter?: Meter | undefined;
   images: WrittenImage[];
-  /** Audio, documents and the like that came with the reply. */
+  /** Audio, documents and other files of the reply. */
   files?: Omit<WrittenImage, 'width' | 'height'>[];
-  /** What led to the answer, where tools were run for it. */
+  /** The requests of a tool loop. */
   turns?: Turn[] | undefined;
   warnings: string[];
-  /** The answer as JSON, where `--schema` checked it. */
+  /** The answer as JSON, if `--schema` checked it. */
   answer?: JsonValue | undefined;
-  /** What stdout gets in place of the answer: one value of the document, or the code alone. */
   selected?: Selection;
-  /** Requests sent so far. */
+  /** Number of requests that were sent. */
   attempts: number;
-  /** Recordings have answered where nothing had to be sent. */
+  /** A recording answered. */
   fromCache?: true;
-  /** A document of another schema, where the command has one of its own (a dry run, a list of sessions). */
+  /** The document of a command with a schema of its own, such as a dry run or a list of sessions. */
   own?: object | undefined;
-  /** The command printed its document itself, before its end. */
+  /** The command has printed its document. */
   printed?: true;
-  /** Of a program that the command ran in its place. */
+  /** The exit code of a program that the command ran. */
   exitCode?: number;
   lost: Lost;
-  /** The recovery file in which the reply stands already. */
+  /** The recovery file of the reply, if it was written. */
   kept?: string | undefined;
 }
 
-/** What a command receives: the process's edges and nothing of the process. */
+/** What a command receives in place of the process. */
 export interface Context {
   readonly io: Io;
-  /** Aborts on INT, TERM, HUP and when stdout was closed by its reader. */
+  /** Aborts on INT, TERM and HUP, and when the reader of stdout closes it. */
   readonly signal: AbortSignal;
-  /** How long the command may take to end in order after a signal. */
-  readonly patience: { ms: number };
+  /** How long the command may take to finish after a signal. */
+  readonly gracePeriod: { ms: number };
   readonly root: RootOptions;
   readonly ui: Ui;
   readonly stdin: Stdin;
-  /** What the JSON document will say; the command fills it as it goes. */
   readonly report: Report;
-  /** Registers work for the end of the run, whatever its outcome: temporary files, connections. The last comes first. */
+  /** Registers a cleanup for the end of the run, whatever its outcome. The last one runs first. */
   atEnd(cleanup: () => Promise<void>): void;
 }
 
-/** The work of a command: its words and the flags that were typed, as commander parsed them. */
+/** Runs a command with its words and flags, as commander parsed them. */
 export type Action = (context: Context, words: string[], flags: Record<string, unknown>) => Promise<void>;
 
-/** Adds a command's arguments, flags and examples to its place in the tree, and names its work. */
+/** Adds a command's arguments, flags and examples to the program; returns its action. */
 export type Configure = (command: Command) => Action;

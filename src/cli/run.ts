@@ -1,28 +1,27 @@
 import { CommanderError } from 'commander';
 import { buildProgram, type Hooks } from './cli.ts';
-import { commandOf, helpAsFlag } from './run/argv.ts';
+import { commandOf, helpAsFlag, isShown, shownDocument, throwParsed } from './run/argv.ts';
 import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { emptyReport, fieldLine, missingField, resultDocument } from './output/document.ts';
 import { formatHelp } from './help/help.ts';
 import { createStdin } from './input/stdin.ts';
 import { createUi, noSecrets } from './output/log.ts';
-import { isShown, shownDocument, throwParsed } from './run/usage-error.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
-import { brokenForStderr, formatError } from '../terminal/error-text.ts';
+import { wrapForStderr, formatError } from '../terminal/error-text.ts';
 import { githubErrorLine, sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
 import { writePaged } from '../terminal/pager.ts';
 import type { Io } from '../terminal/io.ts';
 import { createStyle, wantsColor } from '../terminal/style.ts';
 import type { Command } from 'commander';
 
-/** How a run may be ended from outside. */
+/** How a run can be ended from outside. */
 export interface Ending {
   signal: AbortSignal;
-  /** How long the work may take to end in order after the signal; a command that has more to finish raises it. */
-  patience: { ms: number };
-  /** Something that nobody waited for has failed: a bug, whatever the run says. */
+  /** How long the work may take to finish after the signal; a command that needs more raises it. */
+  gracePeriod: { ms: number };
+  /** An unhandled rejection: a bug, whatever the run returns. */
   bug?: { value: unknown } | undefined;
 }
 
@@ -32,14 +31,14 @@ export interface Ended {
   error: GatewayError | undefined;
 }
 
-/** What is known of a run while it goes on; a failure at any moment can be told with it. */
+/** The state of a run: what an error at any moment is reported with. */
 interface Run {
   report: Report;
   root: RootOptions;
   redaction: typeof noSecrets;
 }
 
-/** Runs the program once: everything that is printed, printed; nothing of the process touched. Never throws. */
+/** Runs the program once and prints all of its output, without touching the process. Never throws. */
 export async function runProgram(argv: readonly string[], bare: Io, ending: Ending): Promise<Ended> {
   const { stdout, stderr, env } = bare;
   const io = { ...bare, stdout: sanitizeOutput(stdout, env), stderr: sanitizeOutput(stderr, env) };
@@ -49,18 +48,19 @@ export async function runProgram(argv: readonly string[], bare: Io, ending: Endi
     root: rootBeforeParsing(argv),
     redaction: noSecrets,
   };
-  const thrown = (await attempt(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
+  const thrown = (await catchError(() => parseAndAct(argv, { io, ending, run }))) ?? ending.bug;
   let error = thrown === undefined ? undefined : failureOfThrown(thrown.value);
   if ((run.root.json || run.report.selected?.field) && !run.report.printed) {
     const durationMs = io.elapsed() - started;
-    const unprinted = await attempt(() => printDocument(run, { error, durationMs, io }));
+    const unprinted = await catchError(() => printDocument(run, { error, durationMs, io }));
     if (unprinted) error ??= await documentLost(failureOfThrown(unprinted.value), run, io);
   }
-  if (error) await attempt(() => printError(error as GatewayError, run, io));
+  if (error) await catchError(() => printError(error as GatewayError, run, io));
   return { exitCode: error?.exitCode ?? run.report.exitCode ?? outcomes.ok.code, error };
 }
 
-async function attempt(body: () => Promise<void>): Promise<{ value: unknown } | undefined> {
+/** What an action throws. */
+async function catchError(body: () => Promise<void>): Promise<{ value: unknown } | undefined> {
   try {
     await body();
     return undefined;
@@ -86,22 +86,22 @@ async function parseAndAct(
     err: (text) => void (written.err += text),
     act: (action, command) => {
       run.root = rootOptions(command);
-      run.report = emptyReport(nameOf(command));
+      run.report = emptyReport(commandName(command));
       const ui = createUi(io, run.root, run.report);
       run.redaction = ui;
-      const { signal, patience } = ending;
+      const { signal, gracePeriod } = ending;
       const tolerant = { ...io, stdout: tolerateFailure(io.stdout, signal) };
       const context = {
         io: tolerant,
         signal,
-        patience,
+        gracePeriod,
         root: run.root,
         ui,
         stdin: createStdin(io, { note: (text) => void ui.note(text) }),
         report: run.report,
       };
       return withCleanups(async (atEnd) => {
-        const thrown = await attempt(() => action({ ...context, atEnd }, command.args, command.opts()));
+        const thrown = await catchError(() => action({ ...context, atEnd }, command.args, command.opts()));
         await endWriting(thrown, { ...context, atEnd });
       });
     },
@@ -111,7 +111,9 @@ async function parseAndAct(
   if (argv.length === 0)
     written.out = formatHelp(program, { full: false, width: hooks.columns, colored: hooks.colored.out });
   const thrown =
-    argv.length === 0 ? undefined : await attempt(async () => void (await program.parseAsync(words, { from: 'user' })));
+    argv.length === 0
+      ? undefined
+      : await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
     run.report.own = shownDocument(thrown.value, written.out);
     written.out = '';
@@ -121,7 +123,7 @@ async function parseAndAct(
   if (thrown) await throwParsed(thrown.value, words, tree);
 }
 
-/** Throws how the action ended. What of a paid reply could not be written is kept first, while its files are there. */
+/** Throws what the action threw. What could not be written of a paid reply is saved first, while its files exist. */
 async function endWriting(thrown: { value: unknown } | undefined, context: Context): Promise<void> {
   const { io, report } = context;
   const failure = report.lost.failure ?? io.stdout.failure;
@@ -140,7 +142,7 @@ async function endWriting(thrown: { value: unknown } | undefined, context: Conte
   if (thrown) throw thrown.value;
 }
 
-/** The document was the output: the disk behind stdout is full, or it lacks what `--field` names. The answer is kept. */
+/** The document could not be written to stdout, or it lacks the value of `--field`: saves the answer. */
 async function documentLost(failure: GatewayError, { report, redaction }: Run, io: Io): Promise<GatewayError> {
   if (failure.class !== 'not-written' && failure.class !== 'no-result') return failure;
   const { saveForRecovery } = await import('./run/recovery.ts');
@@ -150,38 +152,39 @@ async function documentLost(failure: GatewayError, { report, redaction }: Run, i
 
 type Cleanup = () => Promise<void>;
 
-/** Runs the work, then what it registered, the last first; a cleanup that fails never hides how the work ended. */
+/** Runs the work, then its cleanups, the last one first. The error of a cleanup never hides that of the work. */
 async function withCleanups(work: (atEnd: (cleanup: Cleanup) => void) => Promise<void>): Promise<void> {
   const cleanups: Cleanup[] = [];
   try {
     await work((cleanup) => void cleanups.unshift(cleanup));
   } finally {
-    for (const cleanup of cleanups) await attempt(cleanup);
+    for (const cleanup of cleanups) await catchError(cleanup);
   }
 }
 
-function nameOf(command: Command): string {
+/** `image gen` */
+function commandName(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
   return names.join(' ');
 }
 
-/** Root flags may stand before or behind the command's name, and between the words of a group. */
+/** Root flags can come before or after the command's name, and between the words of a group. */
 function rootOptions(command: Command): RootOptions {
   const found: RootOptions[] = [];
   for (let at: Command | null = command; at; at = at.parent) found.unshift(at.opts<RootOptions>());
   const merged = Object.assign({}, ...found) as RootOptions;
-  const isLeft = (flag: 'color' | 'stdin'): boolean => found.every((options) => options[flag] !== false);
-  return { ...merged, color: isLeft('color'), stdin: isLeft('stdin') };
+  const isOn = (flag: 'color' | 'stdin'): boolean => found.every((options) => options[flag] !== false);
+  return { ...merged, color: isOn('color'), stdin: isOn('stdin') };
 }
 
-/** Whether help gets colour: none of it in a JSON document. */
+/** Whether help is coloured: never in a JSON document. */
 function colorsOf({ env }: Io, { isTTY }: Io['stdout'], argv: readonly string[]): boolean {
   const { color, json } = rootBeforeParsing(argv);
   return json !== true && wantsColor({ env, isTTY, color });
 }
 
-/** The root flags that a mistake in argv is told by: then nothing is parsed. */
+/** The root flags that matter before argv is parsed, or if that fails. */
 function rootBeforeParsing(argv: readonly string[]): RootOptions {
   const end = argv.indexOf('--');
   const words = new Set(argv.slice(0, end < 0 ? undefined : end));
@@ -200,7 +203,7 @@ async function printDocument(
   else if (error === undefined) throw missingField(document, field ?? []);
 }
 
-/** A person who pressed Ctrl-C knows, and the shell tells of a death by signal; nobody reads behind a closed pipe. */
+/** Errors that are not printed: the user pressed Ctrl-C, the shell reports the signal, or stdout is closed. */
 const silent = new Set<ErrorClass>(['closed', 'interrupted', 'terminated', 'hangup']);
 
 async function printError(error: GatewayError, run: Run, io: Io): Promise<void> {
@@ -208,10 +211,10 @@ async function printError(error: GatewayError, run: Run, io: Io): Promise<void> 
   const { redact } = run.redaction;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: run.root.color });
   const text = formatError(error, redact, await style.failure(error.class));
-  await io.stderr.write(`${await brokenForStderr(text, io)}\n`);
+  await io.stderr.write(`${await wrapForStderr(text, io)}\n`);
   if (run.root.debug && error.stack) await io.stderr.write(`${escapeForTerminal(redact(error.stack))}\n`);
   if (io.env['GITHUB_ACTIONS'] !== 'true') return;
   const line = githubErrorLine(redact(error.message), `gateway-cli ${error.class}`);
-  // As bytes: this one is meant for the runner.
+  // As bytes: GitHub's runner must read it as a command.
   await io.stderr.write(Buffer.from(`${line}\n`));
 }

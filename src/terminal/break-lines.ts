@@ -1,16 +1,16 @@
 import stringWidth from 'string-width';
 
-/** Scripts that put no blanks between words (Hangul does), with their punctuation and the letters that are as wide. */
+/** Scripts without blanks between words (Hangul has them), with their punctuation and wide letters. */
 const cjk = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\uff01-\uff60]/u;
-/** Must not begin a line: closing punctuation, small kana, marks of length and repetition, what belongs to the letter before it. */
+/** Must not begin a line: closing punctuation, small kana, marks of length and repetition, combining characters. */
 const closing =
   /[\p{Pe}\p{Pf}\p{M}\u200d"'!%,.:;?‐–—…‥‼⁇⁈⁉、。々〻〜・ぁぃぅぇぉっゃゅょゎゕゖゝゞァィゥェォッャュョヮヵヶーヽヾ！％，．：；？～]/u;
-/** Must not end one: opening punctuation, and what belongs to the number behind it. */
+/** Must not end a line: opening punctuation, and signs before numbers. */
 const opening = /[\p{Ps}\p{Pi}"'$£¥￥＄]/u;
 
 const colourOrLetter = new RegExp(String.raw`\x1b\[[\d;]*m|.`, 'gsu');
 
-/** Text with line breaks where Chinese or Japanese may have them; other text is left as it is. Our colours take no column. */
+/** Breaks lines between Chinese and Japanese characters; other text stays as it is. Colours take no columns. */
 export function breakCjk(text: string, width: number): string {
   if (!cjk.test(text)) return text;
   return text
@@ -20,8 +20,8 @@ export function breakCjk(text: string, width: number): string {
 }
 
 /**
- * Lines for a person, broken between words and indented below their first. What is to be typed stays in one piece, and a word that
- * is wider than the terminal too, so that it can be copied.
+ * Breaks lines between words and indents the further ones. A command to be typed is not broken, nor a word wider than the
+ * terminal, so that they can be copied.
  */
 export function breakLines(text: string, columns: number): string {
   const lines = text.split('\n').flatMap((line) => {
@@ -31,7 +31,7 @@ export function breakLines(text: string, columns: number): string {
   return lines.join('\n');
 }
 
-/** A command goes on to the end of its line. What is to be typed stands behind the last colon of a hint, which is indented. */
+/** A command continues to the end of its line. In a hint, which is indented, text to be typed follows the last colon. */
 function piecesAround(line: string, room: number): string[] {
   const command = line.search(/(?<= )gateway-cli /);
   const typed = line.startsWith(' ') ? line.lastIndexOf(': ') + 2 : line.length;
@@ -40,7 +40,7 @@ function piecesAround(line: string, room: number): string[] {
   return [...piecesOf(line.slice(0, end)), line.slice(end)];
 }
 
-/** What no line may break: words with the blanks behind them, and single letters of Chinese and Japanese. */
+/** Pieces that are not broken: words with the blanks after them, and Chinese or Japanese characters. */
 function piecesOf(line: string): string[] {
   const pieces: string[] = [];
   let piece = '';
@@ -64,7 +64,7 @@ function mayBreak(before: string, after: string): boolean {
   return (cjk.test(before) || cjk.test(after)) && !closing.test(after) && !opening.test(before);
 }
 
-/** Pieces in lines of at most so many columns; all lines but the first begin with `hanging`. */
+/** Fills lines of `width` columns with pieces; all lines but the first begin with `hanging`. */
 function filled(pieces: readonly string[], width: number, hanging = ''): string[] {
   const lines: string[] = [];
   let line = '';
@@ -83,7 +83,7 @@ function filled(pieces: readonly string[], width: number, hanging = ''): string[
   return [...lines, line.trimEnd()];
 }
 
-/** The longest beginning of a text that fits so many columns, with an ellipsis where it is cut. No character is cut in half. */
+/** Cuts a text to a number of columns, with an ellipsis. Never cuts a character in half. */
 export function cutToColumns(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   let cut = '';
@@ -96,7 +96,7 @@ export function cutToColumns(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** Texts as a column of a table: each with blanks up to the width of the widest. */
+/** Pads texts to the width of the widest, as a column of a table. */
 export function asColumn(texts: readonly string[]): string[] {
   const widths = texts.map((text) => stringWidth(text));
   const widest = Math.max(0, ...widths);

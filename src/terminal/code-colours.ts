@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
 
-/** Words that most languages have, each of several of them. */
+/** Keywords of common languages. */
 const keywords = [
   'and as async await begin break case catch class const continue def default defer del delete do done elif else end enum',
   'esac export extends fi final finally fn for from func function if impl implements import in include interface is lambda let',
@@ -11,7 +11,7 @@ const keywords = [
   .join(' ')
   .replaceAll(' ', '|');
 
-/** Comments to the end of their line, strings on one line, keywords, numbers: no language is told apart. */
+/** Comments, strings on one line, keywords and numbers of any language. */
 const tokens = new RegExp(
   [
     String.raw`(?<comment>(?<=^|\s)(?:\/\/|#[\s!]).*|\/\*.*?(?:\*\/|$))`,
@@ -22,10 +22,10 @@ const tokens = new RegExp(
   'g',
 );
 
-/** A longer line has one colour, so that its length costs no time. */
+/** A longer line gets one colour: its tokens would take too long. */
 const mostCharacters = 1000;
 
-/** A line of code with its comments, strings, keywords and numbers in colours of their own. */
+/** Colours the comments, strings, keywords and numbers of a line of code. */
 export function colourCode(line: string, chalk: ChalkInstance): string {
   if (chalk.level === 0 || line.length > mostCharacters) return chalk.cyan(line);
   let shown = '';

@@ -1,32 +1,32 @@
 import { GatewayError, usageError } from '../errors.ts';
 import { Writable } from 'node:stream';
 
-/** Questions to the person at the terminal. */
+/** Questions to the user on a terminal. */
 export interface Dialog {
-  /** One line, without its line break. A hidden answer is not echoed. Rejects with GatewayError usage at the end of input. */
+  /** Reads one line, without its line break. A hidden answer is not echoed. Rejects with GatewayError usage at the end of input. */
   ask(question: string, options?: { hidden?: boolean }): Promise<string>;
   close(): void;
 }
 
-/** What a dialog needs of the process. */
+/** The streams of a dialog. */
 export interface DialogPlace {
   stdin: NodeJS.ReadableStream;
   stderr: NodeJS.WritableStream;
-  /** Ctrl-C: the terminal is in raw mode, so the signal has to be raised by hand. */
+  /** Raises SIGINT for Ctrl-C, which a terminal in raw mode does not do. */
   interrupt(): void;
 }
 
-/** Opens a dialog: questions on stderr, so that stdout stays the payload's. Pasted lines answer the questions in turn. */
+/** Opens a dialog. Questions go to stderr, because stdout has the payload. Pasted lines answer the next questions. */
 export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Promise<Dialog> {
   const { createInterface } = await import('node:readline');
   const output = createMuteStream(stderr);
   const reader = createInterface({ input: stdin, output: output.stream, terminal: true, historySize: 0 });
   const lines: string[] = [];
   let waiting: Waiting | undefined;
-  let over: GatewayError | undefined;
+  let ended: GatewayError | undefined;
   const end = (error: GatewayError): void => {
-    over ??= error;
-    waiting?.reject(over);
+    ended ??= error;
+    waiting?.reject(ended);
     waiting = undefined;
   };
   reader.on('line', (line) => {
@@ -43,7 +43,7 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
   });
   return {
     async ask(question, { hidden = false } = {}) {
-      if (over) throw over;
+      if (ended) throw ended;
       output.isMuted = hidden;
       stderr.write(question);
       const pasted = lines.shift();
@@ -64,13 +64,13 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** The output of readline, which can be switched off: a hidden answer, or one that is being printed. */
+/** The output of readline, which can be muted while an answer is hidden or printed. */
 export interface MuteStream {
   stream: Writable;
   isMuted: boolean;
 }
 
-/** A stream that hands everything on to the target unless it is muted, as it is at first. */
+/** A stream to the target. It is muted at first. */
 export function createMuteStream(target: NodeJS.WritableStream): MuteStream {
   const mute = { isMuted: true, stream: undefined as unknown as Writable };
   mute.stream = new Writable({

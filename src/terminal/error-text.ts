@@ -5,9 +5,8 @@ import { isReadByCi } from './wrap-output.ts';
 import type { Io } from './io.ts';
 
 /**
- * A failure for people: `gateway-cli: <class>: <what happened> (<METHOD origin/path>)` on one line, then the
- * hint, each line of it indented. Redacted, then escaped; without a newline at the end. `label` is the class as the stream
- * shows it.
+ * An error for people: `gateway-cli: <class>: <what happened> (<METHOD origin/path>)`, then the indented lines of its hint.
+ * Redacted, then escaped; without a newline at the end. `label` is the class, which can be coloured.
  */
 export function formatError(
   error: GatewayError,
@@ -21,10 +20,10 @@ export function formatError(
 }
 
 /**
- * Lines for stderr as a person reads them: on a terminal they break between words. A pipe and a CI system get them as they are.
- * What measures columns is loaded where there is something to break.
+ * Breaks lines for stderr between words if it is a terminal; a pipe and a CI system get them unchanged. The measuring of columns
+ * is loaded only for long lines.
  */
-export async function brokenForStderr(text: string, { stderr, env }: Pick<Io, 'stderr' | 'env'>): Promise<string> {
+export async function wrapForStderr(text: string, { stderr, env }: Pick<Io, 'stderr' | 'env'>): Promise<string> {
   if (!stderr.isTTY || isReadByCi(env, stderr) || Buffer.byteLength(text) <= stderr.columns) return text;
   const { breakLines } = await import('./break-lines.ts');
   return breakLines(text, stderr.columns);

@@ -3,33 +3,33 @@ import type { EditorOptions, LineEditor } from './line-editor.ts';
 import type { GatewayError } from '../errors.ts';
 import type { After } from './progress.ts';
 
-/** One output stream as the program sees it. */
+/** An output stream. */
 export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
-  /** Of a terminal that tells them. */
+  /** Undefined if unknown. */
   readonly rows?: number | undefined;
-  /** A file or a device that is no terminal: it may be full, and no CI system reads along. */
+  /** A file, or a device that is not a terminal. It can be full, and no CI system reads it. */
   readonly isFile?: boolean | undefined;
-  /** Nobody gets what is written: stdout was closed (`>&-`) when the process began. */
+  /** stdout was closed (`>&-`) when the process began: output is lost. */
   readonly isClosed?: boolean | undefined;
-  /** Why nothing more is written, where a command's output outlasts that (see wrap-output.ts). */
+  /** Why nothing more is written, while the command goes on (see wrap-output.ts). */
   readonly failure?: GatewayError | undefined;
-  /** Writes and waits until the reader has room. Rejects with GatewayError closed (EPIPE) or not-written (ENOSPC …). */
+  /** Resolves when the reader has room again. Rejects with GatewayError closed (EPIPE) or not-written (ENOSPC …). */
   write(chunk: string | Uint8Array): Promise<void>;
 }
 
-/** What stdin is, by fstat; only some kinds are read beside a prompt. */
+/** The kind of stdin, by fstat; only some are read in addition to a prompt. */
 export type InputKind = 'terminal' | 'file' | 'pipe' | 'socket' | 'null' | 'closed';
 
-/** Standard input: looked at first, read at most once. */
+/** Standard input, which can be read once. */
 export interface Input {
   readonly kind: InputKind;
-  /** The bytes as they come. */
+  /** The bytes as they arrive. */
   read(): AsyncIterable<Uint8Array>;
 }
 
-/** The process's edges, injected everywhere else. */
+/** Everything that the program needs of its process. */
 export interface Io {
   readonly stdin: Input;
   readonly stdout: Output;
@@ -37,17 +37,17 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
-  /** Opens questions to a person; absent where stdin or stderr is no terminal. Stdin is the dialog's then. */
+  /** Opens a dialog, which takes stdin; absent if stdin or stderr is not a terminal. */
   readonly openDialog?: (() => Promise<Dialog>) | undefined;
-  /** Opens the line editor of the interactive mode; absent where stdin or stdout is no terminal. Stdin is the editor's then. */
+  /** Opens the line editor of the interactive mode, which takes stdin; absent if stdin or stdout is not a terminal. */
   readonly openEditor?: ((options: EditorOptions) => Promise<LineEditor>) | undefined;
-  /** Shows a text in the pager of this command; false where it cannot be started. Absent where stdout is no terminal. */
+  /** Shows a text in a pager; false if it cannot be started. Absent if stdout is not a terminal. */
   readonly runPager?: ((pager: string, text: string) => Promise<boolean>) | undefined;
   /** Wall clock, ms since 1970. */
   now(): number;
   /** Monotonic clock in ms, for waits and durations. */
   elapsed(): number;
-  /** Runs something later; what it returns calls that off. Such a timer alone does not keep the process alive. */
+  /** Runs a function later, and returns its cancellation. The timer alone does not keep the process alive. */
   readonly after: After;
   /** 0 ≤ x < 1 */
   random(): number;

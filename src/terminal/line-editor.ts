@@ -3,47 +3,45 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { callbackify } from 'node:util';
 import { createMuteStream, type MuteStream } from './dialog.ts';
 
-/** What came of asking for an entry. */
+/** The outcome of reading an entry. */
 export type LineRead =
   | { kind: 'entry'; text: string }
-  /** Ctrl-C; `again` when no other key was pressed since the one before. */
+  /** Ctrl-C; `again`: no other key was pressed since the last one. */
   | { kind: 'interrupt'; again: boolean }
-  /** Ctrl-D, or the terminal has gone. */
+  /** Ctrl-D, or the terminal was closed. */
   | { kind: 'end' };
 
-/** Lines from a person: history, completion, several pasted lines as one entry. It holds the terminal until it is closed. */
+/** Reads entries of the user, with history, completion, and pasted lines as one entry. It uses the terminal until it is closed. */
 export interface LineEditor {
-  /** Waits for an entry; what was typed meanwhile is there already. A question takes only what is typed from now on. */
+  /** Waits for an entry, or takes one that was typed before. A question takes only what is typed from now on. */
   read(prompt: string, options?: { isQuestion?: boolean }): Promise<LineRead>;
-  /** Who is told of Ctrl-C while no entry is waited for. */
+  /** Sets the listener for Ctrl-C while no entry is read. */
   onInterrupt(listener: ((again: boolean) => void) | undefined): void;
   close(): void;
 }
 
-/** How an editor is opened. */
 export interface EditorOptions {
   /** Earlier entries, the oldest first. */
   history: readonly string[];
-  /** What could stand at the end of a line, and the part that it would replace. */
+  /** Completions for the end of a line, and the part that they replace. */
   complete(line: string): Promise<{ hits: string[]; part: string }>;
 }
 
-/** The terminal that the editor reads from and writes to. */
+/** The terminal of an editor. */
 export interface EditorPlace {
   stdin: ReadStream;
   stdout: WriteStream;
-  /** Ends the program as a closed terminal does. */
+  /** Ends the program as SIGHUP does. */
   hangUp(): void;
 }
 
-/** The terminal puts marks around what is pasted, so that its line breaks are no Enter. */
+/** The terminal marks pasted text, so that its line breaks do not count as Enter. */
 const pasteOn = '\x1b[?2004h';
 const pasteOff = '\x1b[?2004l';
 const continuation = '… ';
-/** A line break in a recalled entry: readline edits one line. The selector behind the sign tells it from a typed one. */
+/** A line break in a recalled entry: readline edits one line. The variation selector distinguishes it from a typed sign. */
 const breakSign = '\u23ce\ufe0e';
 
-/** Opens the editor on a terminal. */
 export async function openLineEditor(place: EditorPlace, options: EditorOptions): Promise<LineEditor> {
   const { createInterface } = await import('node:readline');
   const { stdin, stdout } = place;
@@ -91,17 +89,17 @@ export async function openLineEditor(place: EditorPlace, options: EditorOptions)
 }
 
 interface State {
-  /** Entries that were typed while none was waited for. */
+  /** Entries that were typed while none was read. */
   queue: string[];
-  /** Lines of an entry that is not finished. */
+  /** Lines of an unfinished entry. */
   lines: string[];
   isPasting: boolean;
-  /** Answers to questions are no history. */
+  /** Answers to questions are not added to the history. */
   isQuestion: boolean;
   /** Whether a key was pressed since the last Ctrl-C. */
   isTouched: boolean;
   isOver: boolean;
-  /** The terminal was closed under us. */
+  /** The terminal was closed. */
   isGone: boolean;
   waiting?: ((read: LineRead) => void) | undefined;
   listener?: ((again: boolean) => void) | undefined;
@@ -134,7 +132,7 @@ function followKeys(stdin: NodeJS.ReadableStream, reader: Interface, state: Stat
     if (!(key?.ctrl && key.name === 'c')) state.isTouched = true;
     if (key?.name !== 'paste-start' && key?.name !== 'paste-end') return;
     state.isPasting = key.name === 'paste-start';
-    // A pasted tab is a tab.
+    // A pasted tab does not complete.
     (reader as { isCompletionEnabled?: boolean }).isCompletionEnabled = !state.isPasting;
   });
 }
@@ -183,7 +181,7 @@ function give(state: State, read: LineRead): void {
   waiting?.(read);
 }
 
-/** readline's own output, as wide as the terminal; switched off while an answer is printed. */
+/** The output of readline, as wide as the terminal; muted while an answer is printed. */
 function createEcho(stdout: WriteStream): MuteStream {
   const echo = createMuteStream(stdout);
   Object.defineProperty(echo.stream, 'columns', { get: () => stdout.columns });
@@ -195,7 +193,7 @@ function onOneLine(entry: string): string {
   return entry.trim().replaceAll(/\r?\n/g, breakSign);
 }
 
-/** One entry of the history is one prompt, whatever lines it was pasted as. Takes the earlier entries, the newest first. */
+/** Adds each prompt as one entry of the history, even if it was pasted as several lines. `earlier`: the newest first. */
 function keepHistory(reader: Interface, earlier: readonly string[]): (entry: string) => void {
   const entries = [...earlier];
   let shown: string[] = [];
@@ -213,8 +211,8 @@ function keepHistory(reader: Interface, earlier: readonly string[]): (entry: str
 }
 
 /**
- * A terminal that has gone cannot be set back; readline would throw that out of an event, and Node would abort at its end.
- * The signal that goes with it may have been kept from us, so it is raised by hand.
+ * The mode of a closed terminal cannot be restored: readline would throw in an event, and Node would abort at exit. SIGHUP may
+ * not have reached the process, so it is raised here.
  */
 function noticeHangup({ stdin, hangUp }: EditorPlace, state: State): void {
   const setRawMode = stdin.setRawMode.bind(stdin);

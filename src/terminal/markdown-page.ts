@@ -1,22 +1,22 @@
-/** A part of a text, to be printed now: a whole block, a line of code, text as it is, or the empty line before a block. */
+/** A part of a text: a complete block, a line of code, unformatted text, or the empty line before a block. */
 export interface Piece {
   kind: 'block' | 'code' | 'plain' | 'gap';
   text: string;
 }
 
-/** A longer block is printed as it comes, in characters. */
+/** A longer block is printed as it arrives, in characters. */
 const mostCharacters = 32 * 1024;
 
-/** Cuts a text that grows into blocks. A list goes on over empty lines, as long as what follows is indented. */
+/** Splits a growing text into blocks. A list continues after an empty line if the next line is indented. */
 export class MarkdownPage {
   #pieces: Piece[] = [];
-  /** Lines of the block that is not whole. */
+  /** Lines of the incomplete block. */
   #block = '';
-  /** The line that is not whole. */
+  /** The incomplete line. */
   #line = '';
   #fence: Fence | undefined;
   #isAfterEmptyLine = false;
-  /** The block is printed as it comes. */
+  /** The block is printed as it arrives. */
   #isPlain = false;
   #isMidLine = false;
   #hasPrinted = false;
@@ -37,7 +37,7 @@ export class MarkdownPage {
     return this.#taken();
   }
 
-  /** What is left of the text. */
+  /** Returns the rest of the text. */
   end(): Piece[] {
     if (this.#line !== '' || this.#isMidLine) this.#addLine(`${this.#line}\n`);
     this.#endBlock();
@@ -77,7 +77,6 @@ export class MarkdownPage {
     if (this.#isPlain) this.#put('plain', text);
   }
 
-  /** The block is too long to wait for. */
   #goPlain(): void {
     this.#startBlock();
     this.#put('plain', this.#block);
@@ -120,20 +119,20 @@ function isHeading(line: string): boolean {
   return /^#{1,6}\s/.test(line);
 }
 
-/** A fenced code block that is open. */
+/** An open fenced code block. */
 export interface Fence {
-  /** Characters of the mark that opened it: what closes it has as many or more. */
+  /** The mark that opened it: the closing one has as many characters or more. */
   mark: string;
-  /** Quotes that it is in. */
+  /** Number of quotes around it. */
   quotes: number;
-  /** Blanks before the mark, as those of a list item. */
+  /** Number of blanks before the mark, as in a list item. */
   indent: number;
 }
 
 const container = String.raw`(?:[ \t]*(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]))*[ \t]*`;
 const opener = new RegExp(String.raw`^(${container})(\`{3,}|~{3,})([^\r\n]*)`);
 
-/** The fence that a line opens, in quotes and lists too; undefined where it opens none. */
+/** The fence that a line opens, also in quotes and lists. */
 function openedFence(line: string): Fence | undefined {
   const [, before = '', mark = '', info = ''] = opener.exec(line) ?? [];
   if (mark === '' || (mark.startsWith('`') && info.includes('`'))) return undefined;
@@ -141,7 +140,7 @@ function openedFence(line: string): Fence | undefined {
   return { mark, quotes, indent: before.slice(before.lastIndexOf('>') + 1).length - (quotes > 0 ? 1 : 0) };
 }
 
-/** A line of the block without what its quotes and list items put before it; undefined where its quote has ended. */
+/** A line of the block without the marks of its quotes and list items; undefined if its quote has ended. */
 function fencedLine(line: string, { quotes, indent }: Fence): string | undefined {
   let rest = line;
   for (let level = 0; level < quotes; level++) {
@@ -159,7 +158,7 @@ function closesFence(line: string, { mark }: Fence): boolean {
   return found.startsWith(mark);
 }
 
-/** The fenced code blocks of a Markdown text, in their order, byte for byte; those in lists and quotes too, empty ones not. */
+/** The fenced code blocks of a Markdown text, byte for byte, also those in lists and quotes; without empty ones. */
 export function codeBlocks(markdown: string): string[] {
   const blocks: string[] = [];
   let fence: Fence | undefined;
@@ -172,7 +171,7 @@ export function codeBlocks(markdown: string): string[] {
       continue;
     }
     isInList = /^\s*([-*+]|\d{1,9}[.)])\s/.test(line) || (isInList && /^(\s|$)/.test(line));
-    // Four blanks outside of a list are a block of their own kind: its text is no Markdown.
+    // Four blanks outside a list begin an indented code block, whose text is not Markdown.
     fence = !isInList && /^( {4}| {0,3}\t)/.test(line) ? undefined : openedFence(line);
     if (fence !== undefined) blocks.push('');
   }

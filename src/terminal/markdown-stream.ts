@@ -4,10 +4,10 @@ import type { Output } from './io.ts';
 import { MarkdownPage, type Piece } from './markdown-page.ts';
 import { codeLine, markdownText } from './markdown.ts';
 
-/** Markdown on a terminal while it comes: a block is printed, formatted, when it is whole; code line by line. */
+/** Prints Markdown on a terminal while it arrives: blocks when they are complete, code line by line. */
 export interface MarkdownStream {
   write(text: string): Promise<void>;
-  /** Prints what is left. What follows is another text. */
+  /** Prints the rest. The next write begins another text. */
   end(): Promise<void>;
 }
 
@@ -18,13 +18,13 @@ interface MarkdownStreamOptions {
   onOutput?: (() => void) | undefined;
 }
 
-/** Starts at the beginning of a line of stdout, which must be a terminal. */
+/** Starts at the beginning of a line. stdout must be a terminal. */
 export function startMarkdown({ stdout, colored, onOutput }: MarkdownStreamOptions): MarkdownStream {
   const chalk = new Chalk({ level: colored ? 1 : 0 });
   const place = () => ({ width: stdout.columns, colored, breaks: true });
   let page = new MarkdownPage();
 
-  /** As bytes: these are our own sequences. The text between them has none. */
+  /** As bytes: the escape sequences are those of the program. The text between them is escaped. */
   async function print(pieces: readonly Piece[]): Promise<void> {
     const text = pieces.map((piece) => shown(piece)).join('');
     if (text === '') return;

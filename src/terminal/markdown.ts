@@ -6,12 +6,12 @@ import { breakCjk } from './break-lines.ts';
 import { colourCode } from './code-colours.ts';
 import { escapeForTerminal } from './escape.ts';
 
-/** Where Markdown is shown. */
+/** The terminal, and how Markdown is shown. */
 export interface MarkdownPlace {
   /** Columns. */
   width: number;
   colored: boolean;
-  /** Whether a line break in a paragraph stays one, as in a chat; else it is a blank, as in a document. */
+  /** Line breaks in a paragraph stay, as in a chat; else they become blanks, as in a document. */
   breaks?: boolean;
 }
 
@@ -19,23 +19,23 @@ interface Page extends Required<MarkdownPlace> {
   chalk: ChalkInstance;
 }
 
-/** The blocks of a Markdown text, as they follow each other; `raw` is what each was made of. Line breaks must be `\n`. */
+/** The blocks of a Markdown text; `raw` is the source of each. Line breaks must be `\n`. */
 export function blocksOf(text: string): Token[] {
   try {
     return lexer(text);
   } catch {
-    // It is nested deeper than the stack.
+    // The nesting is deeper than the stack.
     return [{ type: 'text', raw: text, text }];
   }
 }
 
-/** Marks of emphasis that a block may hold: the time that they take grows faster than their number. */
+/** Number of emphasis marks in a block: their time grows faster than their number. */
 const mostMarks = 1000;
 const mostQuotes = 50;
 
 /**
- * A block as a person reads it on a terminal. One that would take long, or that is nested deeper than the stack, is shown as it
- * is: to show an answer never ends a command.
+ * Formats a block for a terminal. A block that would take too long, or that is nested deeper than the stack, is only escaped:
+ * formatting never ends a command.
  */
 export function markdownText(block: string, place: MarkdownPlace): string {
   const marks = block.match(/[*_~]/g)?.length ?? 0;
@@ -48,22 +48,22 @@ export function markdownText(block: string, place: MarkdownPlace): string {
   }
 }
 
-/** Markdown as a person reads it on a terminal: wrapped at the width, headings bold, tables in columns. Ends with a line break. */
+/** Formats Markdown for a terminal: wrapped, headings bold, tables in columns. Ends with a line break. */
 export function renderMarkdown(blocks: readonly Token[], place: MarkdownPlace): string {
   const lines = markdownLines(blocks, place);
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
 /**
- * The same as lines. Controls are escaped, but for our colours. Only a line of code can be wider than the width: the terminal
- * wraps it, so that it is copied as one line.
+ * The formatted lines. Controls are escaped, without the colours of the program. Only a line of code can be wider than the width:
+ * the terminal wraps it, so that it is copied as one line.
  */
 function markdownLines(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string[] {
-  return apart(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
+  return separated(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
 }
 
-/** Blocks with an empty line between them. */
-function apart(blocks: readonly Token[], page: Page): string[] {
+/** Blocks separated by empty lines. */
+function separated(blocks: readonly Token[], page: Page): string[] {
   const parts = blocks.map((block) => blockLines(block, page)).filter((lines) => lines.length > 0);
   return parts.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]));
 }
@@ -79,7 +79,7 @@ function blockLines(block: Token, page: Page): string[] {
     case 'code':
       return codeLines(block as Tokens.Code, page);
     case 'blockquote':
-      return apart(block.tokens ?? [], narrower(page, 2)).map((line) => `${chalk.dim('│')} ${line}`.trimEnd());
+      return separated(block.tokens ?? [], narrower(page, 2)).map((line) => `${chalk.dim('│')} ${line}`.trimEnd());
     case 'list':
       return listLines(block as Tokens.List, page);
     case 'table':
@@ -89,11 +89,11 @@ function blockLines(block: Token, page: Page): string[] {
     case 'space':
       return [];
     default:
-      return wrapped(plain(block.raw.trimEnd()), page);
+      return wrapped(safeText(block.raw.trimEnd()), page);
   }
 }
 
-/** Without bold type the marks stay. */
+/** Without colours, the marks stay. */
 function headingLines({ depth, tokens }: Tokens.Heading, page: Page): string[] {
   const mark = page.colored ? '' : `${'#'.repeat(depth)} `;
   return wrapped(mark + page.chalk.bold(inline(tokens, page)), page);
@@ -108,7 +108,7 @@ export function codeLine(line: string, chalk: ChalkInstance): string {
   return line.trim() === '' ? '' : `  ${colourCode(escapeForTerminal(line.replaceAll('\t', '    ')), chalk)}`;
 }
 
-/** Empty lines stand where the text has them: a loose list would move lines that were printed long ago. */
+/** Empty lines are where the text has them: a loose list would change lines that were already printed. */
 function listLines({ items, ordered, start }: Tokens.List, page: Page): string[] {
   const first = ordered ? Number(start) : 0;
   return items.flatMap((item, index) => {
@@ -130,9 +130,9 @@ function itemLines({ tokens }: Tokens.ListItem, page: Page): string[] {
   return blocks.flatMap((block, index) => (block.type === 'space' && index > 0 ? [''] : blockLines(block, page)));
 }
 
-/** What a column must have, where its cells need it; else each row is a list of its cells. */
+/** Least width of a column that needs more; below it, each row becomes a list of its cells. */
 const narrowestColumn = 10;
-/** In a chat the widths are those of the first rows, so that a table of a thousand rows need not be printed again for its last. */
+/** In a chat, the first rows decide the widths. */
 const measuredRows = 12;
 
 type Aligned = Pick<Tokens.Table, 'align'> & { widths: readonly number[] };
@@ -150,8 +150,8 @@ function tableLines({ header, rows, align }: Tokens.Table, page: Page): string[]
 }
 
 /**
- * As wide as the cells, or, where they have no room beside each other, as wide as is fair. Undefined where a column would be
- * below the narrowest, or where a document's would split a word.
+ * The widths of the cells, or fair shares of the terminal if it is too narrow. Undefined if a column would be too narrow, or in
+ * a document split a word.
  */
 function columnWidths(rows: readonly (readonly string[])[], { width, breaks }: Page): number[] | undefined {
   const columns = Array.from({ length: rows[0]?.length ?? 0 }, (_, column) => {
@@ -178,7 +178,7 @@ function widest(cell = ''): number {
   return Math.max(...cell.split('\n').map((line) => stringWidth(line)));
 }
 
-/** A row of a table; cells that are wider than their column go on in further lines. */
+/** A row of a table; cells wider than their column continue in further lines. */
 function rowLines(row: readonly string[], { widths, align }: Aligned): string[] {
   const columns = widths.map((width, column) => wrapped(row[column] ?? '', { width }));
   const height = Math.max(...columns.map((lines) => lines.length));
@@ -202,7 +202,7 @@ function rowAsList(
   return index === 0 ? lines : ['', ...lines];
 }
 
-/** A nesting that leaves no room goes on in what there is. */
+/** A page inside another, never narrower than 8 columns. */
 function narrower(page: Page, columns: number): Page {
   return { ...page, width: Math.max(page.width - columns, 8) };
 }
@@ -211,7 +211,7 @@ function wrapped(text: string, { width }: Pick<Page, 'width'>): string[] {
   return wrapAnsi(breakCjk(text, width), width, { hard: true }).split('\n');
 }
 
-/** Text with its marks as colours and weights. */
+/** Text with its marks as colours and bold type. */
 function inline(tokens: readonly Token[], page: Page): string {
   return tokens.map((token) => inlineOf(token, page)).join('');
 }
@@ -231,35 +231,35 @@ function inlineOf(token: Token, page: Page): string {
     case 'link':
       return linkText(token as Tokens.Link, inner());
     case 'image':
-      return linkText(token as Tokens.Image, plain((token as Tokens.Image).text));
+      return linkText(token as Tokens.Image, safeText((token as Tokens.Image).text));
     case 'br':
       return '\n';
     case 'checkbox':
       return '';
     case 'escape':
-      return plain((token as Tokens.Escape).text);
+      return safeText((token as Tokens.Escape).text);
     case 'html':
-      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : plain(token.raw);
+      return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : safeText(token.raw);
     case 'text': {
       if ('tokens' in token && token.tokens) return inner();
-      const text = plain((token as Tokens.Text).text);
+      const text = safeText((token as Tokens.Text).text);
       return breaks ? text : text.replaceAll('\n', ' ');
     }
     default:
-      return plain(token.raw);
+      return safeText(token.raw);
   }
 }
 
-/** A link with its address, which a terminal does not show by itself. */
+/** A link with its address. */
 function linkText({ href }: Tokens.Link | Tokens.Image, text: string): string {
-  const address = plain(href);
+  const address = safeText(href);
   return text === address || `mailto:${text}` === address || text === '' ? text || address : `${text} (${address})`;
 }
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
-/** Text outside code: entities are read, then nothing is left that a terminal obeys. */
-function plain(text: string): string {
+/** Text outside code: entities are decoded, then controls are escaped. */
+function safeText(text: string): string {
   const read = text.replaceAll(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => entities[name] ?? '');
   return escapeForTerminal(read.replaceAll('\t', ' '));
 }

@@ -1,10 +1,10 @@
 import { isReadByCi } from './wrap-output.ts';
 import type { Io } from './io.ts';
 
-/** Rows of a terminal that does not tell them. */
+/** Rows of a terminal without a size. */
 const usualRows = 24;
 
-/** Writes our own text to stdout: through `$PAGER` where stdout is a terminal with fewer rows, as git does. */
+/** Writes the program's own text to stdout; through `$PAGER` if stdout is a terminal with fewer rows, as git does. */
 export async function writePaged(text: string, io: Pick<Io, 'stdout' | 'env' | 'runPager'>): Promise<void> {
   const { stdout, env, runPager } = io;
   const pager = env['PAGER']?.trim() ?? '';

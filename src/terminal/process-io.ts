@@ -9,9 +9,7 @@ import type { WriteStream } from 'node:tty';
 import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { writeReason, readReason } from '../files/file-reason.ts';
 
-/**
- * The edges of a real process. Nothing is read or written yet, and Node's own streams are not even made: each costs some ms.
- */
+/** The Io of a real process. Node's own streams are created only when they are used: each takes some ms. */
 export function createProcessIo(process: NodeJS.Process): Io {
   const describe = (fd: 0 | 1 | 2) => {
     const stats = statsOf(fd);
@@ -36,28 +34,28 @@ export function createProcessIo(process: NodeJS.Process): Io {
   };
 }
 
-/** Loaded only for a long text. */
+/** Loads the pager for a long text. */
 async function pagerOf(process: NodeJS.Process, pager: string, text: string): Promise<boolean> {
   const { runPager } = await import('./run-pager.ts');
   return runPager(pager, text, process);
 }
 
-/** Loaded only when somebody is asked. */
+/** Loads the dialog for the first question. */
 async function dialogOf(process: NodeJS.Process): Promise<Dialog> {
   const { openDialog } = await import('./dialog.ts');
   const { stdin, stderr } = process;
   return openDialog({ stdin, stderr, interrupt: () => void process.kill(process.pid, 'SIGINT') });
 }
 
-/** Loaded only for the interactive mode. */
+/** Loads the editor for the interactive mode. */
 async function editorOf(process: NodeJS.Process, options: EditorOptions): Promise<LineEditor> {
   const { openLineEditor } = await import('./line-editor.ts');
   const { stdin, stdout } = process;
-  // Emitted, not sent: with its terminal gone nothing may keep the process alive until a signal arrives.
+  // Emitted, not sent: without its terminal, the process might end before a signal arrives.
   return openLineEditor({ stdin, stdout, hangUp: () => void process.emit('SIGHUP', 'SIGHUP') }, options);
 }
 
-/** Node's own stdin is empty, without a word, where it is a folder; this one fails. */
+/** Node's own stdin is silently empty for a folder; this one fails. */
 function streamOf(kind: InputKind, process: NodeJS.Process): Readable {
   return kind === 'file' || kind === 'null' ? createReadStream('', { fd: 0, autoClose: false }) : process.stdin;
 }
@@ -70,13 +68,13 @@ function statsOf(fd: number): Stats | undefined {
   }
 }
 
-/** node:tty (2 ms) is loaded only for devices that may be one; /dev/null, the stdin of many scripts, is none. */
+/** node:tty takes 2 ms, so it is loaded only for possible terminals; /dev/null, the stdin of many scripts, is not one. */
 function isTerminal(process: NodeJS.Process, fd: number, stats: Stats | undefined): boolean {
   if (stats !== undefined && (!stats.isCharacterDevice() || stats.rdev === nullDevice())) return false;
   return process.getBuiltinModule('node:tty').isatty(fd);
 }
 
-/** A folder that was removed under a running shell still has its name there. */
+/** PWD has the name of a folder that was removed while the shell was in it. */
 function currentFolder(process: NodeJS.Process): string {
   try {
     return process.cwd();
@@ -85,13 +83,13 @@ function currentFolder(process: NodeJS.Process): string {
   }
 }
 
-/** One of the process's two output streams. */
+/** An output stream of the process. */
 export interface OutputPlace {
   fd: 1 | 2;
-  /** fstat of it, where there is one. */
+  /** The result of fstat. */
   stats: Stats | undefined;
   isTTY: boolean;
-  /** Made by Node at the first touch, so touched late. */
+  /** Created by Node on first access. */
   stream: () => WriteStream;
 }
 
@@ -100,8 +98,8 @@ type Write = (chunk: string | Uint8Array) => Promise<void>;
 const readerGone = new Set(['EPIPE', 'ECONNRESET', 'EOF', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 
 /**
- * stdout. A write resolves when the system has taken every byte; after a failure each further one rejects with the same
- * GatewayError: closed (the reader has gone) or not-written (ENOSPC, EIO, EFBIG and the like).
+ * stdout. A write resolves when the system has taken every byte; after a failure, each further write rejects with the same
+ * GatewayError: closed (by the reader) or not-written (ENOSPC, EIO, EFBIG and the like).
  */
 export function createStdout(place: OutputPlace): Output {
   const write = writerOf(place);
@@ -117,7 +115,7 @@ export function createStdout(place: OutputPlace): Output {
   });
 }
 
-/** stderr. There is nowhere to tell that it cannot be written, so it is given up quietly. */
+/** stderr. After a failure, further writes are dropped: there is no place to report it. */
 export function createStderr(place: OutputPlace): Output {
   const write = writerOf(place);
   let lost = false;
@@ -157,10 +155,7 @@ function isFile({ stats, isTTY }: OutputPlace): boolean {
   return stats !== undefined && (stats.isFile() || (stats.isCharacterDevice() && !isTTY));
 }
 
-/**
- * Node opens /dev/null to read and write in the place of an output that is closed; what a shell opened for `> /dev/null`
- * cannot be read.
- */
+/** Node opens /dev/null for reading and writing in place of a closed output; that of a shell's `> /dev/null` cannot be read. */
 function isOpenedByNode({ fd, stats }: OutputPlace): boolean {
   if (stats?.isCharacterDevice() !== true || stats.rdev !== nullDevice()) return false;
   try {
@@ -171,12 +166,12 @@ function isOpenedByNode({ fd, stats }: OutputPlace): boolean {
   }
 }
 
-/** The device number of /dev/null, where there is one. */
+/** The device number of /dev/null, if it exists. */
 function nullDevice(): number | undefined {
   return statSync('/dev/null', { throwIfNoEntry: false })?.rdev;
 }
 
-/** Node's own stream for files ignores short counts: on a full disk it would cut the output and call that a success. */
+/** Node's own stream for files ignores short writes: on a full disk, it would cut the output without an error. */
 function fileWriter(fd: number): Write {
   return async (chunk) => {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
@@ -184,13 +179,13 @@ function fileWriter(fd: number): Write {
   };
 }
 
-/** Pipes, sockets and terminals. The callback is the back-pressure: it comes when the reader has made room. */
+/** Pipes, sockets and terminals. The callback is the back-pressure: it is called when the reader has room. */
 function streamWriter(stream: () => WriteStream): Write {
   let known: WriteStream | undefined;
   return (chunk) => {
     if (known === undefined) {
       known = stream();
-      // The callback of the write tells; without a listener the same error would end the process.
+      // The callback of the write gets the error; without a listener, it would also end the process.
       known.on('error', () => undefined);
     }
     const target = known;
@@ -209,10 +204,7 @@ function writeFailure(error: unknown): GatewayError {
   });
 }
 
-/**
- * What stdin is, by fstat. Devices that are no terminal count as `null`; a stdin that was closed is one too, for Node opens
- * /dev/null in its place.
- */
+/** The kind of stdin, by fstat. Devices other than terminals count as `null`, also a closed stdin: Node opens /dev/null for it. */
 function inputKind(stats: Stats | undefined, isTTY: boolean): InputKind {
   if (isTTY) return 'terminal';
   if (stats === undefined) return 'closed';
@@ -221,7 +213,7 @@ function inputKind(stats: Stats | undefined, isTTY: boolean): InputKind {
   return stats.isCharacterDevice() ? 'null' : 'file';
 }
 
-/** stdin of the process. Reading rejects with GatewayError usage; a reader that stops early closes it at once. */
+/** stdin of the process. Reading rejects with GatewayError usage; a reader that stops early closes it. */
 function createInput(kind: InputKind, stream: () => Readable): Input {
   let taken = false;
   return {
@@ -234,23 +226,21 @@ function createInput(kind: InputKind, stream: () => Readable): Input {
   };
 }
 
-/**
- * Not the stream's own iterator: its `return` waits for a read that is under way, on a silent pipe for ever.
- */
+/** Not the stream's own iterator: its `return` waits for a pending read, on a silent pipe forever. */
 function iterate(stream: Readable | undefined): AsyncIterator<Uint8Array> {
   const chunks = stream?.[Symbol.asyncIterator]() as AsyncIterator<Uint8Array> | undefined;
-  const over = { done: true, value: undefined } as const;
+  const done = { done: true, value: undefined } as const;
   return {
     async next() {
       try {
-        return (await chunks?.next()) ?? over;
+        return (await chunks?.next()) ?? done;
       } catch (error) {
         throw unreadable(error);
       }
     },
     async return() {
       stream?.destroy();
-      return over;
+      return done;
     },
   };
 }

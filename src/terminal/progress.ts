@@ -4,13 +4,13 @@ import { escapeLine } from './escape.ts';
 import type { Io } from './io.ts';
 import { wantsColor } from './style.ts';
 
-/** What is waited for, on stderr: a spinner, one plain line where nothing can move, or nothing with `--quiet`. */
+/** Shows on stderr that the program waits: a spinner, one line if nothing can be animated, or nothing with `--quiet`. */
 export interface Progress {
-  /** Says how far it is: `12/500`. */
+  /** Shows a detail such as `12/500`. */
   update(detail: string): void;
-  /** Wipes it for a line that is written now; it goes on below. */
+  /** Clears it for another line; it continues below. */
   clear(): void;
-  /** Ends it; to be called before the first output. Any number of times. */
+  /** Ends it, before the first output. Can be called several times. */
   stop(): void;
 }
 
@@ -28,20 +28,20 @@ export interface ProgressOptions {
   quiet: boolean;
   /** false by `--no-color` */
   color?: boolean | undefined;
-  /** Undefined where the terminal cannot show one. */
+  /** Resolves to undefined if the terminal cannot show a spinner. */
   spin?: (text: string, color: boolean) => Promise<Spinner | undefined>;
 }
 
-/** Runs that end sooner never load ora, which costs 36 to 50 ms. */
+/** Runs that end sooner do not load ora, which takes 36 to 50 ms. */
 const graceMs = 100;
-/** From then on a spinner shows the time. */
+/** After this time, a spinner shows the time. */
 const timedMs = 2000;
-/** A count that runs is shown so often: a batch checks thousands of jobs a second. */
+/** Shortest time between two updates: a batch checks thousands of jobs a second. */
 const countMs = 100;
-/** Where nothing can move, one line is printed after so much silence. */
+/** Without a spinner, one line is printed after this time without output. */
 const plainMs = 5000;
 
-/** Whether stderr may be animated: a terminal that can, outside CI, and not `--quiet`. */
+/** Whether stderr can be animated: a terminal outside CI, without `--quiet`. */
 export function isAnimated({ io, quiet }: { io: Pick<Io, 'stderr' | 'env'>; quiet: boolean }): boolean {
   const inCi = !['', '0', 'false', 'no', 'off'].includes((io.env['CI'] ?? '').toLowerCase());
   return io.stderr.isTTY && !quiet && !inCi && io.env['TERM'] !== 'dumb';
@@ -61,7 +61,7 @@ function startSpinner(options: ProgressOptions): Progress {
   let detail = '';
   let shownAt = started;
   let spinner: Spinner | undefined;
-  let plain: Progress | undefined;
+  let plainLine: Progress | undefined;
   let stopped = false;
   const line = (): string => {
     shownAt = io.elapsed();
@@ -69,12 +69,12 @@ function startSpinner(options: ProgressOptions): Progress {
   };
   const tick = (): void => {
     if (spinner !== undefined) spinner.text = line();
-    callOff = io.after(1000, tick);
+    cancel = io.after(1000, tick);
   };
   const goPlain = (): void => {
     if (stopped) return;
-    plain = startPlain(options, plainMs - (io.elapsed() - started));
-    plain.update(detail);
+    plainLine = startPlain(options, plainMs - (io.elapsed() - started));
+    plainLine.update(detail);
   };
   const show = async (): Promise<void> => {
     const shown = await spin(line(), wantsColor({ env: io.env, isTTY: true, color }));
@@ -83,51 +83,51 @@ function startSpinner(options: ProgressOptions): Progress {
     if (shown === undefined) goPlain();
     else tick();
   };
-  // A spinner that cannot be had is no reason to end a request that is paid for.
-  let callOff = io.after(graceMs, () => void show().catch(goPlain));
+  // A failure of the spinner must not end a paid request.
+  let cancel = io.after(graceMs, () => void show().catch(goPlain));
   return {
     update(next) {
       detail = next;
-      plain?.update(next);
+      plainLine?.update(next);
       if (spinner !== undefined && io.elapsed() - shownAt >= countMs) spinner.text = line();
     },
     clear() {
-      plain?.clear();
+      plainLine?.clear();
       if (!stopped) spinner?.clear();
     },
     stop() {
       if (stopped) return;
       stopped = true;
-      callOff();
-      plain?.stop();
-      // Once only: each time, ora moves the cursor to the first column.
+      cancel();
+      plainLine?.stop();
+      // Only once: each call of ora moves the cursor to the first column.
       spinner?.stop();
     },
   };
 }
 
-/** One line after `ms` without any other; then nothing more. */
+/** Prints one line after `ms` without output. */
 function startPlain({ io, text }: ProgressOptions, ms: number): Progress {
   const started = io.elapsed() + ms - plainMs;
   let detail = '';
   let isOver = false;
-  const tell = (): void => {
+  const print = (): void => {
     isOver = true;
     const count = detail === '' ? '' : ` (${detail})`;
     const line = `still ${text} after ${secondsText(io.elapsed() - started)}${count}`;
     void io.stderr.write(`${escapeLine(line)}\n`);
   };
-  let callOff = io.after(ms, tell);
+  let cancel = io.after(ms, print);
   return {
     update: (next) => void (detail = next),
     clear() {
       if (isOver) return;
-      callOff();
-      callOff = io.after(plainMs, tell);
+      cancel();
+      cancel = io.after(plainMs, print);
     },
     stop() {
       isOver = true;
-      callOff();
+      cancel();
     },
   };
 }
@@ -141,8 +141,8 @@ function secondsText(ms: number): string {
 }
 
 /**
- * The cursor stays visible, so no way to die can leave it hidden; stdin is left alone, so that Ctrl-C and piped input work.
- * A terminal that says it has 0 columns (`script` in CI) gets none: ora 9 would wipe infinitely many lines there.
+ * The cursor stays visible, so that no crash leaves it hidden; stdin is not touched, so that Ctrl-C and piped input work. A
+ * terminal with 0 columns (`script` in CI) gets no spinner: ora 9 would clear infinitely many lines.
  */
 async function spinWithOra(text: string, color: boolean): Promise<Spinner | undefined> {
   if (!process.stderr.columns) return undefined;
@@ -151,16 +151,16 @@ async function spinWithOra(text: string, color: boolean): Promise<Spinner | unde
   return ora({ ...options, color: color ? 'cyan' : false }).start();
 }
 
-/** Runs something later; what it returns calls that off. */
+/** Runs a function later; returns its cancellation. */
 export type After = (ms: number, act: () => void) => () => void;
 
-/** The real clock. A timer alone never keeps the process alive. */
+/** The real clock. A timer alone does not keep the process alive. */
 export const afterOnClock: After = (ms, act) => {
   const timer = setTimeout(act, ms).unref();
   return () => clearTimeout(timer);
 };
 
-/** The same promise, but an abort rejects it at once. */
+/** The promise, which an abort rejects at once. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 
-/** What a shell ends with where it cannot start a command. */
+/** Exit codes of a shell that cannot start a command. */
 const notStarted = new Set<unknown>([126, 127]);
 
-/** Shows a text in a pager until the person leaves it. False where it cannot be started. */
+/** Shows a text in a pager until the user quits it. False if it cannot be started. */
 export async function runPager(pager: string, text: string, process: NodeJS.Process): Promise<boolean> {
-  // The settings that git gives less: quit where all fits, keep colours, leave the text on the screen.
+  // Git's options of less: quit if the text fits, keep colours, leave the text on the screen.
   const env = { LESS: 'FRX', LV: '-c', ...process.env };
   const child = spawn(pager, { shell: true, stdio: ['pipe', 'inherit', 'inherit'], env });
-  // A pager that is left early does not read to the end.
+  // A pager that quits early does not read all of the text.
   child.stdin.on('error', () => undefined);
   child.stdin.end(text);
   const restore = ignoreInterrupts(process);
@@ -22,7 +22,7 @@ export async function runPager(pager: string, text: string, process: NodeJS.Proc
 
 const ignore = (): void => undefined;
 
-/** Ctrl-C goes to both processes, and the pager says what it means. Returns what undoes this. */
+/** Both processes receive Ctrl-C, and only the pager handles it. Returns the undo function. */
 function ignoreInterrupts(process: NodeJS.Process): () => void {
   const listeners = process.listeners('SIGINT');
   process.on('SIGINT', ignore);

@@ -1,6 +1,5 @@
 import process from 'node:process';
 
-/** What runs the program. */
 export const runtime = {
   /** `20.20.2` */
   node: process.versions.node,

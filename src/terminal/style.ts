@@ -1,6 +1,6 @@
 import type { ChalkInstance } from 'chalk';
 
-/** What decides about colour for one stream. */
+/** What decides whether a stream gets colour. */
 export interface ColorPlace {
   env: Readonly<Record<string, string | undefined>>;
   isTTY: boolean;
@@ -9,8 +9,8 @@ export interface ColorPlace {
 }
 
 /**
- * Whether a stream gets colour: never with `--no-color` or a NO_COLOR that is not empty; else as FORCE_COLOR
- * says (`0` and `false` are off); else on terminals that are not dumb.
+ * Whether a stream gets colour: never with `--no-color` or a NO_COLOR that is not empty; else by FORCE_COLOR (`0` and `false` are
+ * off); else on terminals that are not dumb.
  */
 export function wantsColor({ env, isTTY, color }: ColorPlace): boolean {
   if (color === false || isSet(env['NO_COLOR'])) return false;
@@ -23,7 +23,7 @@ function isSet(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 
-/** Text dressed for one stream; unchanged where that stream gets no colour. */
+/** Colours text for one stream; returns it unchanged if the stream gets no colour. */
 export interface Style {
   warning(text: string): Promise<string>;
   failure(text: string): Promise<string>;
@@ -32,14 +32,14 @@ export interface Style {
   strong(text: string): Promise<string>;
 }
 
-/** The style of one stream. chalk is loaded at the first text that really gets colour. */
+/** The style of one stream. chalk is loaded for the first coloured text. */
 export function createStyle(place: ColorPlace): Style {
   const colored = wantsColor(place);
   let chalk: Promise<ChalkInstance> | undefined;
-  const paint = (dress: (chalk: ChalkInstance, text: string) => string) => async (text: string) => {
+  const paint = (apply: (chalk: ChalkInstance, text: string) => string) => async (text: string) => {
     if (!colored) return text;
     chalk ??= import('chalk').then(({ Chalk }) => new Chalk({ level: 1 }));
-    return dress(await chalk, text);
+    return apply(await chalk, text);
   };
   return {
     warning: paint((chalk, text) => chalk.yellow(text)),
@@ -50,7 +50,7 @@ export function createStyle(place: ColorPlace): Style {
   };
 }
 
-/** Bold without loading chalk: for help, which nothing else delays. */
+/** Bold without chalk, which would delay help. */
 export function bold(text: string, colored: boolean): string {
   return colored ? `\u001B[1m${text}\u001B[22m` : text;
 }

@@ -4,8 +4,8 @@ import type { Io, Output } from './io.ts';
 import { type After, afterOnClock } from './progress.ts';
 
 /**
- * The one writer of a stream. A string is text: GitHub's runner finds no command in it, and a terminal nothing to obey but
- * colours. Bytes go out as they are: pictures, drawings, and what is meant for the runner.
+ * Makes strings harmless: GitHub's runner finds no command in them, and a terminal only colours. Bytes are written unchanged:
+ * images, drawings, and commands for the runner.
  */
 export function sanitizeOutput(output: Output, env: Io['env']): Output {
   const guard = isReadByCi(env, output) ? createCiGuard() : undefined;
@@ -19,21 +19,21 @@ export function sanitizeOutput(output: Output, env: Io['env']): Output {
   });
 }
 
-/** How long a slow reader may take for what is left after an abort, in ms; the clean-up comes behind it. */
+/** Longest wait for a slow reader after an abort, in ms; the cleanups come after it. */
 const drainMs = 500;
 
 /**
- * stdout for the length of a command: a reply that is paid for is read to its end also when the disk behind stdout is full,
- * so that it can be kept. The first such failure is remembered and what follows is dropped. A reader that has gone still
- * rejects with closed. Once the signal has aborted, writes that nobody takes give up with its reason.
+ * stdout of a command: a paid reply is read to its end even if the disk is full, so that it can be saved. The first such failure
+ * is remembered, and later writes are dropped. A closed stdout still rejects. After an abort, writes that the reader does not
+ * take reject with its reason.
  */
 export function tolerateFailure(output: Output, signal: AbortSignal, after: After = afterOnClock): Output {
   let failure: GatewayError | undefined;
-  let over = false;
-  /** Of the latest write. A plain field and one promise a write: 100,000 deltas pass here. */
+  let isAborted = false;
+  /** Rejects the latest write. One promise a write, because there can be 100,000 deltas. */
   let giveUp: ((reason: unknown) => void) | undefined;
   const end = () => {
-    over = true;
+    isAborted = true;
     giveUp?.(signal.reason);
   };
   if (signal.aborted) after(drainMs, end);
@@ -42,7 +42,7 @@ export function tolerateFailure(output: Output, signal: AbortSignal, after: Afte
     failure: () => failure,
     write(chunk) {
       if (failure !== undefined) return Promise.resolve();
-      if (over) return Promise.reject(signal.reason as Error);
+      if (isAborted) return Promise.reject(signal.reason as Error);
       return new Promise((resolve, reject) => {
         giveUp = reject;
         output.write(chunk).then(resolve, (error: unknown) => {
@@ -78,21 +78,18 @@ function wrap(
   };
 }
 
-/** Puts something invisible where a CI system would read a command. */
+/** Zero-width space. */
 const breaker = '\u200b';
 
 /**
- * GitHub's runner obeys lines of any output that begin, after white space, with `::`, and `##[` anywhere.
- * What this returns makes text harmless, whatever its pieces: a zero-width space goes in front of a colon that is the
- * first character of its line, and into `##[`.
+ * GitHub's runner executes lines that begin, after white space, with `::`, and `##[` anywhere. The returned function puts a
+ * zero-width space before a colon at the beginning of a line, and into `##[`. The text can be cut anywhere.
  */
 export function createCiGuard(): (text: string) => string {
   return createGuard({ breaker, isBlank: (character) => character.trim() === '' });
 }
 
-/**
- * The same for bytes of a text. A byte beyond ASCII may be of a blank, so it counts as one: a colon too many is guarded then.
- */
+/** The guard for bytes of a text. A byte beyond ASCII can be part of a blank and counts as one: a colon after it is guarded, too. */
 export function createCiByteGuard(): (bytes: Uint8Array) => Uint8Array {
   const guard = createGuard({
     breaker: Buffer.from(breaker).toString('latin1'),
@@ -126,7 +123,7 @@ function createGuard({ breaker, isBlank }: Guarding): (text: string) => string {
   };
 }
 
-/** Whether a runner reads what is written: GitHub Actions, and no file in between. */
+/** Whether GitHub's runner reads the output: on GitHub Actions, if it is not a file. */
 export function isReadByCi(
   env: Readonly<Record<string, string | undefined>>,
   output: { isFile?: boolean | undefined },
@@ -135,8 +132,8 @@ export function isReadByCi(
 }
 
 /**
- * A line that GitHub Actions shows as an annotation. Line breaks and `%` are escaped; in the title `:` and `,` too. What a
- * terminal or the runner would obey in the message is made visible.
+ * A line that GitHub Actions shows as an annotation. Line breaks and `%` are escaped, in the title also `:` and `,`. Controls
+ * and commands in the message are made visible.
  */
 export function githubErrorLine(message: string, title: string): string {
   const shown = escapeForTerminal(message).replaceAll('##[', '##\u200b[');

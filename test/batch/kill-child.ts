@@ -19,7 +19,7 @@ process.once('SIGTERM', () => stop.abort(new GatewayError('terminated', 'ended b
 const context: Context = {
   io,
   signal: stop.signal,
-  patience: { ms: 2000 },
+  gracePeriod: { ms: 2000 },
   root: {},
   ui: createUi(io, {}, report),
   stdin: createStdin(io),

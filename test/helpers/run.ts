@@ -63,7 +63,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
   };
   const { exitCode } = await runProgram(argv, io, {
     signal: options.signal ?? new AbortController().signal,
-    patience: { ms: 0 },
+    gracePeriod: { ms: 0 },
   });
   return { code: exitCode, stdout: stdout.text(), stdoutBytes: stdout.bytes(), stderr: stderr.text(), cwd };
 }

@@ -55,7 +55,7 @@ const patient: StdinTextOptions = { timeoutMs: 60_000, onWait: () => undefined }
 
 describe('a stdin that may never say anything', () => {
   test('counts as empty when its time is over, and is closed', async () => {
-    const { text, seen, timers } = arrange({ leaveAfterMs: 3000 });
+    const { text, seen, timers } = arrange({ abandonAfterMs: 3000 });
     expect([...timers.keys()]).toEqual([3000]);
     timers.get(3000)?.();
     expect(await text).toBe('');
@@ -63,7 +63,7 @@ describe('a stdin that may never say anything', () => {
   });
 
   test('is read to its end once its first byte came', async () => {
-    const { text, seen, timers, waiting, feed } = arrange({ leaveAfterMs: 3000 });
+    const { text, seen, timers, waiting, feed } = arrange({ abandonAfterMs: 3000 });
     feed(Buffer.from('late '));
     await expect.poll(() => waiting.length).toBe(1);
     expect(timers.size).toBe(0);

@@ -20,10 +20,10 @@ export interface JobFolders {
 
 /** Makes contexts of jobs out of the batch's. What all have in common is made once: there are thousands. */
 export function createJobContexts(batch: Context, folders: JobFolders): (command: string) => JobContext {
-  const { signal, patience, root } = batch;
+  const { signal, gracePeriod, root } = batch;
   const common = {
     signal,
-    patience,
+    gracePeriod,
     root: { json: true, quiet: true, ...(root.profile !== undefined && { profile: root.profile }) },
     stdin: { claimedBy: 'the jobs', claim: refuseStdin, reserve: refuseStdin },
   } as const;

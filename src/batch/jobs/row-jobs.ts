@@ -4,7 +4,7 @@ import { GatewayError, usageError } from '../../errors.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/flag.ts';
-import { type Blanks, fillLeaves, hasBlank, plainName, valueText } from '../../cli/input/blanks.ts';
+import { type Blanks, fillLeaves, hasBlank, normaliseName, valueText } from '../../cli/input/blanks.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
 import { isPromptYaml } from '../../cli/run/prepare.ts';
@@ -119,7 +119,7 @@ function requirePrompt(template: Template | undefined, { values }: Defaults): vo
 const filledLater = new Set(['prompt', 'system', 'vars']);
 
 function fillDefaults({ command, values }: Defaults, columns: JsonObject): Defaults {
-  const texts = Object.entries(columns).map(([name, value]) => [plainName(name), valueText(value)] as const);
+  const texts = Object.entries(columns).map(([name, value]) => [normaliseName(name), valueText(value)] as const);
   const blanks: Blanks = { values: new Map(texts), used: new Set(), advice: adviseBlank };
   const fill = (key: string, value: JsonValue): JsonValue => {
     const isTurns = (key === 'contents' || key === 'messages') && typeof value !== 'string';

@@ -46,7 +46,7 @@ export async function sendJobs(
   });
   context.atEnd(() => recorder.close());
   if (plan.due === 0) return undefined;
-  context.patience.ms = graceMs + 2000;
+  context.gracePeriod.ms = graceMs + 2000;
   const concurrency = await limitToFiles(Math.min(flags.concurrency ?? defaultConcurrency, plan.due), context);
   const gate = createGate({ elapsed: () => io.elapsed(), sleep: sleepByTimer, jobs: plan.due });
   const costs = await openCosts(batch);

@@ -6,26 +6,26 @@ import { closest } from '../../closest.ts';
 import { parseAgeOf, parseDurationOf } from '../../settings/duration.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 
-/** One flag of the program. It is defined once; commands name the flags that they take. */
+/** A flag of the program. It is defined once; commands name the flags that they take. */
 interface Flag {
-  /** As commander writes it: `-m, --model <id>`. None takes an optional or variadic value. */
+  /** In the syntax of commander: `-m, --model <id>`. */
   readonly flags: string;
   readonly text: string;
-  /** From the word that was typed, and the flag's own name for messages, to its value. Throws GatewayError usage. */
+  /** Reads a word; `name` is the flag, for messages. Throws GatewayError usage. */
   readonly parse?: (word: string, name: string) => unknown;
-  /** Whether the flag may stand several times; its values become a list. */
+  /** The flag can be repeated; its values become a list. */
   readonly repeat?: true;
-  /** Values that completion offers; others may be allowed too. */
+  /** Values for completion; others may be allowed. */
   readonly values?: readonly string[];
   readonly hidden?: true;
   /** Help shows it only with `--verbose`. */
   readonly advanced?: true;
 }
 
-/** Flags by their camel-case names. */
+/** Flags by their names in camel case. */
 export type FlagTable = Readonly<Record<string, Flag>>;
 
-/** The values of flags as commander gives them, by the table that defines the flags `as const`. */
+/** The values of a table's flags, as commander returns them. */
 export type FlagValues<T extends FlagTable> = {
   -readonly [K in keyof T]?: T[K] extends { repeat: true } ? ValueOf<T[K]>[] : ValueOf<T[K]>;
 };
@@ -69,13 +69,13 @@ function toOption(flag: Flag): Option {
   return option;
 }
 
-/** How a flag reads its word, where it does not take it as it is. */
+/** The reader of a flag's word; undefined if the word is the value. */
 export function parserOf({ flags, parse }: Flag): ((word: string) => unknown) | undefined {
   const [name = ''] = /--[\w-]+/.exec(flags) ?? [];
   return parse && ((word) => parse(word, name));
 }
 
-/** For flags whose value is easily forgotten: `-o --force` and `-o -f` are missing values, not files of that name. */
+/** For flags whose value is easily forgotten: in `-o --force` and `-o -f` the value is missing. */
 export function notAFlag(word: string, name: string, example?: string): string {
   if (!/^(--|-[a-z]$)/i.test(word)) return word;
   throw usageError(
@@ -84,7 +84,6 @@ export function notAFlag(word: string, name: string, example?: string): string {
   );
 }
 
-/** Why a word is none of the values that a flag takes. */
 function invalidValue(
   name: string,
   wanted: string,
@@ -93,7 +92,7 @@ function invalidValue(
   return usageError(`${name} takes ${wanted}, not ${quote(word)}`, `for example: ${name} ${example}`);
 }
 
-/** Reads the number that a word is: NaN for a blank. */
+/** NaN for a blank word. */
 function numberOf(word: string): number {
   return word.trim() === '' ? NaN : Number(word);
 }
@@ -108,14 +107,14 @@ export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: str
   };
 }
 
-/** Any finite number: what range a model takes is its own matter. */
+/** Any finite number: the range depends on the model. */
 export function decimal(word: string, name: string): number {
   const value = numberOf(word);
   if (Number.isFinite(value)) return value;
   throw invalidValue(name, 'a number', { word, example: 0.7 });
 }
 
-/** An amount of money from which nothing is rounded. */
+/** An amount of money, as text so that it is never rounded. */
 export function amount(word: string, name: string): string {
   if (/^\d{1,12}(?:\.\d{1,12})?$/.test(word) && Number(word) > 0) return word;
   throw invalidValue(name, 'an amount of more than 0', { word, example: '0.50' });
@@ -126,18 +125,18 @@ export function duration(word: string, name: string): number {
   return parseDurationOf(name, word);
 }
 
-/** How old something may be, such as `7d`, in milliseconds. */
+/** An age such as `7d`, in milliseconds. */
 export function age(word: string, name: string): number {
   return parseAgeOf(name, word);
 }
 
-/** Any text but none: what is empty is a variable that was not set. */
+/** Any text that is not empty: an empty word comes from a variable that is not set. */
 export function notEmpty(word: string, name: string): string {
   if (word !== '') return word;
   throw usageError(`${name} is empty`, `for example: ${name} END; without one leave ${name} out`);
 }
 
-/** A proxy URL: what stands in argv is public, and so it is not repeated. */
+/** A proxy URL. The message does not repeat it: argv is public. */
 export function passwordless(word: string, name: string): string {
   if (!word.includes('@')) return word;
   throw usageError(
@@ -154,20 +153,20 @@ export function oneOf(words: readonly string[]): (word: string, name: string) =>
   };
 }
 
-/** `W:H`, both whole numbers: the form is checked, never a list of ratios. */
+/** `W:H`. Only the form is checked: a service can take any ratio. */
 export function ratio(word: string, name: string): string {
   if (isAspect(word)) return word;
   throw invalidValue(name, 'width:height', { word, example: '16:9' });
 }
 
-/** The form of an image size: `1K`, `2K`, `4K`, `512`. */
+/** An image size: `1K`, `2K`, `4K`, `512`. Only the form is checked. */
 export function imageSize(word: string, name: string): string {
   if (/^\d{1,5}K?$/.test(word)) return word;
   const error = invalidValue(name, '512, 1K, 2K, 4K or another number of pixels', { word, example: '2K' });
   throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
 }
 
-/** `CATEGORY=THRESHOLD`; the category's prefix may be left out. */
+/** `CATEGORY=THRESHOLD`; the prefix of the category can be left out. */
 export function safety(word: string, name: string): { category: string; threshold: string } {
   const [, category = '', threshold] = /^([A-Z_]{1,80})=([A-Z_]{1,80})$/.exec(word) ?? [];
   if (threshold === undefined)
@@ -187,14 +186,14 @@ export function pairOrJson(word: string, name: string): JsonObject {
   throw invalidValue(name, 'key=value or a JSON object', { word, example: 'user_id=ci' });
 }
 
-/** One `--var`: a value, or the file that holds it. */
+/** One `--var`: a value, or the file that contains it. */
 export interface Var {
   name: string;
   value: string;
   file?: string;
 }
 
-/** Reads `name=value`, `name=@file` and, for a value that begins with one, `name=@@…`. Throws GatewayError usage. */
+/** Reads `name=value`, `name=@file` and `name=@@…` for a value that begins with @. Throws GatewayError usage. */
 export function variable(word: string, name: string): Var {
   const at = word.indexOf('=');
   if (at <= 0) throw invalidValue(name, 'name=value or name=@file', { word, example: 'city=Rome' });
@@ -205,7 +204,7 @@ export function variable(word: string, name: string): Var {
   throw usageError(`${name} ${key}=@ names no file`, `for example: ${name} ${key}=@report.txt; the sign itself is @@`);
 }
 
-/** Parses JSON that the user wrote; the message says where it broke. */
+/** Parses JSON of the user. Throws GatewayError usage with the place of the mistake. */
 export function parseJson(name: string, text: string): JsonValue {
   if (isTooDeep(text)) throw usageError(`${name} is ${tooDeepWords}`);
   try {
@@ -219,12 +218,12 @@ export function parseJson(name: string, text: string): JsonValue {
   }
 }
 
-/** A word in quotes, cut where it is long. */
+/** A word in quotes, cut after 60 characters. */
 export function quote(word: string): string {
   return `'${word.length > 60 ? `${word.slice(0, 60)}…` : word}'`;
 }
 
-/** For `catch`: a mistake is told behind the flag that it was made in; any other failure stays as it is. */
+/** For `catch`: puts the flag before the message of a usage error; rethrows other errors. */
 export function prefixUsageError(flag: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof GatewayError) || error.class !== 'usage') throw error;

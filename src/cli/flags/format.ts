@@ -5,13 +5,13 @@ import { type FlagTable, notAFlag, imageSize, pairOrJson, ratio, safety, whole }
 import { settingFlags } from './setting-flags.ts';
 import { maxCost } from './shared.ts';
 
-/** What completion offers; the form is checked, never these lists, for a service can take other values. */
+/** Values for completion. Only the form is checked: a service can take other values. */
 const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
 const safetySettings = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].flatMap((category) =>
   ['BLOCK_NONE', 'BLOCK_ONLY_HIGH', 'BLOCK_MEDIUM_AND_ABOVE', 'BLOCK_LOW_AND_ABOVE'].map((at) => `${category}=${at}`),
 );
 
-/** Fields that only the content format has: text, image gen, image edit. */
+/** Fields of the content format: text, image gen, image edit. */
 export const contentFlags = {
   candidates: {
     flags: '--candidates <n>',
@@ -50,7 +50,7 @@ export const contentFlags = {
   },
 } satisfies FlagTable;
 
-/** Where pictures go. */
+/** The place of images. */
 const fileFlags = {
   output: {
     flags: '-o, --output <path|->',
@@ -66,7 +66,7 @@ const fileFlags = {
   },
 } satisfies FlagTable;
 
-/** Where a text goes. */
+/** The place of a text. */
 export const answerFileFlags = {
   ...fileFlags,
   output: {
@@ -75,7 +75,7 @@ export const answerFileFlags = {
   },
 } satisfies FlagTable;
 
-/** What goes in beside the prompt. */
+/** Inputs in addition to the prompt. */
 const inputFlags = {
   image: {
     flags: '-i, --image <path|url|->',
@@ -97,7 +97,7 @@ const code = {
 } as const;
 const jsonl = { flags: '--jsonl', text: 'print each event of a stream as one line of JSON', advanced: true } as const;
 
-/** `text` alone. */
+/** Only `text`. */
 export const textFlags = {
   attach: inputFlags.attach,
   responseMime: {
@@ -148,10 +148,10 @@ export const imageFlags = {
   strict: { flags: '--strict', text: 'exit code 11 if the image has another aspect ratio or size', advanced: true },
 } satisfies FlagTable;
 
-/** `image edit` alone. */
+/** Only `image edit`. */
 export const editFlags = { image: inputFlags.image } satisfies FlagTable;
 
-/** `chat` alone. */
+/** Only `chat`. */
 export const chatFlags = {
   ...inputFlags,
   ...answerFileFlags,

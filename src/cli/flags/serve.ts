@@ -5,7 +5,7 @@ import { connectionFlags } from './shared.ts';
 /** The services whose behaviour the local gateway can imitate; `gateway` is its own. */
 const imitated = ['gateway', 'gemini', 'anthropic', 'openai'] as const;
 
-/** Flags of `serve`. Those that other commands have too mean the same here, seen from the other end. */
+/** Flags of `serve`. Those of other commands mean the same, from the server's side. */
 export const serveFlags = {
   port: { flags: '--port <n>', text: 'TCP port; 0 is any free one (default: 8787, with a command 0)', parse: port },
   host: { flags: '--host <address>', text: 'address to listen on (default: 127.0.0.1)', advanced: true },
@@ -82,7 +82,7 @@ function port(word: string): number {
   );
 }
 
-/** A host as callers name it, in the form of a Host header. Throws GatewayError usage. */
+/** A host, in the form of a Host header. Throws GatewayError usage. */
 function allowedHost(word: string): string {
   const host = /^[\da-f]*:[\da-f:.]*:[\da-f.]*$/i.test(word) ? `[${word}]` : word;
   const [, name = '', port = ''] = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i.exec(host) ?? [];

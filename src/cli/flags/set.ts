@@ -4,7 +4,7 @@ import { type Body, type BodyValue, isUpload } from '../../upload.ts';
 import { quote } from './flag.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** One `--set path=value`: where, and what. `[]` in the path appends. */
+/** One `--set path=value`. `[]` in the path appends. */
 export interface Setting {
   path: readonly string[];
   value: JsonValue;
@@ -13,7 +13,7 @@ export interface Setting {
 const append = '[]';
 const forbidden = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Reads `a.b.0=value`: the path splits on dots (`\.` is a dot), the value is JSON if it parses, else a string. */
+/** Reads `a.b.0=value`: dots separate steps (`\.` is a dot), the value is JSON if it parses, else a string. */
 export function parseSetting(word: string): Setting {
   const at = word.indexOf('=');
   if (at <= 0) {
@@ -28,7 +28,7 @@ export function parseSetting(word: string): Setting {
   return { path, value: jsonOrText(word.slice(at + 1)) };
 }
 
-/** `a[0].b` as other tools write it: here every step stands behind a dot. */
+/** The error for `a[0].b`, as other tools write it: here a dot comes before every step. */
 function bracketError(path: readonly string[], step: string): Error {
   const dotted = path
     .join('.')
@@ -40,7 +40,7 @@ function bracketError(path: readonly string[], step: string): Error {
   );
 }
 
-/** Lays settings over a body, in order: objects merge, all else replaces. */
+/** Applies settings to a body, in order: objects are merged, other values replaced. */
 export function applySettings(body: Body, settings: readonly Setting[], refused: readonly string[]): Body {
   return settings.reduce((before, { path, value }) => {
     const first = path[0] ?? '';
@@ -53,7 +53,7 @@ function refusalHint(name: string): string {
   return name === 'stream' ? 'use the flags: --stream of text, --no-stream of chat' : `use the flag: --${name}`;
 }
 
-/** The steps of a path: it splits on dots, `\.` is a dot, and `[]` at its end is a step of its own. */
+/** The steps of a path: separated by dots, `\.` is a dot, and `[]` at the end is a step. */
 function splitPath(text: string): string[] {
   const steps: string[] = [];
   let step = '';
@@ -84,7 +84,7 @@ function place(at: BodyValue | undefined, path: readonly string[], value: JsonVa
   if (step === undefined) return merge(at, value);
   if (step === append || (Array.isArray(at) && /^\d{1,6}$/.test(step))) return placeInList(at, step, rest, value);
   const object = asObject(at);
-  return { ...object, [step]: place(own(object, step), rest, value) };
+  return { ...object, [step]: place(ownValue(object, step), rest, value) };
 }
 
 function placeInList(at: BodyValue | undefined, step: string, rest: readonly string[], value: JsonValue): BodyValue {
@@ -101,27 +101,27 @@ function placeInList(at: BodyValue | undefined, step: string, rest: readonly str
 }
 
 function merge(at: BodyValue | undefined, value: JsonValue): BodyValue {
-  if (!isPlain(value)) return value;
+  if (!isMap(value)) return value;
   const merged: Body = { ...asObject(at) };
   for (const [key, item] of Object.entries(value)) {
-    if (!forbidden.has(key)) merged[key] = merge(own(merged, key), item as JsonValue);
+    if (!forbidden.has(key)) merged[key] = merge(ownValue(merged, key), item as JsonValue);
   }
   return merged;
 }
 
-function own(object: Body, key: string): BodyValue | undefined {
+function ownValue(object: Body, key: string): BodyValue | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function asObject(at: BodyValue | undefined): Body {
-  return isPlain(at) ? at : {};
+  return isMap(at) ? at : {};
 }
 
-function isPlain(value: BodyValue | undefined): value is Body {
+function isMap(value: BodyValue | undefined): value is Body {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isUpload(value);
 }
 
-/** Reads `answer.names[0]`: steps as in `--set`, and items of a list in brackets too. Throws GatewayError usage. */
+/** Reads a `--field` such as `answer.names[0]`: steps as in `--set`, and items in brackets. Throws GatewayError usage. */
 export function parseFieldPath(word: string, name: string): string[] {
   const steps = splitPath(word.replaceAll(/\.?\[(\d+)\]/g, '.$1'));
   const bad = steps.find((step) => step === '' || /[[\]]/.test(step));
@@ -129,7 +129,7 @@ export function parseFieldPath(word: string, name: string): string[] {
   throw usageError(`${name} takes names and numbers, not ${quote(word)}`, `for example: ${name} images[0].path`);
 }
 
-/** The path as it is typed: `answer.names[0]`. */
+/** `answer.names[0]` */
 export function fieldPathText(steps: readonly string[]): string {
   return steps
     .map((step, index) => {
@@ -178,7 +178,7 @@ const messagesFields = [
   'speed',
 ];
 
-/** How `--set` writes the field that an unknown flag of a command names: `--presence-penalty`, `--thinkingBudget`. */
+/** The `--set` for a field that was typed as a flag: `--presence-penalty`, `--thinkingBudget`. */
 export function settingFor(flag: string, command: string): string | undefined {
   const typed = normaliseFlagName(flag);
   const fields = command === 'chat' ? messagesFields : /^(text|image)/.test(command) ? contentFields : [];

@@ -3,7 +3,7 @@ import { type Row, type SettingName, settingNames, settings } from '../../settin
 import type { Attribute } from '../../settings/types.ts';
 import { notAFlag, oneOf, passwordless, whole } from './flag.ts';
 
-/** How a flag reads its word, by the kind of its setting. Other kinds are read when the settings are resolved. */
+/** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
 const parsers = {
   choice: ({ values = [] }: Row) => ({ parse: oneOf(values), values }),
   count: () => ({ parse: whole(1) }),
@@ -14,7 +14,7 @@ const parsers = {
 
 type Rows = typeof settings;
 
-/** The flag of a row, as a `FlagTable` has it. */
+/** The flag of a row of the settings table. */
 type FlagOf<R> = R extends { flag: infer F extends string; kind: infer K }
   ? { flags: F; text: string } & Pick<R, keyof R & ('advanced' | 'repeat')> &
       (K extends keyof typeof parsers ? ReturnType<(typeof parsers)[K]> : object)
@@ -24,7 +24,7 @@ type SettingFlags<G> = {
   [N in SettingName as Rows[N] extends { group: G; flag: infer F } ? Attribute<F> : never]: FlagOf<Rows[N]>;
 };
 
-/** The flags of the settings of one group, under the names that commander gives their values. */
+/** The flags of one group of settings, by the names of their values in commander. */
 export function settingFlags<G extends Row['group']>(group: G): SettingFlags<G> {
   const rows = settingNames.filter((name) => (settings[name] as Row).group === group);
   const flags = rows.map((name) => {

@@ -6,10 +6,10 @@ import { resolve } from 'node:path';
 import { usageError } from '../../errors.ts';
 import { shellWord } from '../../shell-word.ts';
 
-// The order of the tables is that of help; flags of further settings come last.
+// Help has the order of the tables; flags of further settings come last.
 const { stdin, profile, ...furtherRoot } = settingFlags('root');
 
-/** Taken by the program and by every command, before or behind the command's name. */
+/** Flags of the program and of every command, before or after the command's name. */
 export const rootFlags = {
   json: { flags: '--json', text: 'print one JSON document on stdout, on success and on failure' },
   quiet: { flags: '-q, --quiet', text: 'print only errors on stderr' },
@@ -100,10 +100,10 @@ export const connectionFlags = {
   ...furtherConnection,
 } as const satisfies FlagTable;
 
-/** What requests cost. */
+/** Prices. */
 export const priceFlags = settingFlags('costs');
 
-/** A limit of costs, which each command describes. */
+/** A limit of costs; each command has its own text. */
 export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;
 
 /** What a request says, in every format. */
@@ -170,7 +170,7 @@ export const bodyFlags = {
   },
 } satisfies FlagTable;
 
-/** What is printed, and what is not sent. */
+/** What is printed, and whether a request is sent. */
 export const outputFlags = {
   dryRun: { flags: '--dry-run', text: 'print the request and do not send it; input URLs are fetched' },
   curl: { flags: '--curl', text: 'print a curl command for bash and send nothing', advanced: true },
@@ -206,17 +206,17 @@ export interface RecordingFlags {
   maxAge?: number;
 }
 
-/** The folder whose recordings are all that answers; with `--record` too, a cache, what they lack is asked. */
+/** The folder of `--replay`, which answers every request; undefined with `--record`, which makes it a cache. */
 export function replayedFolder({ record, replay }: RecordingFlags): string | undefined {
   return record === undefined ? replay : undefined;
 }
 
-/** Whether what is recorded is answered from there, and the rest is asked and recorded. */
+/** Whether recordings are a cache: other requests are sent and recorded. */
 export function isCache({ record, replay }: RecordingFlags): boolean {
   return record !== undefined && replay !== undefined;
 }
 
-/** Refuses what cannot go together. Throws GatewayError usage. */
+/** Throws GatewayError usage for flags that cannot be combined. */
 export function checkRecordingFlags(flags: RecordingFlags): void {
   const { record, replay, maxAge } = flags;
   if (record !== undefined && replay !== undefined && resolve(record) !== resolve(replay)) {
@@ -234,7 +234,7 @@ export function checkRecordingFlags(flags: RecordingFlags): void {
   }
 }
 
-/** Flags of which one at most owns stdout. */
+/** Flags that print to stdout. */
 export interface StdoutFlags {
   dryRun?: true;
   curl?: true;
@@ -245,7 +245,7 @@ export interface StdoutFlags {
   output?: string | undefined;
 }
 
-/** Throws GatewayError usage when two flags want stdout. `--dry-run --json` is the one pair that goes together. */
+/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
 export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
   const owners = [
     flags.dryRun && '--dry-run',
@@ -261,7 +261,7 @@ export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
     throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
 }
 
-/** Flags that mean nothing where the reply is only handed on. */
+/** Flags that do nothing with `--raw`. */
 interface RawFlags {
   raw?: boolean | undefined;
   count?: number | undefined;
@@ -271,7 +271,7 @@ interface RawFlags {
   strict?: boolean | undefined;
 }
 
-/** Throws GatewayError usage for what `--raw` would silently leave undone. */
+/** Throws GatewayError usage for a flag that `--raw` would ignore. */
 export function checkRaw(flags: RawFlags): void {
   if (!flags.raw) return;
   if ((flags.count ?? 1) > 1)

@@ -1,10 +1,10 @@
-/** Widest column of names in front of a text, and its share of a narrow terminal. */
+/** Widest column of names, and its share of a narrow terminal. */
 const mostNames = 34;
 const share = 0.42;
 
 const indent = '  ';
 
-/** Text in lines of at most so many columns, broken between words; all lines but the first begin with `hanging`. */
+/** Breaks text between words into lines of `width` columns; all lines but the first begin with `hanging`. */
 export function wrapText(text: string, width: number, hanging = ''): string[] {
   return wrapWords(
     text.split(/ +/).filter((word) => word !== ''),
@@ -14,15 +14,15 @@ export function wrapText(text: string, width: number, hanging = ''): string[] {
 }
 
 interface Lines {
-  /** What the first line begins with. */
+  /** Beginning of the first line. */
   first?: string;
-  /** What the others begin with. */
+  /** Beginning of the other lines. */
   hanging: string;
-  /** What stands between two words of a line. */
+  /** Between two words of a line. */
   gap: string;
 }
 
-/** The same for words that hold blanks of their own. */
+/** Breaks words that can contain blanks. */
 function wrapWords(words: readonly string[], width: number, { first = '', hanging, gap }: Lines): string[] {
   const lines: string[] = [];
   let line = first;
@@ -39,7 +39,7 @@ function wrapWords(words: readonly string[], width: number, { first = '', hangin
   return [...lines, line.trimEnd()];
 }
 
-/** Names and their texts in two columns. A name that is wider than its column has a line of its own. */
+/** Names and their texts in two columns. A name wider than its column gets its own line. */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number): string[] {
   const widest = Math.max(0, ...rows.map(([name]) => name.length)) + 2;
   const column = indent.length + Math.min(widest, mostNames, Math.floor(width * share));
@@ -51,17 +51,17 @@ function rowLines(
   { column, width }: { column: number; width: number },
 ): string[] {
   const words = text.split(' ');
-  const isRoom = words.every((word) => word.length <= width - column);
+  const hasRoom = words.every((word) => word.length <= width - column);
   const head = indent + name;
-  const fits = isRoom && head.length + 2 <= column;
-  const hanging = ' '.repeat(isRoom ? column : 2 * indent.length);
+  const fits = hasRoom && head.length + 2 <= column;
+  const hanging = ' '.repeat(hasRoom ? column : 2 * indent.length);
   const lines = wrapWords(words, width, { first: fits ? head.padEnd(column) : hanging, hanging, gap: ' ' });
   return fits ? lines : [head, ...lines];
 }
 
 /**
- * An example that is still right when it is copied: a command that is too long goes on behind a backslash, and its remark
- * stands above it. What is in quotes stays on its line where it can.
+ * An example that can be copied: a long command continues after a backslash, with its remark above. Text in quotes stays on one
+ * line if it fits.
  */
 export function exampleText(example: string, width: number): string[] {
   if (indent.length + example.length <= width) return [indent + example];
@@ -73,7 +73,7 @@ export function exampleText(example: string, width: number): string[] {
   return [...above, ...lines.map((line, index) => (index < lines.length - 1 ? `${line} \\` : line))];
 }
 
-/** The words of a shell command, each with the quotes in it. */
+/** The words of a shell command, with their quotes. */
 function wordsOf(command: string): string[] {
   return command.match(/(?:"[^"]*"|'[^']*'|[^\s"']+)+/g) ?? [];
 }

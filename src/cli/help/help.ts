@@ -3,50 +3,46 @@ import { bold } from '../../terminal/style.ts';
 import { isAdvanced } from '../flags/flag.ts';
 import { exampleText, twoColumns, wrapText } from './help-layout.ts';
 
-/** Examples of a command, shown first. */
 const examples = new WeakMap<Command, readonly string[]>();
 
 /** A paragraph, or rows of names and their texts. */
 export type Note = string | readonly (readonly [string, string])[];
 
-/** What stands at the end of a command's help. */
 const notes = new WeakMap<Command, readonly Note[]>();
 
-/** Gives a command the examples that its help begins with. */
+/** Sets the examples at the beginning of a command's help. */
 export function setExamples(command: Command, lines: readonly string[]): void {
   examples.set(command, lines);
 }
 
-/** The first of them, without its remark. */
+/** The first example of a command, without its remark. */
 export function firstExample(command: Command): string | undefined {
   return examples.get(command)?.[0]?.replace(/ +# .*$/, '');
 }
 
-/** All of them. */
 export function examplesOf(command: Command): readonly string[] {
   return examples.get(command) ?? [];
 }
 
-/** Gives a command what its help ends with. */
+/** Sets the end of a command's help. */
 export function setNotes(command: Command, list: readonly Note[]): void {
   notes.set(command, list);
 }
 
-/** What its help ends with. */
 export function notesOf(command: Command): readonly Note[] {
   return notes.get(command) ?? [];
 }
 
 interface Shape {
-  /** Shows the flags that few need too. */
+  /** Includes advanced flags. */
   full: boolean;
   /** Columns of the terminal. */
   width: number;
-  /** Headings are bold. */
+  /** Prints headings in bold. */
   colored: boolean;
 }
 
-/** The help text: examples first, then the flags, those that few need only where all are asked for. */
+/** The help text: examples first, then the flags. */
 export function formatHelp(command: Command, shape: Shape): string {
   const { width, colored } = shape;
   const title = (text: string) => bold(text, colored);
@@ -79,12 +75,12 @@ function usageLines(command: Command, { width, colored }: Shape): string[] {
   return [bold(head.trimEnd(), colored) + first.slice(head.length - 1), ...rest];
 }
 
-/** How a command is typed: `gateway-cli text [prompt…] [flags]`. */
+/** `gateway-cli text [prompt…] [flags]` */
 export function usageOf(command: Command): string {
   return `${namesOf(command)} ${orDefault(command).usage()}`;
 }
 
-/** The command that runs where a group's words name none: its words may be left out, so the group's help is its own. */
+/** The default command of a group, else the command itself. Its name can be left out, so the group has its help. */
 export function orDefault(command: Command): Command {
   const name: unknown = Reflect.get(command, '_defaultCommandName');
   return command.commands.find((sub) => sub.name() === name) ?? command;
@@ -97,7 +93,7 @@ export function namesOf(command: Command): string {
   return names.join(' ');
 }
 
-/** The names of a group's commands and what each does. */
+/** The commands of a group, with their summaries. */
 export function commandRows(command: Command): (readonly [name: string, text: string])[] {
   return command
     .createHelp()
@@ -106,13 +102,13 @@ export function commandRows(command: Command): (readonly [name: string, text: st
     .map((sub) => [sub.name(), sub.summary() || sub.description()] as const);
 }
 
-/** Flags under their heading, each with its text. */
+/** Flags under one heading. */
 export interface FlagSection {
   heading: string;
   rows: (readonly [flags: string, text: string])[];
 }
 
-/** The flags of a command, those that are common first; those that few need are left out where `full` is not set. */
+/** The flags of a command, advanced ones last and only with `full`. */
 export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): FlagSection[] {
   const shown = visible(command);
   const ordered = [...shown.filter((option) => !isAdvanced(option)), ...(full ? shown.filter(isAdvanced) : [])];
@@ -129,7 +125,7 @@ export function flagSections(command: Command, { full }: Pick<Shape, 'full'>): F
   return [...order].map((heading) => ({ heading, rows: sections.get(heading) ?? [] }));
 }
 
-/** How to see the flags that are left out. */
+/** How to see the flags that are not shown. */
 function moreFlags(command: Command, { full }: Shape): string {
   const hidden = ({ helpGroupHeading }: Option) => command.parent !== null && helpGroupHeading === 'Everywhere';
   const left = full ? [] : visible(orDefault(command)).filter((option) => isAdvanced(option) || hidden(option));
@@ -142,7 +138,7 @@ function visible(command: Command): Option[] {
   return command.options.filter((option) => !option.hidden);
 }
 
-/** Whether a flag may be given several times: its parser takes what came before. */
+/** Whether a flag can be repeated: its parser takes the values before. */
 export function isList(option: Option): boolean {
   return option.parseArg?.length === 2;
 }

@@ -1,4 +1,4 @@
-/** What `help <topic>` explains, in a few words; each is a file of `src/help/`. */
+/** The topics of `help <topic>`; each is a file of `src/help/`. */
 export const topicSummaries: Readonly<Record<string, string>> = {
   batch: 'jobs, resuming, shards, galleries',
   chat: 'conversations, sessions, tools',
@@ -17,5 +17,4 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   templates: 'prompts with blanks, prompt files, rows of a table',
 };
 
-/** Their names. */
 export const topics: readonly string[] = Object.keys(topicSummaries);

@@ -14,12 +14,12 @@ import { unreadable } from './input-files.ts';
 import { sizeOf } from './prompt.ts';
 import { type FetchUrl, type OpenedInput, openUrlInput } from './url-input.ts';
 
-/** A picture or file that goes into the request, read while it is sent. */
+/** An input image or file, which is read while the request is sent. */
 export interface Attached {
-  /** From the bytes of a picture, else from the name. */
+  /** From the bytes of an image, else from the name. */
   mimeType: string;
   data: Upload;
-  /** The file's name, for formats that show one. */
+  /** The file's name, for formats that have one. */
   title?: string | undefined;
   /** Lower-case hex; for the sidecar. */
   sha256?: string | undefined;
@@ -28,13 +28,12 @@ export interface Attached {
 /** Above this many bytes a gateway may refuse the request. */
 const largeInput = 20_000_000;
 
-/** What inputs are read with. */
 export interface InputReading {
   context: Context;
   fetchUrl: FetchUrl;
 }
 
-/** The pictures of `-i`, or of the word that names them; `-` is stdin. Throws GatewayError usage for what is no picture. */
+/** Opens the images of `-i`; `-` is stdin. Throws GatewayError usage for a file that is not an image. */
 export async function readImages(
   words: readonly string[],
   reading: InputReading,
@@ -45,7 +44,7 @@ export async function readImages(
   for (const typed of words) {
     const { path, name, declaredType, origin } = await openInput(flag, typed, reading);
     if (path === undefined) {
-      images.push({ mimeType: 'image/*', data: createUpload(nothing, 0, origin) });
+      images.push({ mimeType: 'image/*', data: createUpload(noBytes, 0, origin) });
       continue;
     }
     const image = await readInputImage(path, { label: `${flag} ${quote(name)}`, hash, declaredType });
@@ -60,16 +59,16 @@ export async function readImages(
   return images;
 }
 
-/** The files of `--attach`, of any type. Throws GatewayError usage where the type cannot be told. */
+/** Opens the files of `--attach`, of any type. Throws GatewayError usage if the type is unknown. */
 export async function readAttachments(words: readonly string[], reading: InputReading): Promise<Attached[]> {
   const files: Attached[] = [];
   for (const typed of words) {
     const { path, name, title, declaredType, origin } = await openInput('--attach', typed, reading);
     if (path === undefined) {
-      files.push({ mimeType: 'application/octet-stream', data: createUpload(nothing, 0, origin), title });
+      files.push({ mimeType: 'application/octet-stream', data: createUpload(noBytes, 0, origin), title });
       continue;
     }
-    const { bytes, head } = await lookAt(path, name);
+    const { bytes, head } = await readHead(path, name);
     await warnOfSize(name, bytes, reading.context);
     const mimeType = sniffType(head) ?? (await typeOf({ name, declaredType }, head));
     files.push({ mimeType, data: createUpload(path, bytes, origin), title });
@@ -77,26 +76,27 @@ export async function readAttachments(words: readonly string[], reading: InputRe
   return files;
 }
 
-/** Text files as text, for the format that takes only PDF as Base64 documents. */
+/** Opens attachments, text files as text: the messages format takes only PDF as Base64 documents. */
 export async function readDocuments(words: readonly string[], reading: InputReading): Promise<Media[]> {
   const files = await readAttachments(words, reading);
-  return Promise.all(files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await textOf(file) } : file)));
+  return Promise.all(
+    files.map(async (file) => (isText(file.mimeType) ? { ...file, data: await readText(file) } : file)),
+  );
 }
 
 function isText(mimeType: string): boolean {
   return mimeType.startsWith('text/') || /^application\/(.+\+)?(json|xml|javascript|yaml|toml|x-sh)$/.test(mimeType);
 }
 
-async function textOf({ data, title = 'stdin' }: Attached): Promise<string> {
+async function readText({ data, title = 'stdin' }: Attached): Promise<string> {
   const bytes = typeof data.source === 'string' ? await readFile(data.source) : data.source;
   return decodeText(bytes, `--attach ${quote(title)}`);
 }
 
-/** Stands for the bytes of what is fetched later. */
-const nothing = new Uint8Array();
+/** In place of an input that is fetched later. */
+const noBytes = new Uint8Array();
 
-/** What can be read once only, stdin, a URL or a pipe such as bash's `<(…)`, goes to a file first: its size must be known. */
-/** Programs and browsers give a file as `file:///…`, too. Throws GatewayError usage for one on another host. */
+/** The path of a word, which can be a `file:///…` URL. Throws GatewayError usage for a file on another host. */
 function pathOf(flag: string, typed: string): string {
   if (!/^file:\/\//i.test(typed)) return typed;
   try {
@@ -110,6 +110,7 @@ function pathOf(flag: string, typed: string): string {
   }
 }
 
+/** stdin, a URL or a pipe such as bash's `<(…)` can be read only once: it goes to a file first, because its size is needed. */
 async function openInput(flag: string, typed: string, reading: InputReading): Promise<OpenedInput> {
   const fetched = await openUrlInput(flag, typed, reading);
   if (fetched !== undefined) return fetched;
@@ -128,7 +129,7 @@ async function openPipe(path: string): Promise<AsyncIterable<Uint8Array> | undef
   return stats === undefined || stats.isFile() || stats.isDirectory() ? undefined : createReadStream(path);
 }
 
-async function lookAt(path: string, typed: string): Promise<{ bytes: number; head: Uint8Array }> {
+async function readHead(path: string, typed: string): Promise<{ bytes: number; head: Uint8Array }> {
   try {
     const { size } = await stat(path);
     const handle = await open(path, 'r');
@@ -143,10 +144,10 @@ async function lookAt(path: string, typed: string): Promise<{ bytes: number; hea
   }
 }
 
-/** What hosts say of anything. */
-const vague = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
+/** Types that servers send for any file. */
+const vagueTypes = new Set(['application/octet-stream', 'binary/octet-stream', 'text/plain']);
 
-/** By the bytes, by what the host says, by the name. */
+/** The type by the bytes, by the server's header, or by the name. */
 async function typeOf(
   { name, declaredType }: Pick<OpenedInput, 'name' | 'declaredType'>,
   head: Uint8Array,
@@ -156,7 +157,7 @@ async function typeOf(
   const named = !name.endsWith('/') && mimeTypes.lookup(name);
   if (declaredType === 'text/html' && named !== false && /pdf$|^(image|audio|video)\//.test(named))
     throw usageError(`--attach ${quote(name)} is a web page (text/html), not ${named}`, 'look at it in a browser');
-  if (declaredType !== undefined && !vague.has(declaredType)) return declaredType;
+  if (declaredType !== undefined && !vagueTypes.has(declaredType)) return declaredType;
   if (named !== false) return named;
   if (!head.includes(0)) return 'text/plain';
   throw usageError(

@@ -7,32 +7,31 @@ import { parseJson, quote, type Var } from '../flags/flag.ts';
 import { readObjectFlag, readTextFlag } from './input-files.ts';
 import type { TextPlaces } from './prompt.ts';
 
-/** What fills the blanks of a request. */
+/** Values for the blanks of a request. */
 export interface Blanks {
-  /** By the names of the blanks, as `plainName` writes them. */
+  /** By the normalised names of the blanks. */
   values: ReadonlyMap<string, string>;
-  /** Names that a blank asked for; filled while the blanks are. */
+  /** Names of the blanks that were filled. */
   used: Set<string>;
-  /** What to type for a blank that has no value. */
+  /** What to type for a blank without a value. */
   advice: (name: string) => string;
 }
 
 const name = String.raw`[\p{L}_][\p{L}\p{M}\p{Nd}_.-]*(?: [\p{L}\p{M}\p{Nd}_.-]+)*`;
 const wholeName = new RegExp(`^${name}$`, 'u');
-/** `${{ … }}`, `{{{x}}}`, `{{#if}}` and `{{ a | b }}` are written in the languages of others. */
+/** Not `${{ … }}`, `{{{x}}}`, `{{#if}}` and `{{ a | b }}`: these belong to other template languages. */
 const blank = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${name})[ \t]*\}\}(?!\})`, 'gu');
 
-/** Whether a blank can have this name. */
 function isName(word: string): boolean {
   return wholeName.test(word);
 }
 
-/** One spelling for one name, whichever way its accents are encoded. */
-export function plainName(word: string): string {
+/** The same name for every encoding of its accents. */
+export function normaliseName(word: string): string {
   return word.normalize('NFC');
 }
 
-/** The text that stands for a value: text as it is, nothing for null, JSON for the rest. */
+/** The text of a value: text as it is, nothing for null, JSON for other values. */
 export function valueText(value: JsonValue): string {
   if (typeof value === 'string') return value;
   return value === null ? '' : JSON.stringify(value);
@@ -44,14 +43,14 @@ export function hasBlank(text: string): boolean {
 }
 
 /**
- * The text with a value in each `{{name}}`; what stands in a value is not looked at. `place` names the text in messages.
- * Without `blanks` it stays as it is. Throws GatewayError usage that names the blanks without a value.
+ * Replaces each `{{name}}` by its value; blanks inside values stay. Without `blanks`, the text stays as it is. `place` names the
+ * text in messages. Throws GatewayError usage that names the blanks without a value.
  */
 export function fillText(text: string, place: string, blanks: Blanks | undefined): string {
   if (blanks === undefined || !text.includes('{{')) return text;
   const missing = new Map<string, number>();
   const filled = text.replaceAll(blank, (whole, written: string, at: number) => {
-    const known = plainName(written);
+    const known = normaliseName(written);
     const value = blanks.values.get(known);
     if (value === undefined) {
       if (!missing.has(known)) missing.set(known, at);
@@ -64,7 +63,7 @@ export function fillText(text: string, place: string, blanks: Blanks | undefined
   return filled;
 }
 
-/** The same for every text in a JSON value; names of keys stay as they are. */
+/** Fills the blanks of every text in a JSON value; keys stay as they are. */
 export function fillLeaves<Value extends JsonValue>(value: Value, place: string, blanks: Blanks | undefined): Value {
   if (blanks === undefined) return value;
   const fill = (at: JsonValue, path: string): JsonValue => {
@@ -96,15 +95,15 @@ function withoutValue(
   );
 }
 
-/** Flags that give blanks their values, as they were typed. */
+/** Flags for values of blanks, as they were typed. */
 export interface VarFlags {
   var?: Var[];
-  /** A file, JSON, or the number of a row of test data; false: `--no-vars`. */
+  /** A file, JSON, or the number of a row of test data; false is `--no-vars`. */
   vars?: string | JsonObject | false;
   places?: Pick<TextPlaces, 'testData'>;
 }
 
-/** The values of `--vars` and `--var`; undefined where nothing is to be filled. Throws GatewayError usage. */
+/** The values of `--vars` and `--var`; undefined with `--no-vars`. Throws GatewayError usage. */
 export async function readBlanks(
   flags: VarFlags,
   context: Context,
@@ -117,7 +116,7 @@ export async function readBlanks(
   }
   const values = new Map<string, string>();
   for (const [name, value] of Object.entries(vars === undefined ? {} : await readVars(vars, context)))
-    values.set(plainName(name), valueText(value));
+    values.set(normaliseName(name), valueText(value));
   for (const { name, value, file } of single) {
     if (!isName(name))
       throw usageError(
@@ -142,7 +141,7 @@ async function readVars(vars: string | JsonObject, context: Context): Promise<Js
   throw usageError('--vars takes a JSON object', `for example: --vars '{"city":"Rome"}'`);
 }
 
-/** Tells of each `--var` that no blank asked for: its name may be wrong. */
+/** Warns about each `--var` that fills no blank: its name may be wrong. */
 export async function warnOfUnused(
   { var: single = [] }: VarFlags,
   blanks: Blanks | undefined,

@@ -10,7 +10,7 @@ import { decodeText } from './stdin.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 
-/** Largest text that is read whole from stdin or a file flag, in bytes. */
+/** Largest text on stdin, in bytes. */
 const mostBytes = 64 * 1024 * 1024;
 
 /** The text of a file flag; `-` is stdin. Throws GatewayError usage: unreadable, too large, not UTF-8. */
@@ -29,12 +29,12 @@ export async function readUserFile(flag: string, path: string, cwd: string): Pro
 }
 
 /**
- * The bytes of a file. A pipe, such as `<(command)`, is read by the event loop: otherwise the read would block one of Node's
- * threads, and with it the end of the process. Throws errors of the system.
+ * The bytes of a file. A pipe, such as `<(command)`, is read by the event loop: otherwise the read would block a thread of Node,
+ * and so the end of the process. Throws errors of the system.
  */
 export async function readFileOrPipe(path: string): Promise<Uint8Array> {
   if (!(await stat(path)).isFIFO()) return readFile(path);
-  // A descriptor that the socket owns: a file handle would close it a second time.
+  // The socket owns the descriptor: a file handle would close it a second time.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const pipe = new Socket({ fd, readable: true, writable: false });
   try {
@@ -57,12 +57,12 @@ export function unreadable(flag: string, path: string, error: unknown): Error {
   return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAtReal(path, error), error);
 }
 
-/** Whether a path is none, but the address of something that would have to be fetched. */
+/** Whether a path is a URL. */
 export function isUrl(path: string): boolean {
   return /^(https?|ftp|s3|gs):\/\//i.test(path);
 }
 
-/** A URL in messages: its query may hold a secret. */
+/** A URL for messages, without its query, which may contain a secret. */
 export function shownUrl({ origin, pathname }: URL): string {
   return origin + pathname;
 }
@@ -73,7 +73,7 @@ export function urlForFile(flag: string, url: string): GatewayError {
   return usageError(`${flag} takes a file, and ${quote(url)} is a URL`, hint);
 }
 
-/** What to type to see a file's rights: with the path that the system was asked for, where the error tells it. */
+/** What to type to see a file's permissions, with the path of the system's error if it has one. */
 function lookAtReal(path: string, error: unknown): string {
   const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
   return lookAt(real, codeOf(error));
@@ -90,24 +90,24 @@ async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> 
   return Buffer.concat(chunks);
 }
 
-/** A file's path, or, in the jobs of a batch, the JSON itself. */
+/** A file's path, or in the jobs of a batch the JSON itself. */
 export type FileOrJson = string | JsonObject | JsonValue[];
 
-/** JSON of any kind behind a file flag. */
+/** The JSON of a file flag. */
 export async function readJsonFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonValue> {
   if (typeof path !== 'string') return path;
   if (/^\s*(?:\{[\s\S]*\}|\[[\s\S]*\])\s*$/.test(path)) return parseJson(flag, path);
   return parseJson(`${flag} ${path}`, (await readTextFlag(flag, path, context)).replace(/^\uFEFF/, ''));
 }
 
-/** A JSON object behind a file flag. */
+/** The JSON object of a file flag. */
 export async function readObjectFlag(flag: string, path: FileOrJson, context: Context): Promise<JsonObject> {
   const value = await readJsonFlag(flag, path, context);
   if (isObject(value)) return value;
-  throw usageError(`${nameOf(flag, path)}: a JSON object is needed`, 'it begins with { and ends with }');
+  throw usageError(`${flagAndPath(flag, path)}: a JSON object is needed`, 'it begins with { and ends with }');
 }
 
-/** A JSON array behind a file flag; an object that holds it under `key` will do too. */
+/** The JSON array of a file flag, or of an object's key `key`. */
 export async function readListFlag(
   flag: string,
   path: FileOrJson,
@@ -116,9 +116,9 @@ export async function readListFlag(
   const value = await readJsonFlag(flag, path, context);
   const list = isObject(value) && Array.isArray(value[key]) ? value[key] : value;
   if (Array.isArray(list)) return list;
-  throw usageError(`${nameOf(flag, path)}: a JSON array is needed`, 'it begins with [ and ends with ]');
+  throw usageError(`${flagAndPath(flag, path)}: a JSON array is needed`, 'it begins with [ and ends with ]');
 }
 
-function nameOf(flag: string, path: FileOrJson): string {
+function flagAndPath(flag: string, path: FileOrJson): string {
   return typeof path === 'string' ? `${flag} ${path}` : flag;
 }

@@ -19,7 +19,6 @@ export interface PromptYaml {
   hasEvaluators: boolean;
 }
 
-/** A message of a person or of the model. */
 interface Turn {
   role: 'user' | 'assistant';
   content: string;
@@ -37,10 +36,10 @@ const keys = [
   'evaluators',
 ];
 
-/** A few aliases are convenient; thousands of them are an attack on memory. */
+/** Thousands of aliases would fill the memory. */
 const mostAliases = 100;
 
-/** Reads a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or the key that is wrong. */
+/** Reads a prompt file; `place` names it in messages. Throws GatewayError usage with line and column, or with the wrong key. */
 export async function parsePromptYaml(text: string, place: string): Promise<PromptYaml> {
   const { value, lineOf } = await parseYaml(text, place);
   const wrong = (what: string, hint?: string): Error => usageError(`${place}: ${what}`, hint);
@@ -108,7 +107,7 @@ function readFormat(file: JsonObject, place: string): Pick<PromptYaml, 'format' 
       `${place}: responseFormat json_schema needs a jsonSchema`,
       'write the JSON Schema under jsonSchema:',
     );
-  // The files of GitHub Models have it in an envelope with a name.
+  // The files of GitHub Models wrap it in an object with a name.
   const { schema, type } = given;
   return { format, schema: isObject(schema) && type === undefined ? schema : given };
 }
@@ -147,7 +146,7 @@ async function parseYaml(text: string, place: string): Promise<Parsed> {
   }
 }
 
-/** Throws GatewayError usage for an alias inside of what it names. */
+/** Throws GatewayError usage for an alias inside the value that it names. */
 function refuseCircle(value: JsonValue, place: string): void {
   try {
     JSON.stringify(value);

@@ -11,17 +11,17 @@ export interface PromptFlags extends ImageInputFlags {
   prompt?: string;
   promptFile?: string;
   stdinTimeout?: number;
-  /** Where texts that stand in flags were read from, for messages. */
+  /** The sources of texts in flags, for messages. */
   places?: TextPlaces;
 }
 
-/** Where the texts of a request come from, as far as it is no flag of their own. */
+/** The sources of a request's texts, if they are not flags. */
 export interface TextPlaces {
   prompt?: string;
   system?: string;
   turns?: string;
   model?: string;
-  /** Rows for `--vars <n>` that nobody asked for. */
+  /** Rows for `--vars <n>`, which was not given. */
   testData?: string;
 }
 
@@ -29,19 +29,19 @@ export interface TextPlaces {
 export interface PromptRules {
   /** `text`, for the hint. */
   command: string;
-  /** text and chat read stdin beside a prompt; image commands only where `-` says so. */
+  /** text and chat read stdin in addition to a prompt; image commands only for `-`. */
   readsStdin: boolean;
   /** `--no-stdin`, or the same from the environment. */
   noStdin: boolean;
-  /** Whether the request can do without a prompt: its body or its turns hold one. */
+  /** The request can lack a prompt: its body or its turns have one. */
   optional: boolean;
-  /** What fills the blanks of the prompt; what is read beside it has none. */
+  /** Values for the blanks of the prompt; text from stdin has no blanks. */
   blanks: Blanks | undefined;
 }
 
 /**
- * The prompt of a command: words (the lone word `-` is stdin), `-p` or `--prompt-file` (exactly one), then stdin.
- * Throws GatewayError usage where there is none.
+ * The prompt of a command: words (the single word `-` is stdin), `-p` or `--prompt-file` (exactly one of them), then stdin.
+ * Throws GatewayError usage if there is none.
  */
 export async function readPrompt(
   words: readonly string[],
@@ -51,7 +51,7 @@ export async function readPrompt(
 ): Promise<string | undefined> {
   const given = await givenPrompt(words, flags, context, rules);
   if (given?.trim() === '') throw missingPrompt(rules, context, true);
-  const input = rules.readsStdin ? await readBeside(given, flags, context, rules) : undefined;
+  const input = rules.readsStdin ? await readStdinPart(given, flags, context, rules) : undefined;
   const parts = [given, input].filter((part) => part !== undefined && part.trim() !== '');
   if (parts.length > 0) return parts.join('\n\n');
   if (!rules.optional) throw missingPrompt(rules, context, input !== undefined && input !== '');
@@ -64,7 +64,7 @@ async function givenPrompt(
   context: Context,
   { blanks, command }: Pick<PromptRules, 'blanks' | 'command'>,
 ): Promise<string | undefined> {
-  // Before all else: beside --prompt a stray picture would be told as a second prompt.
+  // First: with --prompt, a stray image would be reported as a second prompt.
   if (words.some((word) => /\.\w+$/.test(word))) {
     const { refuseStrayFiles } = await import('./stray-files.ts');
     await refuseStrayFiles(words, flags, { command, cwd: context.io.cwd });
@@ -81,7 +81,7 @@ async function givenPrompt(
   return typed === undefined ? undefined : fillText(typed, flags.places?.prompt ?? 'the prompt', blanks);
 }
 
-/** Throws GatewayError usage where a prompt is given in two ways. */
+/** Throws GatewayError usage if a prompt is given in two ways. */
 export function refuseTwoPrompts(words: readonly string[], { prompt, promptFile }: PromptFlags): void {
   const ways = [
     words.length > 0 && 'words',
@@ -93,10 +93,10 @@ export function refuseTwoPrompts(words: readonly string[], { prompt, promptFile 
     throw usageError(`the prompt is given twice: ${used.join(' and ')}`, `keep one of them: ${used[0]}`);
 }
 
-/** Node's `exec` gives a child a socket that stays open and silent. */
-const leaveSocketMs = 3000;
+/** Node's `exec` gives a child process a socket that stays open and silent. */
+const abandonSocketMs = 3000;
 
-async function readBeside(
+async function readStdinPart(
   given: string | undefined,
   flags: PromptFlags,
   context: Context,
@@ -107,13 +107,13 @@ async function readBeside(
   const hasPrompt = given !== undefined || rules.optional;
   const { kind } = io.stdin;
   if (!shouldReadStdin({ kind, hasPrompt, noStdin: rules.noStdin })) return undefined;
-  const isLeft = kind === 'socket' && hasPrompt && flags.stdinTimeout === undefined;
-  const silence = isLeft
+  const isAbandoned = kind === 'socket' && hasPrompt && flags.stdinTimeout === undefined;
+  const silence = isAbandoned
     ? 'nothing came on stdin, so it is not read (--no-stdin does not wait for it)'
     : 'waiting for stdin (--no-stdin continues without it)';
   const text = await readStdinText(stdin.claim('the prompt', { quiet: true }), {
     timeoutMs: flags.stdinTimeout ?? 60_000,
-    leaveAfterMs: isLeft ? leaveSocketMs : undefined,
+    abandonAfterMs: isAbandoned ? abandonSocketMs : undefined,
     onWait: () => void ui.note(silence),
     signal: context.signal,
   });

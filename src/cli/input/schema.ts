@@ -3,18 +3,18 @@ import { GatewayError, messageOf, usageError } from '../../errors.ts';
 import { type JsonValue, parseFlat } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 
-/** A checked JSON Schema, ready to hold answers against. */
+/** Checks an answer against a JSON Schema; returns its JSON. */
 export type SchemaCheck = (answer: string) => JsonValue;
 
-/** Faults that are told; one of them is often the cause of the rest. */
+/** Number of faults to report: often the first causes the rest. */
 const mostFaults = 5;
 
-/** Compiles a schema of the user. Throws GatewayError usage when it is none. ajv is loaded only here. */
+/** Compiles a JSON Schema of the user. Throws GatewayError usage if it is not valid. ajv is loaded only here. */
 export async function compileSchema(schema: JsonValue): Promise<SchemaCheck> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw usageError('--schema: a JSON Schema is an object', 'it begins with { and ends with }');
   }
-  // By its default: of a CommonJS package nothing else is there once it is bundled.
+  // A bundled CommonJS package has only the default export.
   const { default: ajv } = await import('ajv/dist/2020.js');
   const checker = new ajv.Ajv2020({ strict: false, allErrors: true, validateFormats: false, logger: false });
   try {
@@ -39,7 +39,7 @@ function checkAnswer(check: ValidateFunction, answer: string): JsonValue {
   });
 }
 
-/** Why ajv cannot use a schema: where it breaks the rules of schemas, else what ajv said of it in our words. */
+/** Why ajv cannot compile a schema. */
 function compileFault(error: unknown, fault: ErrorObject | undefined): string {
   const [, reference] = /^can't resolve reference (\S+)/.exec(messageOf(error)) ?? [];
   if (reference !== undefined) return `the reference "${reference}" leads to nothing in the schema`;
@@ -50,7 +50,7 @@ function compileFault(error: unknown, fault: ErrorObject | undefined): string {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** What a value must be, by the keyword of the schema that it breaks. */
+/** What a value must be, by the keyword of the schema. */
 const rules: Readonly<Record<string, (params: Params) => string>> = {
   additionalProperties: ({ additionalProperty }) => `must not have the property ${JSON.stringify(additionalProperty)}`,
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
@@ -71,7 +71,7 @@ const rules: Readonly<Record<string, (params: Params) => string>> = {
   uniqueItems: () => 'must not have the same item twice',
 };
 
-/** `/born must be integer`; a rule without words here is named by its keyword. */
+/** `/born must be integer` */
 function describeFault({ instancePath, keyword, params }: ErrorObject): string {
   const rule = rules[keyword];
   return `${instancePath || 'the document'} ${rule?.(params as Params) ?? `does not fit the keyword "${keyword}"`}`;
@@ -89,12 +89,12 @@ function parseAnswer(answer: string): JsonValue {
   }
 }
 
-/** Many models put JSON into a code block, whatever they are asked for. */
+/** Many models put JSON into a code block. */
 function withoutFence(answer: string): string {
   return /^\s*(`{3,})[a-z]*[ \t]*\r?\n([\s\S]*)\r?\n\1\s*$/i.exec(answer)?.[2] ?? answer;
 }
 
-/** ajv knows the dialects by name and fails on others; the keywords are what counts. */
+/** ajv fails on unknown dialects; only the keywords matter. */
 function withoutDialect(schema: object): object {
   const { $schema: _, ...rest } = schema as Record<string, unknown>;
   return rest;

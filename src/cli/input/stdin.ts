@@ -4,7 +4,7 @@ import type { Io, InputKind } from '../../terminal/io.ts';
 import { type After, afterOnClock, untilAborted } from '../../terminal/progress.ts';
 import { isUtf8 } from 'node:buffer';
 
-/** Who is told that stdin is waited for, and by which clock. */
+/** How to note that the program waits for stdin. */
 export interface StdinNotes {
   note: (text: string) => void;
   after?: After;
@@ -31,7 +31,7 @@ export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
       take(by);
       reserved = false;
       const input = io.stdin.read();
-      return quiet || !notes ? input : telling(input, { ...notes, isTerminal: io.stdin.kind === 'terminal' });
+      return quiet || !notes ? input : withNotes(input, { ...notes, isTerminal: io.stdin.kind === 'terminal' });
     },
     reserve(by) {
       take(by);
@@ -40,23 +40,23 @@ export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
   };
 }
 
-/** The same bytes; who waits for the first of them is told. */
-function telling(
+/** The same bytes; notes a wait for the first of them. */
+function withNotes(
   input: AsyncIterable<Uint8Array>,
   { note, after = afterOnClock, isTerminal }: StdinNotes & { isTerminal: boolean },
 ): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {
       const source = input[Symbol.asyncIterator]();
-      let callOff: (() => void) | undefined;
+      let cancel: (() => void) | undefined;
       if (isTerminal) note('reading stdin; end with Ctrl-D');
-      else callOff = after(noteMs, () => note('waiting for stdin'));
+      else cancel = after(noteMs, () => note('waiting for stdin'));
       return {
         async next() {
-          return source.next().finally(() => callOff?.());
+          return source.next().finally(() => cancel?.());
         },
         async return() {
-          callOff?.();
+          cancel?.();
           return (await source.return?.()) ?? { done: true, value: undefined };
         },
       };
@@ -67,10 +67,7 @@ function telling(
 const noteMs = 2000;
 const mebibyte = 1024 * 1024;
 
-/**
- * Whether stdin is read for the prompt: always where there is no prompt, but never a terminal; beside a prompt
- * only a file, pipe or socket.
- */
+/** Whether stdin is read for the prompt: never a terminal, and in addition to a prompt only a file, pipe or socket. */
 export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; noStdin: boolean }): boolean {
   const { kind, hasPrompt, noStdin } = place;
   if (noStdin || kind === 'terminal' || kind === 'closed') return false;
@@ -78,12 +75,12 @@ export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; no
 }
 
 export interface StdinTextOptions {
-  /** Longest wait for the first byte, in ms; after it the producer has all the time it wants. */
+  /** Longest wait for the first byte, in ms; later bytes can take any time. */
   timeoutMs: number;
-  /** Called after 2 s of silence, or where stdin is left: the person who waits is told. */
+  /** Called after 2 s without a byte, or when stdin is abandoned. */
   onWait: () => void;
-  /** Where stdin may never say anything: the longest wait for its first byte, ms. It counts as empty then. */
-  leaveAfterMs?: number | undefined;
+  /** For a stdin that may stay silent: the longest wait for its first byte, in ms. After it, stdin counts as empty. */
+  abandonAfterMs?: number | undefined;
   /** Ends the wait; the promise rejects with its reason. */
   signal?: AbortSignal | undefined;
   maxBytes?: number;
@@ -91,8 +88,8 @@ export interface StdinTextOptions {
 }
 
 /**
- * All of stdin as text: exact but for a byte order mark. Throws usage when the
- * first byte does not come in time, when there is more than 64 MiB, or when it is not UTF-8.
+ * All of stdin as text, without a byte order mark. Throws GatewayError usage if the first byte does not come in time, if there
+ * are more than 64 MiB, or if it is not UTF-8.
  */
 export async function readStdinText(input: AsyncIterable<Uint8Array>, options: StdinTextOptions): Promise<string> {
   const { maxBytes = 64 * mebibyte } = options;
@@ -110,7 +107,7 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
       chunks.push(next.value);
     }
   } catch (error) {
-    // Not awaited: a source that is stuck in a read may never answer.
+    // Not awaited: a source that is blocked in a read may never return.
     void source.return?.().catch(() => undefined);
     throw error;
   }
@@ -118,18 +115,18 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
 }
 
 function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
-  const { timeoutMs, leaveAfterMs, onWait, signal, after = afterOnClock } = options;
+  const { timeoutMs, abandonAfterMs, onWait, signal, after = afterOnClock } = options;
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
+    const abandon = (): void => {
       void source.return?.().catch(() => undefined);
       onWait();
       resolve({ done: true, value: undefined });
     };
     const timers =
-      leaveAfterMs === undefined
+      abandonAfterMs === undefined
         ? [after(noteMs, onWait), after(timeoutMs, () => reject(tooLate(timeoutMs)))]
-        : [after(leaveAfterMs, leave)];
-    const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((callOff) => callOff()));
+        : [after(abandonAfterMs, abandon)];
+    const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((cancel) => cancel()));
     settled.then(resolve, reject);
   });
 }
@@ -143,8 +140,8 @@ function tooMuch(maxBytes: number): GatewayError {
 }
 
 /**
- * Text of input that a person gave, `name` in messages. CRLF stays, a byte order mark goes. Throws usage naming the offset
- * (from 0) of the first byte that is not UTF-8: nothing is replaced or dropped behind the user's back.
+ * The text of the user's input, `name` in messages, without a byte order mark; CRLF stays. Throws GatewayError usage with the
+ * offset (from 0) of the first byte that is not UTF-8: nothing is replaced silently.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
@@ -155,7 +152,7 @@ export function decodeText(bytes: Uint8Array, name: string): string {
   throw usageError(`${name} is not UTF-8 text: invalid byte at offset ${invalidOffset(bytes)}`, convert);
 }
 
-/** Every bad sequence decodes to U+FFFD; the first that does not stand in the bytes as such marks the place. */
+/** Every invalid sequence decodes to U+FFFD: the first one that is not U+FFFD in the bytes is the place. */
 function invalidOffset(bytes: Uint8Array): number {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   let offset = 0;

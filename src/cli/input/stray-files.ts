@@ -5,38 +5,38 @@ import { isImageExtension } from '../../images/image-type.ts';
 import { shellWord } from '../../shell-word.ts';
 import { quote } from '../flags/flag.ts';
 
-/** The flags that send pictures and files, as they were typed. */
+/** The flags for input images and files, as they were typed. */
 export interface ImageInputFlags {
   image?: readonly string[];
   attach?: readonly string[];
 }
 
-/** Pictures that a hint names; a `*` of the shell may stand for hundreds. */
+/** Number of files that a hint names; a `*` of the shell can become hundreds. */
 const mostNamed = 4;
 
-/** Whether a word alone looks like the name of a file: a name inside a longer, quoted word does not. */
+/** Whether a word is like the name of a file; a name inside a longer, quoted word is not. */
 function looksLikeFile(word: string): boolean {
   return /^\S+\.[a-z]\w{0,4}$/i.test(word);
 }
 
 /**
- * A file that stands as a word of its own would go as a word of the prompt without anyone noticing: `text "summarise" a.txt`, or
- * `-i [ab].png`, of which the shell makes `-i a.png b.png`. Throws GatewayError usage that says how to send it.
+ * Refuses a file as a word of the prompt: in `text "summarise" a.txt`, or in `-i [ab].png`, which the shell turns into
+ * `-i a.png b.png`, only its name would be sent. Throws GatewayError usage that says how to send the file.
  */
 export async function refuseStrayFiles(
   words: readonly string[],
   { image = [], attach = [] }: ImageInputFlags,
   { command, cwd }: { command: string; cwd: string },
 ): Promise<void> {
-  const isPictured = command.startsWith('image');
-  const named = words.filter((word) => isPicture(word) || (!isPictured && looksLikeFile(word)));
+  const takesImages = command.startsWith('image');
+  const named = words.filter((word) => isImage(word) || (!takesImages && looksLikeFile(word)));
   const isThere = await Promise.all(named.map((word) => isFile(resolve(cwd, word))));
   const strays = named.filter((_, index) => isThere[index]);
   const [first] = strays;
   if (first === undefined) return;
   const others = words.filter((word) => !strays.includes(word));
   const which = strays.length === 1 ? quote(first) : `${quote(first)} (and ${strays.length - 1} more)`;
-  throw settingError(`${which} would go as a word of the prompt, not as a ${isPicture(first) ? 'picture' : 'file'}`, {
+  throw settingError(`${which} would go as a word of the prompt, not as a ${isImage(first) ? 'picture' : 'file'}`, {
     reason: strays.length === 1 ? 'stray-file' : 'stray-files',
     value: commandFor(strays, others, { command, image, attach }),
   });
@@ -54,7 +54,7 @@ function commandFor(
   const start = `gateway-cli ${command === 'image gen' ? 'image edit' : command} ${prompt}`;
   const isText = strays.length === 1 && /\.(?:txt|md|csv|json|log|html?|xml|ya?ml)$/i.test(first);
   if (isText) return `${start} < ${shellWord(first)}`;
-  return `${start} ${flagsOf(isPicture(first) && command !== 'text' ? '-i' : '--attach', strays)}`;
+  return `${start} ${flagsOf(isImage(first) && command !== 'text' ? '-i' : '--attach', strays)}`;
 }
 
 function flagsOf(flag: string, paths: readonly string[]): string {
@@ -62,7 +62,7 @@ function flagsOf(flag: string, paths: readonly string[]): string {
   return `${shown.join(' ')}${paths.length > mostNamed ? ' …' : ''}`;
 }
 
-function isPicture(word: string): boolean {
+function isImage(word: string): boolean {
   return isImageExtension(extname(word).slice(1));
 }
 

@@ -7,26 +7,26 @@ import { quote } from '../flags/flag.ts';
 import type { Context } from '../context.ts';
 import { isUrl, shownUrl, urlForFile } from './input-files.ts';
 
-/** Fetches what a URL names, which messages call `label`; undefined where it is not fetched now, but later. Throws GatewayError. */
+/** Fetches a URL, `label` in messages; undefined if it is fetched later. Throws GatewayError. */
 export type FetchUrl = (url: URL, label: string) => Promise<FetchedInput | undefined>;
 
-/** What is fetched for one input at most. */
+/** Largest input. */
 const mostMebibytes = 64;
 
-/** An input that was opened: its bytes are in a file, or behind a URL that is fetched later. */
+/** An opened input: a file, or a URL that is fetched later. */
 export interface OpenedInput {
-  /** Undefined where it is fetched later. */
+  /** Undefined if it is fetched later. */
   path: string | undefined;
-  /** As people are told of it: a URL without its query, which may hold a secret. */
+  /** For messages: a URL without its query, which may contain a secret. */
   name: string;
-  /** The last part of its name, for formats that show one. */
+  /** The last part of its name, for formats that have one. */
   title?: string | undefined;
-  /** As its host calls it. */
+  /** The Content-Type header of its server. */
   declaredType?: string | undefined;
   origin: Pick<Upload, 'isTemporary' | 'url'>;
 }
 
-/** Fetches what a word names that is a URL; undefined for a path. Throws GatewayError usage where it is not https. */
+/** Fetches a URL; undefined for a path. Throws GatewayError usage if it is not https. */
 export async function openUrlInput(
   flag: string,
   typed: string,

@@ -57,7 +57,7 @@ export function resultDocument(report: Report, { error, durationMs, redaction }:
   return { ...document, images: report.images, ...(report.files && { files: report.files }) };
 }
 
-/** The same error; if only recordings answered, nothing was sent or billed. */
+/** If only recordings answered, the error says that nothing was sent or billed. */
 export function unbilled(error: GatewayError, { fromCache, attempts }: Report): GatewayError {
   return fromCache && attempts === 0 ? error.but({ sent: 'no', billed: 'no' }) : error;
 }

@@ -1,6 +1,6 @@
 import { type Secret, createRedaction, type Redaction, redactHeaders } from '../../settings/redact.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
-import { brokenForStderr } from '../../terminal/error-text.ts';
+import { wrapForStderr } from '../../terminal/error-text.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
 import { createStyle } from '../../terminal/style.ts';
@@ -12,10 +12,10 @@ import type { Usage } from '../../formats/events.ts';
 import { describeCosts } from '../../cost/price.ts';
 import { ageText, timeText } from '../../clock.ts';
 
-/** Of a run that knows no secrets yet. */
+/** Redacts nothing: the secrets of the run are not known yet. */
 export const noSecrets: Redaction = createRedaction([]);
 
-/** Builds the Ui of one command. */
+/** The Ui of one command. */
 export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const hidden = new Map<string, Secret>();
@@ -35,7 +35,7 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
       report.warnings.push(redact(text));
       if (root.quiet) return;
       const warning = await style.warning(`gateway-cli: warning: ${escapeLine(redact(text))}`);
-      await line(await brokenForStderr(warning, io));
+      await line(await wrapForStderr(warning, io));
     },
     async detail(text) {
       if (root.verbose) await line(escapeLine(redact(text)));
@@ -63,14 +63,14 @@ export function createUi(io: Io, root: RootOptions, report: Report): Ui {
   };
 }
 
-/** The request's head, for `--verbose`; keys redacted by name here and by value in the Ui. */
+/** Logs the head of a request with `--verbose`. Keys are redacted by name here and by value in the Ui. */
 export function logRequest(request: HttpRequest, hidden: readonly string[], context: Context): void {
   if (!context.ui.isVerbose) return;
   void context.ui.detail(`> ${request.method ?? 'POST'} ${request.url.href} (${request.body.bytes} bytes)`);
   logHeaders('>', redactHeaders(request.headers, context.ui.redact, hidden), context);
 }
 
-/** The reply's head, for `--verbose`. */
+/** Logs the head of a reply with `--verbose`. */
 export function logReply(reply: HttpReply, context: Context): void {
   if (!context.ui.isVerbose) return;
   if (reply.recordedAt !== undefined) {
@@ -85,10 +85,10 @@ function logHeaders(mark: string, shown: Readonly<Record<string, string>>, { ui 
   for (const [name, value] of Object.entries(shown)) void ui.detail(`${mark} ${name}: ${value}`);
 }
 
-/** One line a retry: what failed, whether it may be paid for twice, and how long the wait is. */
+/** Logs a retry: what failed, whether it may have been billed, and the wait. */
 export function logRetry({ error, waitMs, attempt, retries }: RetryNotice, { ui }: Context): void {
   const billed = error.billed === 'unknown' ? '; it may have been billed' : '';
-  void ui.note(`${whatFailed(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`);
+  void ui.note(`${retryReason(error)}${billed}; retry ${attempt} of ${retries} in ${timeText(waitMs)}`);
 }
 
 const statusWords: Readonly<Record<number, string>> = {
@@ -101,25 +101,25 @@ const statusWords: Readonly<Record<number, string>> = {
   529: 'the gateway is overloaded',
 };
 
-/** `rate limited (429): slow down`: a status that has a word needs neither its class nor its name beside it. */
-function whatFailed({ message, details }: GatewayError): string {
+/** `rate limited (429): slow down`: a known status replaces class and name. */
+function retryReason({ message, details }: GatewayError): string {
   const words = statusWords[details.status ?? 0];
   if (words === undefined) return message;
   const said = /^the gateway answered \d+(?: \([^)]*\))?(: .*)?$/s.exec(message)?.[1] ?? '';
   return `${words} (${details.status})${said.replace(/\.$/, '')}`;
 }
 
-/** What the requests cost, for `--verbose`, where prices are set. */
+/** Logs the costs of the requests with `--verbose`, if prices are set. */
 export async function logCost({ report: { meter }, ui }: Context): Promise<void> {
   if (!ui.isVerbose || meter === undefined) return;
   const known = describeCosts(meter.costs);
-  // A cache answered: nothing was paid.
+  // A recording answered: nothing was billed.
   if (known === '' && meter.unknown === 0) return;
   if (meter.unknown === 0) await ui.detail(`cost: ${known}`);
   else await ui.detail(known === '' ? 'cost: unknown' : `cost: ${known}, and that of other requests is unknown`);
 }
 
-/** Token counts, for `--verbose`. */
+/** Logs token counts with `--verbose`. */
 export async function logUsage(usage: Usage | undefined, { ui }: Context): Promise<void> {
   if (!ui.isVerbose) return;
   const counts = Object.entries(usage ?? {}).filter(([, count]) => count !== undefined);

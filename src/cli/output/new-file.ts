@@ -2,10 +2,9 @@ import { dirname, resolve } from 'node:path';
 import { placeFile } from '../../files/temp-file.ts';
 import { notWritten, writeTempFile } from '../../files/temp-file.ts';
 
-/** Appends a piece of text. */
 type Append = (piece: string) => Promise<void>;
 
-/** Writes a text file, whole or not at all; only `force` replaces what has its name. Throws GatewayError not-written, and what `fill` throws. */
+/** Writes a text file, whole or not at all; only `force` replaces a file. Throws GatewayError not-written, and what `fill` throws. */
 export async function writeNewFile(
   output: string,
   fill: (append: Append) => Promise<void>,

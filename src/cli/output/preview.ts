@@ -11,15 +11,12 @@ import {
 } from '../../images/preview.ts';
 import type { Context, WrittenImage } from '../context.ts';
 
-/** Larger pictures are not shown: a look at them would cost more than making them. */
+/** A preview of a larger image would take too long. */
 const mostBytes = 64 * 1024 * 1024;
 const mostColumns = 80;
 const mostRows = 40;
 
-/**
- * Shows a written picture on the terminal behind stderr; nothing where stderr is none. That it
- * cannot be shown is a note: the picture is on disk.
- */
+/** Shows a written image on stderr if that is a terminal. If it cannot be shown, that is only a note: the image is on disk. */
 export async function showPreview(image: WrittenImage, path: string, { io, ui, root }: Context): Promise<void> {
   if (!io.stderr.isTTY || root.quiet || image.bytes > mostBytes) return;
   const form = previewForm(root.color === false ? { ...io.env, NO_COLOR: '1' } : io.env);
@@ -41,16 +38,16 @@ export async function showPreview(image: WrittenImage, path: string, { io, ui, r
   }
 }
 
-/** Those of every shape that models make at 4K have fewer; a file of a few kilobytes may claim billions. */
+/** Every 4K image of a model has fewer pixels. A small file can claim billions. */
 const mostPixels = 24 * 2 ** 20;
 
-/** Why a picture of that size is not drawn; undefined where it is. */
+/** Why an image of this size is not drawn; undefined if it is. */
 export function tooManyPixels({ width, height }: { width: number; height: number }): string | undefined {
   if (width * height <= mostPixels) return undefined;
   return `it has ${width}×${height} pixels, more than ${mostPixels / 2 ** 20} megapixels`;
 }
 
-/** The picture's pixels, or why there are none. */
+/** The pixels of an image, or why there are none. */
 async function decodePreview(bytes: Buffer, mimeType: string): Promise<Pixels | { hidden: string }> {
   const { decodeWithin } = await import('../../images/pixels/decode.ts');
   const decoded = await decodeWithin({ bytes, mimeType }, mostPixels);

@@ -2,16 +2,16 @@ import * as v from 'valibot';
 import { outcomes } from '../../errors.ts';
 
 /*
- * The one definition of the result document: `resultDocument` has its type, and the build makes result.schema.json of it. It
- * is read for its types alone, so no run loads it. Keys are only ever added.
+ * The definition of the result document: the type of `resultDocument`, and the source of result.schema.json, which the build
+ * writes. Only its types are imported, so no run loads it. Keys are added, never changed.
  */
 
-/** A key that every document has. */
+/** A required key. */
 function key<T extends v.GenericSchema>(schema: T, description: string) {
   return v.pipe(schema, v.description(description));
 }
 
-/** A key that is absent where nothing is known of it. */
+/** A key that is absent if its value is unknown. */
 function known<T extends v.GenericSchema>(schema: T, description: string) {
   return v.optional(key(schema, description));
 }
@@ -99,7 +99,7 @@ const error = v.object({
   billed: key(certainty, 'whether the request may have been billed'),
 });
 
-/** What `--json` prints; the build loads it. */
+/** The schema of what `--json` prints. */
 export const resultDefinition = v.pipe(
   v.object({
     schema: key(v.literal('gateway-cli/result@1'), 'the name of this schema'),
@@ -133,5 +133,5 @@ export const resultDefinition = v.pipe(
   v.title('The result document of gateway-cli'),
 );
 
-/** The document that `--json` prints of one command. */
+/** What `--json` prints. */
 export type ResultDocument = v.InferOutput<typeof resultDefinition>;

@@ -85,7 +85,7 @@ async function checkedPlan(name: string | undefined, wanted: ImagePlan, { io }: 
     model: wanted.model,
     date: localDate(new Date(io.now())),
   });
-  // A text in a read-only folder must work: nobody asked for the images that may come with it.
+  // A text in a read-only folder must work: the images that can come with it were not requested.
   const mayFail = wanted.imagesAreExtra === true && wanted.output === undefined;
   if (wanted.output !== '-' && !mayFail) {
     const { force = false, sidecar, dryRun, image } = wanted;

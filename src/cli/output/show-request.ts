@@ -8,13 +8,13 @@ import type { StdoutFlags } from '../flags/shared.ts';
 import type { HttpRequest } from '../../transport/types.ts';
 import { isUpload } from '../../upload.ts';
 
-/** Prints the request for `--dry-run` or `--curl`. No key is read, nothing is sent. */
+/** Prints the request for `--dry-run` or `--curl`. Reads no key and sends nothing. */
 export async function showRequest(post: Post, target: Target, { flags, context, settings }: Showing): Promise<void> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(curlOf(post, target, settings));
-    await tellOfKey(settings.key, context);
-    await tellOfHeaders(settings, context);
+    await warnOfKey(settings.key, context);
+    await warnOfHeaders(settings, context);
     return;
   }
   const masked = { ...target, key: 'redacted' };
@@ -36,15 +36,15 @@ interface Showing {
   settings: Pick<Settings, 'offline' | 'key' | 'headers' | 'headerNames'>;
 }
 
-/** The printed command knows one place for the key; without it, it would send none and say nothing. */
-async function tellOfKey(key: KeySource, { ui }: Context): Promise<void> {
+/** The printed command reads the key from GATEWAY_API_KEY alone: without it, it would send no key. */
+async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
   if (key.kind === 'value' && 'name' in key.origin && key.origin.name === 'GATEWAY_API_KEY') return;
   if (key.kind === 'none') return;
   const here = key.kind === 'missing' ? key.reason : `the key is from ${key.from}`;
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }
 
-async function tellOfHeaders({ headers }: Showing['settings'], { ui }: Context): Promise<void> {
+async function warnOfHeaders({ headers }: Showing['settings'], { ui }: Context): Promise<void> {
   for (const { value: header, from } of headers) {
     if (typeof header.value === 'string') continue;
     const where = 'in the shell that runs this command';
@@ -64,7 +64,7 @@ function curlOf(post: Post, target: Target, { headers, key: source }: Showing['s
   return curlCommand(addressPost(withKey, post), variables);
 }
 
-/** The variable that holds the key, where one does. */
+/** The variable of the key. */
 function keyVariable(key: KeySource): string {
   return key.kind === 'value' && 'name' in key.origin ? key.origin.name : 'GATEWAY_API_KEY';
 }
@@ -77,13 +77,12 @@ function variableOf(name: string): string {
     .replace(/^(?=\d)/, '_');
 }
 
-/** Largest body that stands in the command itself; argument lists have limits. */
+/** Largest body inside the command, in bytes; argument lists have limits. */
 const largestArgument = 64 * 1024;
 
 /**
- * A bash command that really sends the request. No secret is in it: curl reads the values of the headers in `variables` from
- * these environment variables, and they never stand in curl's argv either. Throws GatewayError usage where a file will be gone
- * when the command runs.
+ * A bash command that sends the request. It contains no secret: curl reads the headers in `variables` from environment
+ * variables, so they are not in its argv. Throws GatewayError usage for an input whose file will not exist when the command runs.
  */
 function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string>): string {
   const headers = Object.entries(request.headers).map(([name, value]) => {
@@ -94,11 +93,11 @@ function curlCommand(request: HttpRequest, variables: ReadonlyMap<string, string
   });
   const curl = ['curl -sS', shellQuote(request.url.href), ...headers].join(' \\\n  ');
   const { segments, bytes } = request.body;
-  if (segments.length === 1 && bytes <= largestArgument) return `${curl} \\\n  --data-raw ${textOf(segments[0])}\n`;
+  if (segments.length === 1 && bytes <= largestArgument) return `${curl} \\\n  --data-raw ${quotedText(segments[0])}\n`;
   return `{ ${segments.map(printSegment).join('; ')}; } |\n${curl} \\\n  --data-binary @-\n`;
 }
 
-/** What printf makes the header of; a scheme is no secret. */
+/** The format of printf for a header; the scheme is not secret. */
 function headerFormat(name: string, value: string): string {
   const scheme = /^(?:Bearer|Basic) /i.exec(value)?.[0] ?? '';
   return `${name.replaceAll('%', '%%')}: ${scheme}%s`;
@@ -106,12 +105,12 @@ function headerFormat(name: string, value: string): string {
 
 type Segment = HttpRequest['body']['segments'][number];
 
-function textOf(segment: Segment | undefined): string {
+function quotedText(segment: Segment | undefined): string {
   return shellQuote(segment instanceof Uint8Array ? new TextDecoder().decode(segment) : '');
 }
 
 function printSegment(segment: Segment): string {
-  if (!isUpload(segment)) return `printf %s ${textOf(segment)}`;
+  if (!isUpload(segment)) return `printf %s ${quotedText(segment)}`;
   if (segment.url !== undefined) {
     // A form has the bytes as they are.
     const toBase64 = segment.file ? '' : ` | base64 | tr -d '\\n'`;
@@ -131,7 +130,7 @@ function printSegment(segment: Segment): string {
   return segment.file ? `${text} | base64 -d` : text;
 }
 
-/** One word of a shell, whatever is in it. */
+/** Any text as one word of a shell. */
 function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,53 +1,54 @@
+import { type Command, CommanderError } from 'commander';
 import { topics } from '../help/topics.ts';
 
 /** Names of commands; a group has commands of its own. */
 interface CommandNames {
   readonly commands?: Readonly<Record<string, CommandNames>>;
-  /** Runs where the group's words name no other. */
+  /** Runs if the words after the group name no command. */
   readonly isDefault?: true;
 }
 
-/** The commands of a program, or of a group. */
+/** The commands of a program or a group. */
 export type Names = Readonly<Record<string, CommandNames>>;
 
-/** The words of argv that can name commands: flags and the value of the one root flag that has one are passed over. */
+/** The words of argv that can name commands: without flags, and without the value of `--profile`. */
 export function wordsOf(argv: readonly string[]): string[] {
   return wordPlaces(argv).map((at) => argv[at] as string);
 }
 
-/** `image gen` of argv, as far as its words name commands that there are. */
+/** The command that argv names: `image gen`. */
 export function commandOf(argv: readonly string[], names: Names): string {
   return namesOf(wordsOf(argv), names).join(' ');
 }
 
 function namesOf([word = '', ...rest]: readonly string[], names: Names): string[] {
-  const found = own(names, word);
+  const found = entryOf(names, word);
   if (found?.commands) return [word, ...namesOf(rest, found.commands)];
   if (found) return [word];
   const standard = Object.keys(names).find((name) => names[name]?.isDefault);
   return standard === undefined ? [] : [standard];
 }
 
-/** The names that words begin with, without those of defaults: `['batch']` of `batch jobs.jsonl`. */
+/** The names at the beginning of the words, without defaults: `['batch']` of `batch jobs.jsonl`. */
 export function typedNames([word = '', ...rest]: readonly string[], names: Names): string[] {
-  const found = own(names, word);
+  const found = entryOf(names, word);
   return found ? [word, ...typedNames(rest, found.commands ?? {})] : [];
 }
 
-/** The commands of a group, by the words that lead to it. */
+/** The commands of a group. */
 export function namesInside(group: readonly string[], names: Names): Names {
-  return group.reduce((inside, word) => own(inside, word)?.commands ?? {}, names);
+  return group.reduce((inside, word) => entryOf(inside, word)?.commands ?? {}, names);
 }
 
 /**
- * `help image gen` and `image help gen` as the flag that they mean: `image gen --help`. A topic stays a word of `help`. A name
- * that is none loses the flag: it is told as such.
+ * Turns `help image gen` and `image help gen` into `image gen --help`. A topic stays a word of `help`. After an unknown command,
+ * the flag is removed, so that the command is reported.
  */
 export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   const [first = -1, second = -1, third] = wordPlaces(argv);
   const isTopic = argv[first] === 'help' && topics.includes(argv[second] ?? '');
   if (isTopic && (third === undefined || argv.includes('--recipe'))) return [...argv];
-  const group = own(names, argv[first] ?? '')?.commands !== undefined;
+  const group = entryOf(names, argv[first] ?? '')?.commands !== undefined;
   const at = argv[first] === 'help' ? first : group && argv[second] === 'help' ? second : -1;
   const rest = at < 0 ? [...argv] : [...argv.slice(0, at), ...argv.slice(at + 1)];
   const unknown = wordsOf(rest).length > 0 && commandOf(rest, names) === '';
@@ -55,13 +56,13 @@ export function helpAsFlag(argv: readonly string[], names: Names): string[] {
   return at < 0 ? rest : [...rest, '--help'];
 }
 
-/** The command that stands behind a flag that only it knows: `--offline text hi`. */
-export function commandBehind(flag: string, argv: readonly string[], names: Names): string | undefined {
+/** The command after a flag that belongs to it: `text` of `--offline text hi`. */
+export function commandAfter(flag: string, argv: readonly string[], names: Names): string | undefined {
   const at = argv.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
-  const before = argv.slice(0, at).findLast((word) => own(names, word)?.commands);
-  const inside = before === undefined ? names : (own(names, before)?.commands ?? names);
+  const before = argv.slice(0, at).findLast((word) => entryOf(names, word)?.commands);
+  const inside = before === undefined ? names : (entryOf(names, before)?.commands ?? names);
   const rest = argv.slice(at + 1);
-  const next = rest.findIndex((word) => own(inside, word) !== undefined);
+  const next = rest.findIndex((word) => entryOf(inside, word) !== undefined);
   if (at < 0 || next < 0) return undefined;
   return [...(before === undefined ? [] : [before]), ...namesOf(wordsOf(rest.slice(next)), inside)].join(' ');
 }
@@ -76,6 +77,35 @@ function wordPlaces(argv: readonly string[]): number[] {
   return places;
 }
 
-function own(names: Names, word: string): CommandNames | undefined {
+function entryOf(names: Names, word: string): CommandNames | undefined {
   return Object.hasOwn(names, word) ? names[word] : undefined;
+}
+
+/** Whether commander only printed help or the version. */
+export function isShown({ exitCode }: CommanderError): boolean {
+  return exitCode === 0;
+}
+
+/** Help or the version as a document, for `--json`. */
+export function shownDocument({ code }: CommanderError, text: string): object {
+  return code === 'commander.version'
+    ? { schema: 'gateway-cli/version@1', version: text.trim() }
+    : { schema: 'gateway-cli/help@1', text };
+}
+
+/** The command in which commander found each mistake. */
+const places = new WeakMap<CommanderError, Command>();
+
+/** Throws a mistake that commander found in a command. */
+export function throwFound(error: CommanderError, command: Command): never {
+  places.set(error, command);
+  throw error;
+}
+
+/** Throws the error of parsing, with our words for a mistake in argv; nothing if help or the version was printed. */
+export async function throwParsed(error: unknown, argv: readonly string[], names: Names): Promise<void> {
+  if (!(error instanceof CommanderError)) throw error;
+  if (isShown(error)) return;
+  const { explainMistake } = await import('./mistake.ts');
+  throw explainMistake(error, { argv, names, command: places.get(error) });
 }

@@ -3,13 +3,13 @@ import { hintFor, type Reason } from '../../advice.ts';
 import { flagOfField } from '../../advice-words.ts';
 import { type GatewayError, settingError, usageError } from '../../errors.ts';
 import { settingFor } from '../flags/set.ts';
-import { commandBehind, type Names, typedNames, wordsOf, namesInside } from './argv.ts';
+import { commandAfter, type Names, typedNames, wordsOf, namesInside } from './argv.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
 import { firstExample, namesOf } from '../help/help.ts';
 import { keyInArgv } from './settings.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** What was typed, and where commander found the mistake. */
+/** What was typed, and the command in which commander found the mistake. */
 export interface Typed {
   argv: readonly string[];
   names: Names;
@@ -17,8 +17,8 @@ export interface Typed {
 }
 
 /**
- * What a mistake in argv means, in our words. The message never repeats what stands behind `=` of an unknown flag, nor the
- * rest of a short one: it may be a key.
+ * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the rest of a short
+ * one: it may be a key.
  */
 export function explainMistake(error: CommanderError, typed: Typed): GatewayError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
@@ -47,11 +47,11 @@ function explainFlag(word: string, suggestion: string | undefined, typed: Typed)
   const { argv, names } = typed;
   const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
   if (flag === '--api-key') return keyInArgv();
-  const behind = isRequestFlag(flag) ? commandBehind(flag, argv, names) : undefined;
-  if (behind !== undefined)
+  const command = isRequestFlag(flag) ? commandAfter(flag, argv, names) : undefined;
+  if (command !== undefined)
     return settingError(`unknown flag ${flag} before the command`, {
       reason: 'flag-first',
-      value: `gateway-cli ${behind} ${flag}`,
+      value: `gateway-cli ${command} ${flag}`,
     });
   if (!hasCommand(typed)) {
     if (argv[0]?.startsWith('-') === false) return explainUnknownCommand(typed, undefined);
@@ -81,14 +81,14 @@ function explainSwitch(word: string, { command }: Typed): GatewayError | undefin
   return isSwitch ? settingError(`${name} takes no value`, { reason: 'switch-value', value: name }) : undefined;
 }
 
-/** A prompt that begins with a dash: `- item one`, or `-hello`, of which commander takes the `-h` for a flag. */
+/** A prompt that begins with a dash: `- item one`, or `-hello`, in which commander reads the flag `-h`. */
 function explainDashes(word: string, typed: Typed): GatewayError | undefined {
   const taken = `an argument that begins with '-' is read as a flag`;
   if (word.startsWith('--')) return undefined;
-  if (word.includes(' ')) return settingError(taken, { reason: 'dash-alone', value: nameOf(typed) });
+  if (word.includes(' ')) return settingError(taken, { reason: 'dash-alone', value: typedCommand(typed) });
   if (!word.startsWith('-h') || word.length < 3) return undefined;
-  const help = hintFor('help-not-flag', { value: nameOf(typed) });
-  return usageError(taken, takesPrompt(typed) ? `${behindDashes(word, typed)}\n${help}` : help);
+  const help = hintFor('help-not-flag', { value: typedCommand(typed) });
+  return usageError(taken, takesPrompt(typed) ? `${dashHint(word, typed)}\n${help}` : help);
 }
 
 function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: Typed): GatewayError {
@@ -102,10 +102,10 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
   if (setting !== undefined) return settingError(message, { reason: 'field-without-flag', value: setting });
   if (suggestion !== undefined) return settingError(message, { reason: 'meant', value: suggestion });
   const isCluster = flag.length === 2 && takesPrompt(typed) && !typed.argv.includes(flag);
-  return usageError(message, isCluster ? `${behindDashes(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
+  return usageError(message, isCluster ? `${dashHint(flag, typed)}\n${helpHint(typed)}` : helpHint(typed));
 }
 
-/** The reason why a command lacks a flag that others have. */
+/** Why a command lacks a flag that others have. */
 function missingFlag(flag: string, { command }: Typed): Reason | undefined {
   const name = command === undefined ? '' : namesOf(command);
   const isInput = ['-i', '--image', '--attach'].includes(flag);
@@ -115,10 +115,10 @@ function missingFlag(flag: string, { command }: Typed): Reason | undefined {
   return name.startsWith('gateway-cli batch') && (flag === '--prompt' || flag === '-p') ? 'batch-prompt' : undefined;
 }
 
-/** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens is meant, and no key. */
+/** `--maxTokens`, `--max_tokens`, `--max-token`, `--tokens`: a number of tokens, not a key. */
 const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
 
-/** The flag of this command for a field that was typed by its name on the wire: `--maxTokens`, `--stop-sequences`. */
+/** The flag of this command for a field that was typed as in the request: `--maxTokens`, `--stop-sequences`. */
 function knownFlag(flag: string, { command }: Typed): string | undefined {
   const limit = /total/i.test(flag) ? '--max-tokens-total' : '--max-tokens';
   const meant = tokenLimit.test(flag) ? limit : flagOfField(flag.replaceAll('-', ''));
@@ -126,18 +126,18 @@ function knownFlag(flag: string, { command }: Typed): string | undefined {
 }
 
 function settingOf(flag: string, { argv, names, command }: Typed): string | undefined {
-  const behind = command?.parent ? namesOf(command).replace('gateway-cli ', '') : commandBehind(flag, argv, names);
-  return behind === undefined ? undefined : settingFor(flag, behind);
+  const name = command?.parent ? namesOf(command).replace('gateway-cli ', '') : commandAfter(flag, argv, names);
+  return name === undefined ? undefined : settingFor(flag, name);
 }
 
 function takesPrompt({ command }: Typed): boolean {
   return command?.options.some(({ long }) => long === '--prompt') === true;
 }
 
-/** Of the word as it was typed only the beginning: the rest may be a key. */
-function behindDashes(word: string, typed: Typed): string {
+/** Shows only the beginning of the word: the rest may be a key. */
+function dashHint(word: string, typed: Typed): string {
   const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
-  return hintFor('dash-word', { value: `${nameOf(typed)} -- '${whole.slice(0, 2)}…'` });
+  return hintFor('dash-word', { value: `${typedCommand(typed)} -- '${whole.slice(0, 2)}…'` });
 }
 
 function missingHint(typed: Typed): string {
@@ -146,16 +146,16 @@ function missingHint(typed: Typed): string {
 }
 
 function helpHint(typed: Typed): string {
-  return hintFor('help', { value: nameOf(typed) });
+  return hintFor('help', { value: typedCommand(typed) });
 }
 
-/** `gateway-cli config get`, as it was typed: without the word of a group's default. */
-function nameOf({ argv, names }: Typed): string {
+/** `gateway-cli config get`, without the name of a default command. */
+function typedCommand({ argv, names }: Typed): string {
   return ['gateway-cli', ...typedNames(wordsOf(argv), names)].join(' ');
 }
 
-/** Words that other programs have for what is meant, by the command that they stand for. */
-const others: Readonly<Record<string, readonly string[]>> = {
+/** Names that other programs have for a command. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
   text: ['complete', 'completions', 'generate', 'prompt', 'run'],
   chat: ['ask', 'message', 'messages'],
   'image gen': ['create', 'draw', 'generate', 'make', 'new', 'picture'],
@@ -172,12 +172,12 @@ const others: Readonly<Record<string, readonly string[]>> = {
   serve: ['proxy', 'server', 'start'],
 };
 
-/** The commands that answer a prompt, by the group in which a bare prompt was typed. */
-const prompts: Readonly<Record<string, string>> = { '': 'text', image: 'image gen' };
+/** The command that takes a prompt, by the group after which it was typed. */
+const promptCommands: Readonly<Record<string, string>> = { '': 'text', image: 'image gen' };
 
 const longestPrompt = 60;
 
-/** What to type for a word that names no command: the one that is meant, or the one that takes it as a prompt. */
+/** Suggests the command that was meant, or the one that takes the words as a prompt. */
 function explainUnknownCommand(
   { argv, names }: { argv: readonly string[]; names: Names },
   nearest: string | undefined,
@@ -191,7 +191,7 @@ function explainUnknownCommand(
   const meant = meantBy(word, group, names) ?? nearest?.split(', ').map((name) => [...group, name].join(' '));
   if (meant !== undefined)
     return settingError(message, { reason: 'meant', value: meant.map((name) => `gateway-cli ${name}`).join(', or ') });
-  const prompt = prompts[group.join(' ')];
+  const prompt = promptCommands[group.join(' ')];
   const help = hintFor('help', { value: place });
   if (prompt === undefined) return usageError(message, help);
   const ask = hintFor('ask-model', { value: `gateway-cli ${prompt} ${promptOf([word, ...rest])}` });
@@ -202,17 +202,17 @@ function meantBy(word: string, group: readonly string[], names: Names): string[]
   const before = group.length === 0 ? '' : `${group.join(' ')} `;
   const path = typedNames(word.split(/[-_:/. ]/), namesInside(group, names));
   if (path.length > 1) return [before + path.join(' ')];
-  const own = Object.keys(namesInside(group, names)).filter((name) => !name.startsWith('_'));
-  const longer = own.filter((name) => word.length > 2 && (name.startsWith(word) || word.startsWith(name)));
+  const inside = Object.keys(namesInside(group, names)).filter((name) => !name.startsWith('_'));
+  const longer = inside.filter((name) => word.length > 2 && (name.startsWith(word) || word.startsWith(name)));
   if (longer.length > 0 && /^[a-z]+$/i.test(word)) return longer.map((name) => before + name);
-  const same = Object.keys(others).filter(
-    (name) => name.startsWith(before) && others[name]?.includes(word.toLowerCase()),
+  const same = Object.keys(synonyms).filter(
+    (name) => name.startsWith(before) && synonyms[name]?.includes(word.toLowerCase()),
   );
-  const found = [...same, ...own.flatMap((name) => insideGroup(before + name, word, names))];
+  const found = [...same, ...inside.flatMap((name) => insideGroup(before + name, word, names))];
   return found.length === 0 ? undefined : found;
 }
 
-/** `gen` stands for `image gen`. */
+/** `gen` means `image gen`. */
 function insideGroup(group: string, word: string, names: Names): string[] {
   return Object.hasOwn(namesInside(group.split(' '), names), word) ? [`${group} ${word}`] : [];
 }

@@ -26,7 +26,7 @@ function withCost(error: GatewayError, hint: string): GatewayError {
   return error.but({ hint: `${hint}\n${hintFor('bad-reply-paid', {})}` });
 }
 
-/** Whether something of the reply was written or printed; the text beside a picture stands in the JSON document alone. */
+/** Whether a part of the reply was written or printed. The text of an image reply is only in the JSON document. */
 function isAnythingKept({ context, isRaw }: { context: Context; isRaw: boolean }): boolean {
   const { report, root } = context;
   if (isRaw || report.kept !== undefined || report.images.length > 0 || report.turns !== undefined) return true;

@@ -5,7 +5,7 @@ import type { BodyValue } from '../../upload.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/types.ts';
-import { brokenForStderr, formatError } from '../../terminal/error-text.ts';
+import { wrapForStderr, formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
 import { createStyle } from '../../terminal/style.ts';
 import type { AllChatFlags } from './flags.ts';
@@ -186,5 +186,5 @@ export async function tellFailure(error: unknown, { io, root, ui, signal }: Cont
   if (signal.aborted || !(error instanceof GatewayError) || ends.includes(error.class)) throw error;
   const style = createStyle({ env: io.env, isTTY: io.stderr.isTTY, color: root.color });
   const text = formatError(error, ui.redact, await style.failure(error.class));
-  await io.stderr.write(`${await brokenForStderr(text, io)}\n`);
+  await io.stderr.write(`${await wrapForStderr(text, io)}\n`);
 }

@@ -70,10 +70,10 @@ const schemesOf: Readonly<Record<FormatName, (own: AuthScheme) => AuthScheme[]>>
   completions: (own) => [{ ...own, form: 'bearer' }],
 };
 
-/** The form of the key where nobody chose one (formats 1). */
+/** The default form of the key (formats 1). */
 const ownForms = { text: 'api-key', image: 'bearer', messages: 'api-key', completions: 'bearer' } as const;
 
-/** A request with one scheme, and what came of it. */
+/** A request with one scheme, and its outcome. */
 interface Tried {
   scheme: AuthScheme;
   /** Its users, as `auth` of a profile names them. */

@@ -67,7 +67,7 @@ const rows: readonly Step[] = [
   { name: 'clock', check: compareClocks, mend: () => 'set the clock: timedatectl set-ntp true' },
 ];
 
-/** The same step; it throws what a request would report. */
+/** A step that throws what a request would report. */
 function withNetworkErrors({ check, ...row }: Step): Step {
   return { ...row, check: (attempt) => check(attempt).catch((error: unknown) => throwNetworkError(error, attempt)) };
 }

@@ -110,7 +110,7 @@ async function runServe(words: readonly string[], flags: ServeFlags, context: Co
   const port = flags.port ?? (words.length > 0 ? 0 : defaultPort);
   const gateway = await listen(app, { port, host }).catch(hintAtAddress);
   context.atEnd(() => gateway.close(drainMs));
-  context.patience.ms = drainMs + 1000;
+  context.gracePeriod.ms = drainMs + 1000;
   if (!gateway.isLoopback) await warnOfNetwork(gateway.url, flags, context);
   const vendors = flags.vendorEnv && vendorEnvironment(service, { url: gateway.localUrl, key });
   const variables = {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { openSilent } from '../cli/cli.ts';
 import { type Tree, tree } from '../cli/command-tree.ts';
-import { commandRows, examplesOf, flagSections, namesOf, notesOf, orDefault, usageOf } from '../cli/help/help.ts';
+import { commandRows, examplesOf, flagSections, fullName, notesOf, orDefault, usageOf } from '../cli/help/help.ts';
 import { exampleText } from '../cli/help/help-layout.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
 import { blocksOf } from '../terminal/markdown.ts';
 import { version } from '../version.ts';
-import { bold, italic, paragraph, plain, roffOf, section, term, verbatim } from './roff.ts';
+import { bold, italic, paragraph, roffOf, roffText, section, term, verbatim } from './roff.ts';
 
 /** Columns of an example in a terminal of 80, inside the margins of its page. */
 const exampleWidth = 68;
@@ -32,18 +32,20 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
   const program = await openSilent(words);
   const command = words.reduce<Command>((at, word) => at.commands.find((sub) => sub.name() === word) ?? at, program);
   const shown = orDefault(command);
-  const names = namesOf(command);
+  const names = fullName(command);
   const about = command.description().replace(/\.$/, '');
   const examples = examplesOf(shown).flatMap((line) => exampleText(line, exampleWidth).map((part) => part.slice(2)));
   const commands = commandRows(command).map(([sub, text]) => [reference([...words, sub], 1), text] as const);
   const notes = notesOf(shown).filter((note) => note !== '');
   return page(words, 1, about.charAt(0).toLowerCase() + about.slice(1), [
     section('Synopsis'),
-    bold(names) + plain(usageOf(command).slice(names.length)),
+    bold(names) + roffText(usageOf(command).slice(names.length)),
     section('Description'),
-    plain(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
+    roffText(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`),
     ...notes.flatMap((note) =>
-      typeof note === 'string' ? paragraph(plain(note)) : note.flatMap(([name, text]) => term(bold(name), plain(text))),
+      typeof note === 'string'
+        ? paragraph(roffText(note))
+        : note.flatMap(([name, text]) => term(bold(name), roffText(text))),
     ),
     ...listOf('Commands', commands),
     ...listOf(
@@ -52,8 +54,8 @@ async function commandPage(words: readonly string[]): Promise<[file: string, tex
     ),
     section('Options'),
     ...flagSections(shown, { full: true }).flatMap(({ heading, rows }) => [
-      `.SS ${plain(heading)}`,
-      ...rows.flatMap(([flags, text]) => term(flagText(flags), plain(text))),
+      `.SS ${roffText(heading)}`,
+      ...rows.flatMap(([flags, text]) => term(flagText(flags), roffText(text))),
     ]),
     ...(examples.length === 0 ? [] : [section('Examples'), ...verbatim(examples)]),
   ]);
@@ -71,10 +73,10 @@ function page(words: readonly string[], number: 1 | 7, summary: string, lines: r
     // Words of shells are not hyphenated, and blanks between them not stretched.
     '.nr HY 0',
     // No date: the same source makes the same page.
-    `.TH ${plain(name.toUpperCase())} ${number} "" "gateway\\-cli ${version}" "gateway\\-cli"`,
+    `.TH ${roffText(name.toUpperCase())} ${number} "" "gateway\\-cli ${version}" "gateway\\-cli"`,
     '.ad l',
     section('Name'),
-    `${plain(name)} \\- ${plain(summary)}`,
+    `${roffText(name)} \\- ${roffText(summary)}`,
     ...lines,
     section('See also'),
     seeAlso(words, number),
@@ -92,14 +94,14 @@ function reference(words: readonly string[], number: 1 | 7): string {
 }
 
 function listOf(title: string, rows: readonly (readonly [marked: string, text: string])[]): string[] {
-  return rows.length === 0 ? [] : [section(title), ...rows.flatMap(([marked, text]) => term(marked, plain(text)))];
+  return rows.length === 0 ? [] : [section(title), ...rows.flatMap(([marked, text]) => term(marked, roffText(text)))];
 }
 
 /** `-m, --model <id>` with its names bold and its value in italics. */
 function flagText(flags: string): string {
   const pieces = flags.match(/--?\w[\w-]*|<[^>]*>|[^-<]+/g) ?? [];
   return pieces
-    .map((piece) => (piece.startsWith('-') ? bold(piece) : piece.startsWith('<') ? italic(piece) : plain(piece)))
+    .map((piece) => (piece.startsWith('-') ? bold(piece) : piece.startsWith('<') ? italic(piece) : roffText(piece)))
     .join('');
 }
 

@@ -12,24 +12,23 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** Text without markup. */
-export function plain(text: string): string {
-  return text.replaceAll(/[\\'`^~"-]|[^\n\x20-\x7e]/gu, (character) => escapes[character] ?? `\\[u${hex(character)}]`);
-}
-
-function hex(character: string): string {
-  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+export function roffText(text: string): string {
+  return text.replaceAll(/[\\'`^~"-]|[^\n\x20-\x7e]/gu, (character) => {
+    const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    return escapes[character] ?? `\\[u${hex}]`;
+  });
 }
 
 export function bold(text: string): string {
-  return `\\fB${plain(text)}\\fR`;
+  return `\\fB${roffText(text)}\\fR`;
 }
 
 export function italic(text: string): string {
-  return `\\fI${plain(text)}\\fR`;
+  return `\\fI${roffText(text)}\\fR`;
 }
 
 export function section(title: string): string {
-  return `.SH ${plain(title.toUpperCase())}`;
+  return `.SH ${roffText(title.toUpperCase())}`;
 }
 
 /** A line of marked text. A dot at its beginning would be a request. */
@@ -48,7 +47,7 @@ export function term(marked: string, first = '', ...more: readonly string[]): st
 
 /** Lines that stay as they are. */
 export function verbatim(lines: readonly string[]): string[] {
-  return ['.PP', '.RS 2', '.EX', ...lines.map((text) => line(plain(text))), '.EE', '.RE'];
+  return ['.PP', '.RS 2', '.EX', ...lines.map((text) => line(roffText(text))), '.EE', '.RE'];
 }
 
 /** Blocks of Markdown as lines of a man page. Throws for a kind of token that no topic has yet. */
@@ -66,9 +65,9 @@ function rendererIn<Output>(renderers: Renderers<Output>, { type, raw }: Token):
 
 const blockRenderers: Renderers<string[]> = {
   space: () => [],
-  heading: (token) => [token['depth'] <= 2 ? section(textOf(token)) : `.SS ${plain(textOf(token))}`],
+  heading: (token) => [token['depth'] <= 2 ? section(plainText(token)) : `.SS ${roffText(plainText(token))}`],
   paragraph: ({ tokens }) => paragraph(inline(tokens)),
-  code: (token) => verbatim(textOf(token).split('\n')),
+  code: (token) => verbatim(plainText(token).split('\n')),
   list: (token) => {
     const { items, ordered, start } = token as Tokens.List;
     return items.flatMap(({ tokens }, index) => [
@@ -83,9 +82,11 @@ const blockRenderers: Renderers<string[]> = {
     const { header, rows } = token as Tokens.Table;
     return rows.flatMap(([first, ...cells]) => {
       const filled = cells
-        .map((cell, index) => ({ cell, name: textOf(header[index + 1]) }))
+        .map((cell, index) => ({ cell, name: plainText(header[index + 1]) }))
         .filter(({ cell }) => cell.text);
-      const named = filled.map(({ cell, name }) => plain(cells.length === 1 ? '' : `${name}: `) + inline(cell.tokens));
+      const named = filled.map(
+        ({ cell, name }) => roffText(cells.length === 1 ? '' : `${name}: `) + inline(cell.tokens),
+      );
       return term(inline(first?.tokens), ...named);
     });
   },
@@ -96,21 +97,21 @@ function inline(tokens: readonly Token[] = []): string {
 }
 
 const inlineRenderers: Renderers<string> = {
-  strong: (token) => bold(textOf(token)),
-  em: (token) => italic(textOf(token)),
+  strong: (token) => bold(plainText(token)),
+  em: (token) => italic(plainText(token)),
   // A list without blanks can be longer than a line.
-  codespan: (token) => bold(textOf(token)).replaceAll(/,(?=\S)/g, ',\\:'),
+  codespan: (token) => bold(plainText(token)).replaceAll(/,(?=\S)/g, ',\\:'),
   // A link to a file of the repository gets its path there.
   link: (token) => {
     const address = (token as Tokens.Link).href.replace(/^(\.\.\/)+/, '');
-    return textOf(token) === address ? plain(address) : `${inline(token.tokens)} (${plain(address)})`;
+    return plainText(token) === address ? roffText(address) : `${inline(token.tokens)} (${roffText(address)})`;
   },
-  text: (token) => (token.tokens ? inline(token.tokens) : plain(textOf(token).replaceAll('\n', ' '))),
-  escape: (token) => plain(textOf(token)),
+  text: (token) => (token.tokens ? inline(token.tokens) : roffText(plainText(token).replaceAll('\n', ' '))),
+  escape: (token) => roffText(plainText(token)),
 };
 
 /** The text of a token without its markup. */
-function textOf(token: Token | Tokens.TableCell | undefined): string {
+function plainText(token: Token | Tokens.TableCell | undefined): string {
   const { tokens, text = '' } = token as Tokens.Generic;
-  return tokens?.map(textOf).join('') ?? text;
+  return tokens?.map(plainText).join('') ?? text;
 }

@@ -8,7 +8,7 @@ import { isObject, type JsonObject, parseFlat } from '../json.ts';
 import { divertBase64 } from '../scan/json-scan.ts';
 
 /** An image of a reply that could not be written to its place. */
-export interface SavedImage {
+interface SavedImage {
   declaredType: string | undefined;
   candidate: number;
   blob: StoredBlob;

@@ -22,7 +22,7 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
   const output = createMuteStream(stderr);
   const reader = createInterface({ input: stdin, output: output.stream, terminal: true, historySize: 0 });
   const lines: string[] = [];
-  let waiting: Waiting | undefined;
+  let waiting: PendingAnswer | undefined;
   let ended: GatewayError | undefined;
   const end = (error: GatewayError): void => {
     ended ??= error;
@@ -59,7 +59,7 @@ export async function openDialog({ stdin, stderr, interrupt }: DialogPlace): Pro
   };
 }
 
-interface Waiting {
+interface PendingAnswer {
   resolve(line: string): void;
   reject(error: unknown): void;
 }

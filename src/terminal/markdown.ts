@@ -48,18 +48,13 @@ export function markdownText(block: string, place: MarkdownPlace): string {
   }
 }
 
-/** Formats Markdown for a terminal: wrapped, headings bold, tables in columns. Ends with a line break. */
-export function renderMarkdown(blocks: readonly Token[], place: MarkdownPlace): string {
-  const lines = markdownLines(blocks, place);
-  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
-}
-
 /**
- * The formatted lines. Controls are escaped, without the colours of the program. Only a line of code can be wider than the width:
- * the terminal wraps it, so that it is copied as one line.
+ * Formats Markdown for a terminal: wrapped, headings bold, tables in columns. Controls are escaped. Ends with a line break. Only a
+ * line of code can be wider than the width: the terminal wraps it, so that it is copied as one line.
  */
-function markdownLines(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string[] {
-  return separated(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
+export function renderMarkdown(blocks: readonly Token[], { width, colored, breaks = false }: MarkdownPlace): string {
+  const lines = separated(blocks, { width, colored, breaks, chalk: new Chalk({ level: colored ? 1 : 0 }) });
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
 /** Blocks separated by empty lines. */
@@ -77,7 +72,7 @@ function blockLines(block: Token, page: Page): string[] {
     case 'text':
       return wrapped(inline(('tokens' in block ? block.tokens : undefined) ?? [block], page), page);
     case 'code':
-      return codeLines(block as Tokens.Code, page);
+      return (block as Tokens.Code).text.split('\n').map((line) => codeLine(line, chalk));
     case 'blockquote':
       return separated(block.tokens ?? [], narrower(page, 2)).map((line) => `${chalk.dim('│')} ${line}`.trimEnd());
     case 'list':
@@ -97,10 +92,6 @@ function blockLines(block: Token, page: Page): string[] {
 function headingLines({ depth, tokens }: Tokens.Heading, page: Page): string[] {
   const mark = page.colored ? '' : `${'#'.repeat(depth)} `;
   return wrapped(mark + page.chalk.bold(inline(tokens, page)), page);
-}
-
-function codeLines({ text }: Tokens.Code, { chalk }: Page): string[] {
-  return text.split('\n').map((line) => codeLine(line, chalk));
 }
 
 /** A line of a code block. */

@@ -26,18 +26,14 @@ export function createProcessIo(process: NodeJS.Process): Io {
     platform: process.platform,
     openEditor: kind === 'terminal' && describe(1).isTTY ? (options) => editorOf(process, options) : undefined,
     openDialog: kind === 'terminal' && describe(2).isTTY ? () => dialogOf(process) : undefined,
-    runPager: describe(1).isTTY ? (pager, text) => pagerOf(process, pager, text) : undefined,
+    runPager: describe(1).isTTY
+      ? async (pager, text) => (await import('./run-pager.ts')).runPager(pager, text, process)
+      : undefined,
     now: () => Date.now(),
     elapsed: monotonic,
     after: afterOnClock,
     random: () => Math.random(),
   };
-}
-
-/** Loads the pager for a long text. */
-async function pagerOf(process: NodeJS.Process, pager: string, text: string): Promise<boolean> {
-  const { runPager } = await import('./run-pager.ts');
-  return runPager(pager, text, process);
 }
 
 /** Loads the dialog for the first question. */

@@ -98,12 +98,12 @@ export function createCiByteGuard(): (bytes: Uint8Array) => Uint8Array {
   return (bytes) => Buffer.from(guard(Buffer.from(bytes).toString('latin1')), 'latin1');
 }
 
-interface Guarding {
+interface GuardOptions {
   breaker: string;
   isBlank: (character: string) => boolean;
 }
 
-function createGuard({ breaker, isBlank }: Guarding): (text: string) => string {
+function createGuard({ breaker, isBlank }: GuardOptions): (text: string) => string {
   let lineIsBlank = true;
   let hashes = 0;
   return (text) => {

@@ -77,7 +77,7 @@ function usageLines(command: Command, { width, colored }: Shape): string[] {
 
 /** `gateway-cli text [prompt…] [flags]` */
 export function usageOf(command: Command): string {
-  return `${namesOf(command)} ${orDefault(command).usage()}`;
+  return `${fullName(command)} ${orDefault(command).usage()}`;
 }
 
 /** The default command of a group, else the command itself. Its name can be left out, so the group has its help. */
@@ -87,7 +87,7 @@ export function orDefault(command: Command): Command {
 }
 
 /** `gateway-cli config set` */
-export function namesOf(command: Command): string {
+export function fullName(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at; at = at.parent) names.unshift(at.name());
   return names.join(' ');
@@ -131,7 +131,7 @@ function moreFlags(command: Command, { full }: Shape): string {
   const left = full ? [] : visible(orDefault(command)).filter((option) => isAdvanced(option) || hidden(option));
   const example = left.find(({ long }) => long === '--json') ?? left[0];
   if (example === undefined) return '';
-  return `${left.length} more flags, such as ${example.long}: ${namesOf(command)} --help --verbose`;
+  return `${left.length} more flags, such as ${example.long}: ${fullName(command)} --help --verbose`;
 }
 
 function visible(command: Command): Option[] {

@@ -22,10 +22,6 @@ const wholeName = new RegExp(`^${name}$`, 'u');
 /** Not `${{ … }}`, `{{{x}}}`, `{{#if}}` and `{{ a | b }}`: these belong to other template languages. */
 const blank = new RegExp(String.raw`(?<![\$\{])\{\{[ \t]*(${name})[ \t]*\}\}(?!\})`, 'gu');
 
-function isName(word: string): boolean {
-  return wholeName.test(word);
-}
-
 /** The same name for every encoding of its accents. */
 export function normaliseName(word: string): string {
   return word.normalize('NFC');
@@ -118,7 +114,7 @@ export async function readBlanks(
   for (const [name, value] of Object.entries(vars === undefined ? {} : await readVars(vars, context)))
     values.set(normaliseName(name), valueText(value));
   for (const { name, value, file } of single) {
-    if (!isName(name))
+    if (!wholeName.test(name))
       throw usageError(
         `--var: a blank cannot be named ${quote(name)}`,
         'a name begins with a letter or _, and has letters, digits, _, -, . and single spaces',

@@ -54,7 +54,9 @@ export function unreadable(flag: string, path: string, error: unknown): Error {
     const json = path.length > 60 ? "'…'" : shellWord(path);
     return usageError(`${flag}: a file is needed, not JSON`, `for example: ${flag} <(echo ${json})`, error);
   }
-  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAtReal(path, error), error);
+  // The system's error has the resolved path.
+  const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
+  return usageError(`${flag} ${quote(path)}: ${readReason(error)}`, lookAt(real, codeOf(error)), error);
 }
 
 /** Whether a path is a URL. */
@@ -71,12 +73,6 @@ export function shownUrl({ origin, pathname }: URL): string {
 export function urlForFile(flag: string, url: string): GatewayError {
   const hint = /^(https?|ftp):/i.test(url) ? `fetch it first: curl -fsSLO ${shellWord(url)}` : 'fetch it first';
   return usageError(`${flag} takes a file, and ${quote(url)} is a URL`, hint);
-}
-
-/** What to type to see a file's permissions, with the path of the system's error if it has one. */
-function lookAtReal(path: string, error: unknown): string {
-  const real = error instanceof Error && 'path' in error && typeof error.path === 'string' ? error.path : path;
-  return lookAt(real, codeOf(error));
 }
 
 async function readStdin(flag: string, { stdin }: Context): Promise<Uint8Array> {

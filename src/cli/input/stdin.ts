@@ -1,4 +1,4 @@
-import { usageError, type GatewayError, settingError } from '../../errors.ts';
+import { settingError, usageError } from '../../errors.ts';
 import type { Stdin } from '../context.ts';
 import type { Io, InputKind } from '../../terminal/io.ts';
 import { type After, afterOnClock, untilAborted } from '../../terminal/progress.ts';
@@ -103,7 +103,8 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
       next = await untilAborted(source.next(), options.signal)
     ) {
       bytes += next.value.byteLength;
-      if (bytes > maxBytes) throw tooMuch(maxBytes);
+      if (bytes > maxBytes)
+        throw settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
       chunks.push(next.value);
     }
   } catch (error) {
@@ -117,6 +118,8 @@ export async function readStdinText(input: AsyncIterable<Uint8Array>, options: S
 function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
   const { timeoutMs, abandonAfterMs, onWait, signal, after = afterOnClock } = options;
   return new Promise((resolve, reject) => {
+    const giveUp = (): void =>
+      reject(settingError(`nothing came on stdin for ${timeoutMs / 1000} s`, { reason: 'stdin-late' }));
     const abandon = (): void => {
       void source.return?.().catch(() => undefined);
       onWait();
@@ -124,19 +127,11 @@ function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): 
     };
     const timers =
       abandonAfterMs === undefined
-        ? [after(noteMs, onWait), after(timeoutMs, () => reject(tooLate(timeoutMs)))]
+        ? [after(noteMs, onWait), after(timeoutMs, giveUp)]
         : [after(abandonAfterMs, abandon)];
     const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((cancel) => cancel()));
     settled.then(resolve, reject);
   });
-}
-
-function tooLate(timeoutMs: number): GatewayError {
-  return settingError(`nothing came on stdin for ${timeoutMs / 1000} s`, { reason: 'stdin-late' });
-}
-
-function tooMuch(maxBytes: number): GatewayError {
-  return settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
 }
 
 /**

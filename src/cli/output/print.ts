@@ -94,7 +94,7 @@ export async function printStream<Outcome>(
     isMarkdown: options.isMarkdown && !options.jsonl,
     onOutput: () => progress.stop(),
   });
-  const printing: Printing = { payload, options, context, isInThinking: false };
+  const printing: PrintState = { payload, options, context, isInThinking: false };
   try {
     for (;;) {
       const next = await deltas.next();
@@ -107,7 +107,7 @@ export async function printStream<Outcome>(
   }
 }
 
-interface Printing {
+interface PrintState {
   payload: Payload;
   options: StreamOptions;
   context: Context;
@@ -115,7 +115,7 @@ interface Printing {
   isInThinking: boolean;
 }
 
-async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): Promise<void> {
+async function printDeltas(deltas: readonly StreamDelta[], printing: PrintState): Promise<void> {
   const { options, context } = printing;
   if (options.jsonl) {
     options.progress.stop();
@@ -133,7 +133,7 @@ async function printDeltas(deltas: readonly StreamDelta[], printing: Printing): 
 }
 
 /** Formatted text before and after it has lines of its own. */
-async function printThinking(text: string, printing: Printing): Promise<void> {
+async function printThinking(text: string, printing: PrintState): Promise<void> {
   const { payload, context } = printing;
   if (payload.isFormatted) await payload.end();
   await context.ui.think(text);

@@ -19,7 +19,7 @@ import { showPreview } from './preview.ts';
 import { isPrintedAtEnd } from './print.ts';
 
 /** The state of one command's output. */
-interface Saving {
+interface SaveState {
   plan: OutputPlan;
   wanted: ImagePlan;
   context: Context;
@@ -37,11 +37,11 @@ export async function planSaving(wanted: ImagePlan, context: Context): Promise<I
   const toStdout = wanted.output === '-';
   if (toStdout) checkStdout(wanted, context.io);
   const { cwd } = context.io;
-  const name = toStdout ? undefined : (wanted.output ?? besideName(wanted.beside));
+  const name = toStdout ? undefined : (wanted.output ?? nameBeside(wanted.beside));
   if (name === '' || name?.includes('\0')) throw usageError('-o needs a name', 'for example: -o cat.png');
   const plan = await checkedPlan(name, wanted, context).catch(prefixUsageError('-o: '));
   const most = wanted.maxImages ?? mostImages;
-  const saving: Saving = { plan, wanted, context, toStdout, nextIndex: 0, written: 0, mismatches: [] };
+  const saving: SaveState = { plan, wanted, context, toStdout, nextIndex: 0, written: 0, mismatches: [] };
   return {
     openStore(onFallback) {
       const folder = toStdout ? tmpdir() : resolve(cwd, plan.folder);
@@ -72,7 +72,7 @@ function checkStdout({ count = 1, sidecar }: ImagePlan, { stdout }: Io): void {
 }
 
 /** The images of the text in `out.txt` are out.png, out-2.png and so on. */
-function besideName(path: string | undefined): string | undefined {
+function nameBeside(path: string | undefined): string | undefined {
   return path === undefined ? undefined : `${join(dirname(path), basename(path, extname(path)))}.{ext}`;
 }
 
@@ -126,7 +126,7 @@ function endBefore(rest: readonly ResultImage[], endOf: EndOf, context: Context)
 }
 
 /** An image that cannot be written is left for the recovery file, and the others are still saved. */
-async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
   const { written, context } = saving;
   try {
     if (isPicture(image)) await saveImage(image, reply, saving);
@@ -141,7 +141,7 @@ async function saveOrAddLost(image: ResultImage, reply: ReplyFacts, saving: Savi
 }
 
 /** Audio, a document and the like: beside the images, and never on stdout. */
-async function saveFile(file: ResultImage, saving: Saving): Promise<void> {
+async function saveFile(file: ResultImage, saving: SaveState): Promise<void> {
   const { context, wanted, plan } = saving;
   const { picture, warning } = await describePicture(file);
   const { extension, width: _width, height: _height, ...facts } = picture;
@@ -155,7 +155,7 @@ async function saveFile(file: ResultImage, saving: Saving): Promise<void> {
   await context.ui.warn(`${warning ?? `a file came: ${facts.mimeType}`}; it is in ${path}`);
 }
 
-async function saveImage(image: ResultImage, reply: ReplyFacts, saving: Saving): Promise<void> {
+async function saveImage(image: ResultImage, reply: ReplyFacts, saving: SaveState): Promise<void> {
   const { context, wanted, plan } = saving;
   const { picture, warning } = await describePicture(image);
   const { extension, ...facts } = picture;
@@ -190,7 +190,7 @@ export async function writeToStdout({ content }: Pick<StoredBlob, 'content'>, { 
   return '-';
 }
 
-async function warnOfName(path: string, extension: string, { plan, context, toStdout }: Saving): Promise<void> {
+async function warnOfName(path: string, extension: string, { plan, context, toStdout }: SaveState): Promise<void> {
   if (toStdout && path !== '-') await context.ui.warn(`one more image came; it is in ${path}`);
   const { output, extension: asked } = plan;
   if (asked !== undefined && !path.toLowerCase().endsWith(`.${asked.toLowerCase()}`)) {
@@ -198,7 +198,7 @@ async function warnOfName(path: string, extension: string, { plan, context, toSt
   }
 }
 
-async function printPath(path: string, { context, toStdout, wanted }: Saving): Promise<void> {
+async function printPath(path: string, { context, toStdout, wanted }: SaveState): Promise<void> {
   if (toStdout || context.root.json) return;
   if (wanted.imagesAreExtra) await context.ui.note(`image saved: ${path}`);
   else if (!isPrintedAtEnd(context)) await context.io.stdout.write(`${path}\n`);

@@ -9,7 +9,11 @@ import type { HttpRequest } from '../../transport/types.ts';
 import { isUpload } from '../../upload.ts';
 
 /** Prints the request for `--dry-run` or `--curl`. Reads no key and sends nothing. */
-export async function showRequest(post: Post, target: Target, { flags, context, settings }: Showing): Promise<void> {
+export async function showRequest(
+  post: Post,
+  target: Target,
+  { flags, context, settings }: ShowOptions,
+): Promise<void> {
   if (flags.curl) {
     if (settings.offline.value) throw usageError('--curl needs a gateway that runs', 'start one: gateway-cli serve');
     await context.io.stdout.write(curlOf(post, target, settings));
@@ -30,7 +34,7 @@ export async function showRequest(post: Post, target: Target, { flags, context, 
   await context.io.stdout.write(`POST ${request.url.href}\n${lines.join('\n')}\n\n${JSON.stringify(body, null, 2)}\n`);
 }
 
-interface Showing {
+interface ShowOptions {
   flags: StdoutFlags;
   context: Context;
   settings: Pick<Settings, 'offline' | 'key' | 'headers' | 'headerNames'>;
@@ -44,7 +48,7 @@ async function warnOfKey(key: KeySource, { ui }: Context): Promise<void> {
   await ui.warn(`set GATEWAY_API_KEY in the shell that runs this command; here ${here}`);
 }
 
-async function warnOfHeaders({ headers }: Showing['settings'], { ui }: Context): Promise<void> {
+async function warnOfHeaders({ headers }: ShowOptions['settings'], { ui }: Context): Promise<void> {
   for (const { value: header, from } of headers) {
     if (typeof header.value === 'string') continue;
     const where = 'in the shell that runs this command';
@@ -52,21 +56,17 @@ async function warnOfHeaders({ headers }: Showing['settings'], { ui }: Context):
   }
 }
 
-function curlOf(post: Post, target: Target, { headers, key: source }: Showing['settings']): string {
+function curlOf(post: Post, target: Target, { headers, key: source }: ShowOptions['settings']): string {
   const key = 'KEY';
   const withKey = { ...target, key };
   const ofKey = Object.entries(keyHeaders(withKey, post.use)).filter(([, value]) => value.endsWith(key));
   const secret = headers.filter(({ value }) => typeof value.value !== 'string').map(({ value }) => value.name);
+  const keyVariable = source.kind === 'value' && 'name' in source.origin ? source.origin.name : 'GATEWAY_API_KEY';
   const variables = new Map([
     ...secret.map((name) => [name, variableOf(name)] as const),
-    ...ofKey.map(([name]) => [name, keyVariable(source)] as const),
+    ...ofKey.map(([name]) => [name, keyVariable] as const),
   ]);
   return curlCommand(addressPost(withKey, post), variables);
-}
-
-/** The variable of the key. */
-function keyVariable(key: KeySource): string {
-  return key.kind === 'value' && 'name' in key.origin ? key.origin.name : 'GATEWAY_API_KEY';
 }
 
 /** `X_CORP_TOKEN` for `x-corp-token`. */

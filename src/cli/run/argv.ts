@@ -18,12 +18,12 @@ export function wordsOf(argv: readonly string[]): string[] {
 
 /** The command that argv names: `image gen`. */
 export function commandOf(argv: readonly string[], names: Names): string {
-  return namesOf(wordsOf(argv), names).join(' ');
+  return commandPath(wordsOf(argv), names).join(' ');
 }
 
-function namesOf([word = '', ...rest]: readonly string[], names: Names): string[] {
+function commandPath([word = '', ...rest]: readonly string[], names: Names): string[] {
   const found = entryOf(names, word);
-  if (found?.commands) return [word, ...namesOf(rest, found.commands)];
+  if (found?.commands) return [word, ...commandPath(rest, found.commands)];
   if (found) return [word];
   const standard = Object.keys(names).find((name) => names[name]?.isDefault);
   return standard === undefined ? [] : [standard];
@@ -64,7 +64,7 @@ export function commandAfter(flag: string, argv: readonly string[], names: Names
   const rest = argv.slice(at + 1);
   const next = rest.findIndex((word) => entryOf(inside, word) !== undefined);
   if (at < 0 || next < 0) return undefined;
-  return [...(before === undefined ? [] : [before]), ...namesOf(wordsOf(rest.slice(next)), inside)].join(' ');
+  return [...(before === undefined ? [] : [before]), ...commandPath(wordsOf(rest.slice(next)), inside)].join(' ');
 }
 
 function wordPlaces(argv: readonly string[]): number[] {

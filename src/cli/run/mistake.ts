@@ -5,12 +5,12 @@ import { type GatewayError, settingError, usageError } from '../../errors.ts';
 import { settingFor } from '../flags/set.ts';
 import { commandAfter, type Names, typedNames, wordsOf, namesInside } from './argv.ts';
 import { bodyFlags, connectionFlags, outputFlags } from '../flags/shared.ts';
-import { firstExample, namesOf } from '../help/help.ts';
+import { firstExample, fullName } from '../help/help.ts';
 import { keyInArgv } from './settings.ts';
 import { shellWord } from '../../shell-word.ts';
 
 /** What was typed, and the command in which commander found the mistake. */
-export interface Typed {
+export interface TypedLine {
   argv: readonly string[];
   names: Names;
   command: Command | undefined;
@@ -20,7 +20,7 @@ export interface Typed {
  * The error for a mistake that commander found. Its message never repeats the value of an unknown flag, nor the rest of a short
  * one: it may be a key.
  */
-export function explainMistake(error: CommanderError, typed: Typed): GatewayError {
+export function explainMistake(error: CommanderError, typed: TypedLine): GatewayError {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = /Did you mean (.+)\?/.exec(rest.join(' '))?.[1]?.replace(/^one of /, '');
   switch (error.code) {
@@ -43,7 +43,7 @@ export function explainMistake(error: CommanderError, typed: Typed): GatewayErro
   }
 }
 
-function explainFlag(word: string, suggestion: string | undefined, typed: Typed): GatewayError {
+function explainFlag(word: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
   const { argv, names } = typed;
   const flag = word.startsWith('--') ? (word.split(/[= ]/)[0] ?? '') : word.slice(0, 2);
   if (flag === '--api-key') return keyInArgv();
@@ -53,7 +53,7 @@ function explainFlag(word: string, suggestion: string | undefined, typed: Typed)
       reason: 'flag-first',
       value: `gateway-cli ${command} ${flag}`,
     });
-  if (!hasCommand(typed)) {
+  if (typedNames(wordsOf(argv), names).length === 0) {
     if (argv[0]?.startsWith('-') === false) return explainUnknownCommand(typed, undefined);
     if (isRequestFlag(flag))
       return settingError(`unknown flag ${flag} before the command`, {
@@ -69,12 +69,8 @@ function isRequestFlag(flag: string): boolean {
   return tables.some((table) => Object.values(table).some(({ flags }) => flags.split(/[ ,]+/).includes(flag)));
 }
 
-function hasCommand({ argv, names }: Typed): boolean {
-  return typedNames(wordsOf(argv), names).length > 0;
-}
-
 /** `--json=1` */
-function explainSwitch(word: string, { command }: Typed): GatewayError | undefined {
+function explainSwitch(word: string, { command }: TypedLine): GatewayError | undefined {
   const [, name = ''] = /^(--[a-z_-]+)=/i.exec(word) ?? [];
   const known = command?.options.find(({ long }) => long === name);
   const isSwitch = name === '--help' || (known && !known.required && !known.optional);
@@ -82,7 +78,7 @@ function explainSwitch(word: string, { command }: Typed): GatewayError | undefin
 }
 
 /** A prompt that begins with a dash: `- item one`, or `-hello`, in which commander reads the flag `-h`. */
-function explainDashes(word: string, typed: Typed): GatewayError | undefined {
+function explainDashes(word: string, typed: TypedLine): GatewayError | undefined {
   const taken = `an argument that begins with '-' is read as a flag`;
   if (word.startsWith('--')) return undefined;
   if (word.includes(' ')) return settingError(taken, { reason: 'dash-alone', value: typedCommand(typed) });
@@ -91,7 +87,7 @@ function explainDashes(word: string, typed: Typed): GatewayError | undefined {
   return usageError(taken, takesPrompt(typed) ? `${dashHint(word, typed)}\n${help}` : help);
 }
 
-function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: Typed): GatewayError {
+function explainUnknownFlag(flag: string, suggestion: string | undefined, typed: TypedLine): GatewayError {
   const message = `unknown flag ${flag}`;
   const missing = missingFlag(flag, typed);
   if (missing !== undefined) return settingError(message, { reason: missing });
@@ -106,8 +102,8 @@ function explainUnknownFlag(flag: string, suggestion: string | undefined, typed:
 }
 
 /** Why a command lacks a flag that others have. */
-function missingFlag(flag: string, { command }: Typed): Reason | undefined {
-  const name = command === undefined ? '' : namesOf(command);
+function missingFlag(flag: string, { command }: TypedLine): Reason | undefined {
+  const name = command === undefined ? '' : fullName(command);
   const isInput = ['-i', '--image', '--attach'].includes(flag);
   if (name === 'gateway-cli image gen' && isInput) return 'gen-image';
   if (name === 'gateway-cli image edit' && flag === '--attach') return 'edit-attach';
@@ -119,38 +115,38 @@ function missingFlag(flag: string, { command }: Typed): Reason | undefined {
 const tokenLimit = /^--(max[a-z_-]*tokens?([_-]?total)?|tokens)$/i;
 
 /** The flag of this command for a field that was typed as in the request: `--maxTokens`, `--stop-sequences`. */
-function knownFlag(flag: string, { command }: Typed): string | undefined {
+function knownFlag(flag: string, { command }: TypedLine): string | undefined {
   const limit = /total/i.test(flag) ? '--max-tokens-total' : '--max-tokens';
   const meant = tokenLimit.test(flag) ? limit : flagOfField(flag.replaceAll('-', ''));
   return command?.options.some(({ long }) => long === meant) ? meant : undefined;
 }
 
-function settingOf(flag: string, { argv, names, command }: Typed): string | undefined {
-  const name = command?.parent ? namesOf(command).replace('gateway-cli ', '') : commandAfter(flag, argv, names);
+function settingOf(flag: string, { argv, names, command }: TypedLine): string | undefined {
+  const name = command?.parent ? fullName(command).replace('gateway-cli ', '') : commandAfter(flag, argv, names);
   return name === undefined ? undefined : settingFor(flag, name);
 }
 
-function takesPrompt({ command }: Typed): boolean {
+function takesPrompt({ command }: TypedLine): boolean {
   return command?.options.some(({ long }) => long === '--prompt') === true;
 }
 
 /** Shows only the beginning of the word: the rest may be a key. */
-function dashHint(word: string, typed: Typed): string {
+function dashHint(word: string, typed: TypedLine): string {
   const whole = typed.argv.find((typedWord) => /^-[^-]/.test(typedWord) && typedWord.includes(word.slice(1))) ?? word;
   return hintFor('dash-word', { value: `${typedCommand(typed)} -- '${whole.slice(0, 2)}…'` });
 }
 
-function missingHint(typed: Typed): string {
+function missingHint(typed: TypedLine): string {
   const example = typed.command && firstExample(typed.command);
   return example === undefined ? helpHint(typed) : `${hintFor('example', { value: example })}\n${helpHint(typed)}`;
 }
 
-function helpHint(typed: Typed): string {
+function helpHint(typed: TypedLine): string {
   return hintFor('help', { value: typedCommand(typed) });
 }
 
 /** `gateway-cli config get`, without the name of a default command. */
-function typedCommand({ argv, names }: Typed): string {
+function typedCommand({ argv, names }: TypedLine): string {
   return ['gateway-cli', ...typedNames(wordsOf(argv), names)].join(' ');
 }
 
@@ -208,13 +204,12 @@ function meantBy(word: string, group: readonly string[], names: Names): string[]
   const same = Object.keys(synonyms).filter(
     (name) => name.startsWith(before) && synonyms[name]?.includes(word.toLowerCase()),
   );
-  const found = [...same, ...inside.flatMap((name) => insideGroup(before + name, word, names))];
+  // `gen` means `image gen`.
+  const groups = inside
+    .map((name) => before + name)
+    .filter((name) => Object.hasOwn(namesInside(name.split(' '), names), word));
+  const found = [...same, ...groups.map((name) => `${name} ${word}`)];
   return found.length === 0 ? undefined : found;
-}
-
-/** `gen` means `image gen`. */
-function insideGroup(group: string, word: string, names: Names): string[] {
-  return Object.hasOwn(namesInside(group.split(' '), names), word) ? [`${group} ${word}`] : [];
 }
 
 function promptOf(words: readonly string[]): string {

@@ -69,12 +69,12 @@ function optionNamed(command: Command, name: string): Option | undefined {
   return command.options.find((option) => option.long === name || option.short === name);
 }
 
-interface Typing {
+interface LineContext {
   line: readonly string[];
   sources: Sources;
 }
 
-async function completeWord(at: Cursor, current: string, typing: Typing): Promise<Completion> {
+async function completeWord(at: Cursor, current: string, typing: LineContext): Promise<Completion> {
   const command = orDefault(at.command);
   if (at.flag) return valuesOfFlag(at.flag, typing);
   const [assigned] = at.flagsEnded ? [] : (/^--[^=]*=/.exec(current) ?? []);
@@ -97,7 +97,7 @@ function flagsOf(command: Command, used: ReadonlySet<string>): Completion['value
   ];
 }
 
-async function valuesOfFlag(option: Option, { line, sources }: Typing): Promise<Completion> {
+async function valuesOfFlag(option: Option, { line, sources }: LineContext): Promise<Completion> {
   if (option.argChoices) return listed(option.argChoices);
   if (option.long === '--model') return listed(await sources.models(line));
   if (option.long === '--profile' || option.long === '--upstream') return listed(await sources.profiles());
@@ -108,7 +108,7 @@ async function valuesOfFlag(option: Option, { line, sources }: Typing): Promise<
 async function valuesOfArgument(
   { registeredArguments: known }: Command,
   words: readonly string[],
-  { sources }: Typing,
+  { sources }: LineContext,
 ): Promise<Completion> {
   const argument = known[words.length] ?? (known.at(-1)?.variadic ? known.at(-1) : undefined);
   if (argument === undefined) return listed([]);

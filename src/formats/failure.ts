@@ -186,6 +186,8 @@ const otherFormats = /^(?:invalid url \(|not found$|404 page not found)/i;
 /** Not the path of a request, which has the word too. */
 function namesModel(text: string): boolean {
   if (text.startsWith('model:') || text.includes('is not found for api version')) return true;
+  // OpenRouter, of a model that none of its providers has, or not with tools or pictures.
+  if (text.startsWith('no endpoints found')) return true;
   return /\bmodels?\b.*\b(?:not found|not exist)\b/s.test(text) && !text.includes('/v1');
 }
 

@@ -1,3 +1,4 @@
+import { usageError } from '../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json.ts';
 import { isUpload, type Body, type BodyValue } from '../upload.ts';
 
@@ -67,4 +68,13 @@ function isBody(value: BodyValue | undefined): value is Body & JsonObject {
 export function countField(body: Body, key: string): number | undefined {
   const value = body[key];
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}
+
+/** The size of a picture in a format that takes its longer side alone. Throws GatewayError usage for `WxH`. */
+export function sideOf(size: string | undefined): string | undefined {
+  if (size === undefined || !/^\d+x\d+$/.test(size)) return size;
+  throw usageError(
+    `this service takes no size of both sides, such as '${size}'`,
+    'it has 512, 1K, 2K, 4K, and an aspect ratio',
+  );
 }

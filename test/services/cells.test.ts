@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run } from '../helpers/run.ts';
 import { pixel } from '../stand-ins/completions.ts';
+import { spentKey } from '../stand-ins/openai.ts';
 import { startStandIn } from '../stand-ins/start.ts';
 import { asked, keyHeaders, received, receivedImage, services, using } from './requests.ts';
 import { hello, pictures, tasks } from './tasks.ts';
@@ -79,6 +80,16 @@ describe('image gen, and image edit', () => {
     for (const file of ['cat.png', 'blue.png']) expect(readFileSync(join(cwd, file)).toString('base64')).toBe(pixel);
   });
 
+  test('openai takes both sides of a size, gemini and openrouter one: exit code 2 before anything is sent', async () => {
+    const line = "image gen 'a cat' --size 1536x1024 --dry-run -o cat.png";
+    expect((await runWith(vendors, 'openai', line)).stdout).toContain('"size": "1536x1024"');
+    for (const name of ['gemini', 'openrouter'] as const) {
+      const ran = await runWith(vendors, name, line);
+      expect(ran).toMatchObject({ code: 2, stdout: '', requests: [] });
+      expect(ran.stderr).toContain("this service takes no size of both sides, such as '1536x1024'");
+    }
+  });
+
   test.each(['anthropic', 'ollama'] as const)('%s has none: exit code 2 names the services that do', async (name) => {
     for (const line of ["image gen 'a cat' -o cat.png", 'image edit blue -i dot.png -o blue.png']) {
       const ran = await runWith(vendors, name, line);
@@ -135,6 +146,12 @@ describe('what goes wrong', () => {
       expect(ran.stderr).not.toContain('wrong-key-0123456789');
     },
   );
+
+  test('openai has no credit left: exit code 5, and the request is not sent again', async () => {
+    const ran = await runWith(vendors, 'openai', 'text hi', { env: { OPENAI_API_KEY: spentKey } });
+    expect(ran).toMatchObject({ code: 5, stdout: '', requests: [{ path: '/v1/chat/completions' }] });
+    expect(ran.stderr).toContain('You exceeded your current quota');
+  });
 
   test.each(vendorNames)('%s does not have the model: exit code 4 names the command that lists them', async (name) => {
     const ran = await runWith(vendors, name, 'text hi -m gone');

@@ -159,10 +159,13 @@ export function ratio(word: string, name: string): string {
   throw invalidValue(name, 'width:height', { word, example: '16:9' });
 }
 
-/** An image size: `1K`, `2K`, `4K`, `512`. Only the form is checked. */
+/** An image size: `1K`, `2K`, `4K`, `512`, or `1536x1024` where a service takes both sides. Only the form is checked. */
 export function imageSize(word: string, name: string): string {
-  if (/^\d{1,5}K?$/.test(word)) return word;
-  const error = invalidValue(name, '512, 1K, 2K, 4K or another number of pixels', { word, example: '2K' });
+  if (/^\d{1,5}(?:K|x\d{1,5})?$/.test(word)) return word;
+  const error = invalidValue(name, '512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH', {
+    word,
+    example: '2K',
+  });
   throw /^\d{1,5}k$/.test(word) ? error.but({ hint: `the K is a capital: ${name} ${word.toUpperCase()}` }) : error;
 }
 

@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Body, BodyValue } from '../../upload.ts';
 import type { Ask, Encoded } from '../ask.ts';
-import { objectAt, setFields, unlessEmpty } from '../fields.ts';
+import { objectAt, setFields, sideOf, unlessEmpty } from '../fields.ts';
 import { isPlainTool } from '../tools.ts';
 import type { Quirks } from '../format-types.ts';
 import { strictFits } from './strict-schema.ts';
@@ -99,7 +99,7 @@ function responseFormatOf({ schema, responseMime }: Ask): BodyValue | undefined 
 /** Models that answer in words too draw only where they are asked to. */
 function pictureFields({ use, aspect, size }: Ask, body: Body): Record<string, BodyValue | undefined> {
   if (use !== 'image' && use !== 'edit') return {};
-  const config = setFields(objectAt(body, 'image_config'), { aspect_ratio: aspect, image_size: size });
+  const config = setFields(objectAt(body, 'image_config'), { aspect_ratio: aspect, image_size: sideOf(size) });
   return { modalities: body['modalities'] ?? ['image', 'text'], image_config: unlessEmpty(config) };
 }
 

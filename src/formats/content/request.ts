@@ -2,7 +2,7 @@ import { usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Body, BodyValue } from '../../upload.ts';
 import type { Ask, Media } from '../ask.ts';
-import { objectAt, setFields, unlessEmpty } from '../fields.ts';
+import { objectAt, setFields, sideOf, unlessEmpty } from '../fields.ts';
 import { isPlainTool } from '../tools.ts';
 import type { Quirks } from '../format-types.ts';
 import { type PlainTool, plainTool } from '../tools.ts';
@@ -60,7 +60,7 @@ function generationConfigOf(ask: Ask, base: Body): Body | undefined {
     seed: ask.seed,
     responseMimeType: ask.responseMime,
     imageConfig: unlessEmpty(
-      setFields(objectAt(base, 'imageConfig'), { aspectRatio: ask.aspect, imageSize: ask.size }),
+      setFields(objectAt(base, 'imageConfig'), { aspectRatio: ask.aspect, imageSize: sideOf(ask.size) }),
     ),
   });
   return unlessEmpty(ask.schema === undefined ? config : withSchema(config, ask.schema));

@@ -139,7 +139,7 @@ test.each([
   [
     'a size that is none',
     ['image', 'gen', 'x', '--size', 'big'],
-    '--size takes 512, 1K, 2K, 4K or another number of pixels',
+    '--size takes 512, 1K, 2K, 4K, another number of pixels or, at OpenAI, WxH',
     '--size 2K',
   ],
   ['a path to remove', ['sessions', 'rm', './s 1.jsonl'], 'not a path', "rm './s 1.jsonl'"],

@@ -121,6 +121,15 @@ describe('the header names that are served', () => {
   });
 });
 
+test('a command that is served takes the format of the gateway, whatever variable names another', async () => {
+  const env = { GATEWAY_FORMAT: 'completions' };
+  const ran = await shell(`$BIN serve --spec-only -q -- ${process.execPath} ${bin} chat hi -q`, {
+    cwd: scratchFolder(),
+    env,
+  });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('serve -- command that is not there is exit 2', async () => {
   const ran = await run(['serve', '--', 'no-such-command-here']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });

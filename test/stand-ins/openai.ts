@@ -10,6 +10,8 @@ export interface OpenAiOptions {
 
 /** The key that a stand-in takes where a test names none. */
 export const openAiKey = 'sk-openai-key-0123456789';
+/** The key of an account without credit. */
+export const spentKey = 'sk-openai-key-without-credit';
 const knownModels = ['gpt-4o', 'gpt-5', 'gpt-5-mini', 'gpt-image-1'];
 
 /**
@@ -30,6 +32,7 @@ function answer(request: StandInRequest, { key, models }: Known): StandInReply {
   if (!isPost && !(model && method === 'GET')) return error(404, `Invalid URL (${method} ${path})`);
   const token = /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1];
   if (token === undefined) return noKey();
+  if (token === spentKey) return noCredit();
   if (token !== key) return wrongKey(token);
   if (!model) return post(request, models);
   if (model[1] === undefined) return json(200, { object: 'list', data: models.map(describe) });
@@ -48,6 +51,13 @@ function wrongKey(key: string): StandInReply {
   const shown = key.length < 13 ? '*'.repeat(key.length) : `${key.slice(0, 8)}${'*'.repeat(39)}${key.slice(-4)}`;
   const where = 'You can find your API key at https://platform.openai.com/account/api-keys.';
   return error(401, `Incorrect API key provided: ${shown}. ${where}`, { code: 'invalid_api_key' });
+}
+
+/** github.com/ChatGPTNextWeb/NextChat/issues/3664. */
+function noCredit(): StandInReply {
+  const message =
+    'You exceeded your current quota, please check your plan and billing details. For more information on this error, read the docs: https://platform.openai.com/docs/guides/error-codes/api-errors.';
+  return error(429, message, { type: 'insufficient_quota', code: 'insufficient_quota' });
 }
 
 /** github.com/shobrook/wut/issues/14. */
@@ -163,7 +173,11 @@ function json(status: number, body: object): StandInReply {
   return { status, headers: headers(), body: JSON.stringify(body, null, 2) };
 }
 
-function error(status: number, message: string, more: { param?: string; code?: string } = {}): StandInReply {
-  const { param = null, code = null } = more;
-  return json(status, { error: { message, type: 'invalid_request_error', param, code } });
+function error(
+  status: number,
+  message: string,
+  more: { param?: string; code?: string; type?: string } = {},
+): StandInReply {
+  const { param = null, code = null, type = 'invalid_request_error' } = more;
+  return json(status, { error: { message, type, param, code } });
 }

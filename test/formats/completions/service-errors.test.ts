@@ -45,6 +45,13 @@ describe('says what a service means with', () => {
       },
       { class: 'quota', details: { reason: 'quota-spent', retryable: false } },
     ],
+    ...['for deepseek/deepseek-chat-v3.1:free.', 'that support tool use. To learn more, visit: https://x.example'].map(
+      (what): [string, Reply, object] => [
+        `OpenRouter: no endpoints ${what}`,
+        { status: 404, body: { error: { message: `No endpoints found ${what}`, code: 404 }, user_id: 'user_1' } },
+        { class: 'rejected', details: { reason: 'model' } },
+      ],
+    ),
     [
       'OpenAI: too many requests',
       {

@@ -211,7 +211,7 @@ function packed({ value, rival, atMost, ...row }) {
 export const rows = [
   ratio({ id: 'version', what: '`--version`, wall', against: 'node -e 0', atMost: 1.5 }),
   ratio({ id: 'help', what: '`--help`, wall', against: 'node -e 0', atMost: 1.5 }),
-  ratio({ id: 'text', what: '`text`, whole process', against: 'fetch script', atMost: major === '20' ? 0.7 : 1.15 }),
+  ratio({ id: 'text', what: '`text`, whole process', against: 'fetch script', atMost: major === '20' ? 0.75 : 1.15 }),
   ratio({
     id: 'first',
     what: '`chat`, start to first delta on stdout',
@@ -263,7 +263,7 @@ export const rows = [
     against: '-',
     unit: 'kB',
     rival: Number.NaN,
-    atMost: 500,
+    atMost: 800,
     value: (medians) => pick(medians, 'tarball', 'product', 'bytes') / 1000,
   }),
   packed({

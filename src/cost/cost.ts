@@ -4,7 +4,7 @@ import { type FormatFacts, formatFacts } from '../formats/facts.ts';
 import type { RequestLimits } from '../formats/format-types.ts';
 import type { Price } from '../settings/types.ts';
 import { type Body, isUpload } from '../upload.ts';
-import { currencyOf, pricedTiers, priceOfAnswer, type Pricing } from './price.ts';
+import { currencyOf, pricedTiers, priceOfAnswer, priceOfTier, type Pricing } from './price.ts';
 import type { Bound, Budget, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 
 /** The billed units of a request: tokens, each in one class, and images. */
@@ -78,33 +78,39 @@ function perMillion(tokens: number, amount: string | number): Big {
 }
 
 /** The cost of an answer; undefined if no price matches, or if its final usage is unknown. */
-export function costOfAnswer({ result, error }: MeteredAnswer, { prices, format }: Pricing): Cost | undefined {
+export function costOfAnswer({ result, error }: MeteredAnswer, pricing: Pricing): Cost | undefined {
   const { usage, images, stopReason } = result;
-  const found = priceOfAnswer(prices, result);
+  const found = priceOfAnswer(pricing, result);
   // The counts of a stream grow until its finish reason.
   const isCut = error !== undefined && stopReason === undefined;
   if ('lack' in found || usage === undefined || isCut) return undefined;
-  const billed = billedOf(usage, formatFacts[format.value].billing, images.length);
+  const billed = billedOf(usage, formatFacts[pricing.format.value].billing, images.length);
   const cost = billed && costOf(billed, found.price);
   return cost && { ...cost, amount: new Big(cost.amount).times(found.factor).toFixed() };
 }
 
-/** The most that a request can cost by its body: a token has at least one byte. */
-export function boundOf(body: Body, price: Price, limits: RequestLimits): Bound {
-  const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
+/** The most that a request can cost by its body and its lane: a token has at least one byte. */
+export function boundOf(body: Body, price: Price, { lane, ...limits }: RequestLimits & Pick<Pricing, 'lane'>): Bound {
   let hasFiles = false;
   const text = JSON.stringify(body, (_key, value: unknown) => (isUpload(value) ? ((hasFiles = true), '') : value));
-  const { maxTokens, candidates, images = candidates } = limits;
-  let amount = new Big(image).times(images);
-  if (maxTokens !== undefined) {
-    const [highestIn, highestOut] = [greatest([input, cached, cacheWrite]), greatest([output, thinking])];
-    amount = amount
-      .plus(perMillion(Buffer.byteLength(text), highestIn))
-      .plus(perMillion(maxTokens * candidates, highestOut));
-  }
+  const bytes = Buffer.byteLength(text);
   // The service tier is unknown before the reply, and so is the number of tokens of an image or a document.
-  const factor = greatest([1, ...pricedTiers.map((tier) => price[tier] ?? 0)]);
-  return { amount: amount.times(factor).toFixed(), isMost: maxTokens !== undefined && !hasFiles };
+  const tiers = pricedTiers.flatMap((tier) => priceOfTier(price, tier) ?? []);
+  const batch = lane === 'batch' ? priceOfTier(price, lane) : undefined;
+  const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
+  const amounts = possible.map(({ price, factor }) => new Big(mostAt(price, bytes, limits)).times(factor).toFixed());
+  return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles };
+}
+
+/** The most that a request of some bytes can cost at one price. */
+function mostAt(price: Price, bytes: number, { maxTokens, candidates, images = candidates }: RequestLimits): string {
+  const { input = 0, cached = 0, cacheWrite = 0, output = 0, thinking = 0, image = 0 } = price;
+  const ofImages = new Big(image).times(images);
+  if (maxTokens === undefined) return ofImages.toFixed();
+  return ofImages
+    .plus(perMillion(bytes, greatest([input, cached, cacheWrite])))
+    .plus(perMillion(maxTokens * candidates, greatest([output, thinking])))
+    .toFixed();
 }
 
 function countOf(value: unknown): number | undefined {
@@ -170,7 +176,7 @@ export function createMeter(pricing: Pricing): Meter {
   return {
     count(answer) {
       const cost = costOfAnswer(answer, pricing);
-      const found = priceOfAnswer(pricing.prices, answer.result);
+      const found = priceOfAnswer(pricing, answer.result);
       if ('lack' in found && found.lack !== undefined)
         answer.result.warnings?.push(`the cost is unknown: ${found.lack}`);
       if (cost === undefined) unknown++;

@@ -1,31 +1,42 @@
-import type { Price } from '../settings/types.ts';
 import type { FormatName } from '../formats/facts.ts';
-import type { Sourced } from '../settings/types.ts';
+import type { Price, Prices, Sourced } from '../settings/types.ts';
 import type { Result } from '../client/result.ts';
+import { isoTime } from '../clock.ts';
 import { quote } from '../formats/quote.ts';
 import { isMovingAlias, otherModel } from '../model-name.ts';
 import type { Cost } from './types.ts';
 
 /** The settings that determine the cost of a request. */
 export interface Pricing {
-  prices: Readonly<Record<string, Sourced<Price>>>;
+  prices: Readonly<Record<string, Sourced<Prices[string]>>>;
   /** The format of the usage. */
   format: Sourced<FormatName>;
+  /** `batch`: the service tier is batch, whatever a reply says. In every other lane the reply tells it. */
+  lane?: string | undefined;
 }
 
-/** The price of a model: by its exact name, else by the longest matching pattern. */
-export function priceOf(prices: Pricing['prices'], model: string): Price | undefined {
+/** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
+export function priceOf(prices: Pricing['prices'], model: string, at = Date.now()): Price | undefined {
   const name = model.replace(/^models\//, '');
-  if (Object.hasOwn(prices, name)) return prices[name]?.value;
   const matching = Object.keys(prices).filter((pattern) => pattern.includes('*') && matches(name, pattern));
-  const [longest] = matching.sort((a, b) => b.length - a.length);
-  return longest === undefined ? undefined : prices[longest]?.value;
+  const patterns = matching.sort((a, b) => b.length - a.length);
+  for (const key of Object.hasOwn(prices, name) ? [name, ...patterns] : patterns) {
+    const price = [prices[key]?.value].flat().find((one) => one !== undefined && countsAt(one, at));
+    if (price !== undefined) return price;
+  }
+  return undefined;
+}
+
+/** Whether a time is within the days of a price. */
+function countsAt({ from = '', until = '9' }: Price, at: number): boolean {
+  const day = isoTime(at)?.slice(0, 10) ?? '';
+  return from <= day && day <= until;
 }
 
 /** Names of service tiers with the factor 1. */
 const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
 
-/** The price of an answer, or why there is none although the requested model has one. */
+/** The price of an answer, of which each amount is to be multiplied, or why there is none although the requested model has one. */
 type AnswerPrice = { price: Price; factor: string | number } | { lack: string | undefined };
 
 /**
@@ -33,7 +44,7 @@ type AnswerPrice = { price: Price; factor: string | number } | { lack: string | 
  * none.
  */
 export function priceOfAnswer(
-  prices: Pricing['prices'],
+  { prices, lane }: Pick<Pricing, 'prices' | 'lane'>,
   { model, modelVersion, serviceTier = '' }: Pick<Result, 'model' | 'modelVersion' | 'serviceTier'>,
 ): AnswerPrice {
   const requested = priceOf(prices, model);
@@ -41,16 +52,27 @@ export function priceOfAnswer(
   const found = other === undefined ? requested : priceOf(prices, other);
   const price = found ?? (isMovingAlias(model) ? requested : undefined);
   if (price === undefined) return { lack: requested && `the model ${quote(other ?? model, 200)} has no price` };
-  const tier = serviceTier.toLowerCase().replace(/^service_tier_/, '');
+  const told = lane === 'batch' ? lane : serviceTier;
+  const tier = told.toLowerCase().replace(/^service_tier_/, '');
   if (plainTiers.has(tier)) return { price, factor: 1 };
-  const factor = pricedTiers.some((known) => known === tier) ? price[tier as PricedTier] : undefined;
-  const lack = `the price has no factor of the service tier ${quote(serviceTier, 60)}, which answered`;
-  return factor === undefined ? { lack } : { price, factor };
+  const known = pricedTiers.find((name) => name === tier);
+  const lack = `the price has no factor of the service tier ${quote(told, 60)}, which answered`;
+  return (known && priceOfTier(price, known)) ?? { lack };
 }
 
-/** The keys of a price that name a service tier: a factor of its amounts. */
+/** The keys of a price that name a service tier: a factor of its amounts, or amounts in their place. */
 export const pricedTiers = ['batch', 'flex', 'priority'] as const;
-type PricedTier = (typeof pricedTiers)[number];
+
+/** A price in a service tier; undefined if it has none. */
+export function priceOfTier(
+  price: Price,
+  tier: (typeof pricedTiers)[number],
+): { price: Price; factor: string | number } | undefined {
+  const own = price[tier];
+  if (own === undefined) return undefined;
+  if (typeof own !== 'object') return { price, factor: own };
+  return { price: { ...own, ...(price.currency !== undefined && { currency: price.currency }) }, factor: 1 };
+}
 
 /** Whether a name matches a pattern with `*`; the first match of each part is as good as any. */
 function matches(name: string, pattern: string): boolean {

@@ -123,44 +123,71 @@ const duration = v.pipe(
   v.check((input) => durationReason({ input }) === '', durationReason),
 );
 
-const amountReason = 'must be an amount from 0, such as "0.30"';
-const amount = v.union(
-  [
-    v.pipe(v.string(amountReason), v.regex(/^\d{1,12}(?:\.\d{1,12})?$/, amountReason)),
-    v.pipe(
-      v.number(amountReason),
-      v.minValue(0, amountReason),
-      v.maxValue(999_999_999_999, amountReason),
-      v.check((value) => value === 0 || value >= 1e-12, amountReason),
-    ),
-  ],
-  amountReason,
-);
+const amountOr = (reason: string) =>
+  v.union(
+    [
+      v.pipe(v.string(reason), v.regex(/^\d{1,12}(?:\.\d{1,12})?$/, reason)),
+      v.pipe(
+        v.number(reason),
+        v.minValue(0, reason),
+        v.maxValue(999_999_999_999, reason),
+        v.check((value) => value === 0 || value >= 1e-12, reason),
+      ),
+    ],
+    reason,
+  );
+const amount = amountOr('must be an amount from 0, such as "0.30"');
 const currency = v.pipe(string, v.regex(/^[A-Z]{3}$/, 'must be a code of three capital letters, such as USD'));
 
-const priceEntries = {
+const amountEntries = {
   input: optional(amount, { description: 'Input, for a million tokens.', examples: ['0.30'] }),
   output: optional(amount, { description: 'Output, for a million tokens.', examples: ['2.50'] }),
   cached: optional(amount, { description: 'Input that was read from a cache, for a million tokens (as input).' }),
   cacheWrite: optional(amount, { description: 'Input that was written to a cache, for a million tokens (as input).' }),
   thinking: optional(amount, { description: 'Thinking, for a million tokens (as output).' }),
   image: optional(amount, { description: 'One image of the answer; its tokens are not counted as output then.' }),
-  batch: optional(amount, { description: 'The service tier batch, as a factor of the amounts.', examples: ['0.5'] }),
-  flex: optional(amount, { description: 'The service tier flex, as a factor of the amounts.', examples: ['0.5'] }),
-  priority: optional(amount, { description: 'The service tier priority, as a factor of the amounts.' }),
+};
+
+const tierReason = 'must be a factor such as "0.5", or amounts such as {"input": "0.15", "output": "1.25"}';
+const ofTier = v.union([amountOr(tierReason), object(amountEntries)], tierReason);
+
+const dayReason = 'must be a date such as "2026-12-01"';
+const day = v.pipe(
+  v.string(dayReason),
+  v.regex(/^\d{4}-\d{2}-\d{2}$/, dayReason),
+  v.check((value) => !Number.isNaN(Date.parse(value)), dayReason),
+);
+
+const priceEntries = {
+  ...amountEntries,
+  batch: optional(ofTier, { description: 'The service tier batch: a factor, or its own amounts.', examples: ['0.5'] }),
+  flex: optional(ofTier, { description: 'The service tier flex: a factor, or its own amounts.', examples: ['0.5'] }),
+  priority: optional(ofTier, { description: 'The service tier priority: a factor, or its own amounts.' }),
   currency: optional(currency, { description: 'The currency of the amounts (USD).', examples: ['USD', 'EUR'] }),
+  from: optional(day, { description: 'The first day on which the price counts, in UTC.', examples: ['2026-12-01'] }),
+  until: optional(day, { description: 'The last day on which the price counts, in UTC.', examples: ['2026-11-30'] }),
 };
 
 /** The keys of a price. */
 export const priceFields = Object.keys(priceEntries) as (keyof typeof priceEntries)[];
+/** The keys of a price that are amounts. */
+export const amountFields = Object.keys(amountEntries) as (keyof typeof amountEntries)[];
+
+const price = object(priceEntries);
 
 const modelPattern = v.pipe(
   v.string(),
   v.regex(/^\S{1,200}$/, 'cannot name a model: use its name, or a pattern with *, without blanks'),
 );
 
-/** What models cost, by name or by a pattern in which `*` matches any characters. */
-export const pricesDefinition = v.pipe(plainObject, v.record(modelPattern, object(priceEntries)));
+/** What models cost, by name or by a pattern in which `*` matches any characters. A list has prices of several times. */
+export const pricesDefinition = v.pipe(
+  plainObject,
+  v.record(
+    modelPattern,
+    v.union([price, v.array(price)], 'must be an object, or a list of objects with from and until'),
+  ),
+);
 
 const schemas: { [kind in Exclude<Kind, 'choice'>]: v.GenericSchema<unknown, ConfigValue<{ kind: kind }>> } = {
   command,

@@ -53,10 +53,15 @@ interface Fault {
 
 function faultOf(definition: v.GenericSchema, value: unknown): Fault | undefined {
   const [issue] = v.safeParse(definition, value).issues ?? [];
-  if (issue === undefined) return undefined;
-  // Of the forms that a value can have, the one that fits as far as some part of it says what is wrong with that part.
-  const inner = issue.issues?.find((part) => part.path !== undefined && part.input !== undefined);
-  return { place: [...(issue.path ?? []), ...(inner?.path ?? [])], reason: (inner ?? issue).message };
+  return issue && innermost(issue);
+}
+
+/** Of the forms that a value can have, the one that fits as far as some part of it says what is wrong with that part. */
+function innermost({ path, message, issues }: v.BaseIssue<unknown>): Fault {
+  const part = issues?.find(({ path: inner, input }) => inner !== undefined && input !== undefined);
+  if (part === undefined) return { place: path ?? [], reason: message };
+  const { place, reason } = innermost(part);
+  return { place: [...(path ?? []), ...place], reason };
 }
 
 function wrong(place: Fault['place'], reason: string, path: string): GatewayError {

@@ -106,13 +106,22 @@ function shownOf(name: SettingName, field: string, survey: SettingsSurvey): Show
       }));
     case 'prices':
       return Object.entries(survey.prices).flatMap(([model, price]) =>
-        Object.entries(price.value).map(([part, value]) => ({ ...price, key: `${key}.${model}.${part}`, value })),
+        partsOf(price.value).map(([parts, value]) => ({ ...price, key: [key, model, ...parts].join('.'), value })),
       );
   }
   const source = name === 'headerNames' ? headerNames[field as keyof typeof headerNames] : survey[name];
   if (source === undefined || shown === 'never' || (shown === 'if on' && source.value === false)) return [];
   if (shown === 'if set' && !isSet(source)) return [];
   return [{ ...source, key: field === '' ? key : `${key}.${field}`, value: shownValue(kind, source.value) }];
+}
+
+/** The values within a price with the names that lead to them; those of a list begin with its number, from 0. */
+function partsOf(value: object): [string[], string | number][] {
+  return Object.entries(value).flatMap(([name, part]: [string, string | number | object]) =>
+    typeof part === 'object'
+      ? partsOf(part).map(([names, inner]): [string[], string | number] => [[name, ...names], inner])
+      : [[[name], part]],
+  );
 }
 
 function shownValue(kind: Row['kind'], value: string | number | boolean): string | number | boolean {

@@ -88,7 +88,7 @@ interface ConfigValueOfKind {
 export type Prices = InferOutput<typeof pricesDefinition>;
 
 /** What one model costs: amounts for a million tokens, and for one image. */
-export type Price = Prices[string];
+export type Price = Exclude<Prices[string], readonly unknown[]>;
 
 /** A config with the path it came from, or would be written to. */
 export interface LoadedConfig {
@@ -140,7 +140,7 @@ export interface Settings extends PlainSettings {
   /** The flags that led to this gateway, for commands in hints: ` --service gemini`. */
   typedFlags: string;
   /** By the name or the pattern of a model. */
-  prices: Readonly<Record<string, Sourced<Price>>>;
+  prices: Readonly<Record<string, Sourced<Prices[string]>>>;
   /** Those of the config file too. */
   warnings: string[];
 }

@@ -46,3 +46,15 @@ test('a limit of tokens bounds a message', () => {
     boundOf(body, opus, messages.limits(body)).amount,
   );
 });
+
+test.each([
+  ['live', 'priority'],
+  ['flex', 'priority'],
+  ['batch', 'batch'],
+] as const)('in the lane %s a request can cost what the tier %s costs', (lane, tier) => {
+  const body = { max_tokens: 1000 };
+  const own = { batch: { input: '1', output: '2' }, priority: { input: '5', output: '9' } };
+  const price = { input: '3', output: '4', flex: '0.5', ...own };
+  const limits = messages.limits(body);
+  expect(boundOf(body, price, { ...limits, lane })).toEqual(boundOf(body, own[tier], limits));
+});

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { addCost } from '../../src/cost/cost.ts';
-import { priceOf } from '../../src/cost/price.ts';
+import { priceOf, priceOfAnswer } from '../../src/cost/price.ts';
+import type { Price } from '../../src/settings/types.ts';
+import { quote } from '../../src/formats/quote.ts';
 import { table } from './prices.ts';
 
 test('uses the price of the exact name, else of the longest matching pattern', () => {
@@ -11,6 +13,42 @@ test('uses the price of the exact name, else of the longest matching pattern', (
   ]);
   expect(priceOf(table({ 'a*b*a': { input: 1 } }), 'aba')).toBeDefined();
   expect(priceOf(table({ 'ab*ba': { input: 1 } }), 'aba')).toBeUndefined();
+});
+
+test.each([
+  ['2026-11-30T23:59:59.999Z', 1],
+  ['2026-12-01T00:00:00.000Z', 2],
+  ['2027-06-30T23:59:59.999Z', 2],
+  ['2027-07-01T00:00:00.000Z', 9],
+])('at %s the price with that day between from and until counts, else a wider pattern', (at, expected) => {
+  const dated: Price[] = [
+    { input: 1, until: '2026-11-30' },
+    { input: 2, from: '2026-12-01', until: '2027-06-30' },
+  ];
+  expect(priceOf(table({ 'g-*': dated, '*': { input: 9 } }), 'g-2', Date.parse(at))?.input).toBe(expected);
+});
+
+const tiered: Price = { input: '2', output: '4', currency: 'EUR', batch: { input: '0.9', output: '1.8' }, flex: '0.5' };
+
+test.each<[string, string | undefined, string | undefined, unknown]>([
+  ['no tier in the reply', undefined, undefined, { price: tiered, factor: 1 }],
+  ['a factor', 'flex', 'SERVICE_TIER_FLEX', { price: tiered, factor: '0.5' }],
+  ['own amounts', undefined, 'batch', { price: { input: '0.9', output: '1.8', currency: 'EUR' }, factor: 1 }],
+  ['a flex request that the standard tier answered', 'flex', 'default', { price: tiered, factor: 1 }],
+  ['the lane batch, whose replies name no tier', 'batch', 'default', { price: { input: '0.9' }, factor: 1 }],
+])('the tier that answered chooses the price: %s', (_, lane, serviceTier, expected) => {
+  expect(priceOfAnswer({ prices: table({ m: tiered }), lane }, { model: 'm', serviceTier })).toMatchObject(
+    expected as object,
+  );
+});
+
+test('a tier without a price is told, that of the lane batch too', () => {
+  const prices = table({ m: { input: '2' } });
+  const lack = (tier: string) => ({
+    lack: `the price has no factor of the service tier ${quote(tier)}, which answered`,
+  });
+  expect(priceOfAnswer({ prices, lane: 'flex' }, { model: 'm', serviceTier: 'FLEX' })).toEqual(lack('FLEX'));
+  expect(priceOfAnswer({ prices, lane: 'batch' }, { model: 'm' })).toEqual(lack('batch'));
 });
 
 test('never adds different currencies', () => {

@@ -1,8 +1,8 @@
-import type { Price } from '../../src/settings/types.ts';
+import type { Price, Prices } from '../../src/settings/types.ts';
 import { byDefault } from '../../src/settings/sources.ts';
 
 /** Prices as settings hold them. */
-export const table = (prices: Record<string, Price>) =>
+export const table = (prices: Prices) =>
   Object.fromEntries(Object.entries(prices).map(([name, value]) => [name, byDefault(value)]));
 
 /** Millionths of millionths as whole numbers: they represent the cost of 1 token by a price for a million exactly. */

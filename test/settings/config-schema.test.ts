@@ -45,6 +45,13 @@ const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: u
       {},
       { 'gemini-*': { input: '0.30', output: 2.5, cached: 0, cacheWrite: '1', thinking: '2.50', image: '0.039' } },
       { m: { currency: 'EUR' } },
+      { m: { input: '1', batch: '0.5', flex: { input: '0.5', output: 1 }, from: '2026-12-01', until: '2027-02-28' } },
+      {
+        m: [
+          { input: '1', until: '2026-11-30' },
+          { input: '2', from: '2026-12-01' },
+        ],
+      },
     ],
     wrong: [
       [],
@@ -57,6 +64,10 @@ const samples: { [kind in Exclude<Kind, 'choice'>]: { right: unknown[]; wrong: u
       { m: { input: -1 } },
       { m: { input: null } },
       { m: { currency: 'usd' } },
+      { m: { batch: { inptu: '1' } } },
+      { m: { flex: 'half' } },
+      { m: { from: '1.12.2026' } },
+      { m: [{ inptu: '1' }] },
       { 'a b': {} },
       { '': {} },
     ],

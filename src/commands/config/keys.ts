@@ -2,7 +2,8 @@ import { GatewayError, usageError } from '../../errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { quote } from '../../cli/flags/flag.ts';
 import { closest } from '../../closest.ts';
-import { keyForms, priceFields } from '../../settings/definition.ts';
+import { pricedTiers } from '../../cost/price.ts';
+import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
 import { requireProfileName } from '../../settings/profile.ts';
 import { isCredentialName } from '../../settings/redact.ts';
@@ -58,9 +59,22 @@ function findKey(key: string): Key | undefined {
   if (model === undefined) return profileKeys.get(key);
   const field = priceFields.find((name) => model.length > name.length + 1 && model.endsWith(`.${name}`));
   if (field === undefined) return { kind: 'prices', steps: ['prices', model], example: price };
-  const steps = ['prices', model.slice(0, -field.length - 1), field];
-  return { kind: 'text', steps, example: field === 'currency' ? 'USD' : '0.30' };
+  const [, name = '', tier] = tierForm.exec(model.slice(0, -field.length - 1)) ?? [];
+  const isOfTier = tier !== undefined && amountFields.some((amount) => amount === field);
+  const steps = isOfTier ? ['prices', name, tier, field] : ['prices', model.slice(0, -field.length - 1), field];
+  return { kind: 'text', steps, example: examples[field] ?? '0.30' };
 }
+
+/** The name of a model, and a service tier that has amounts of its own. */
+const tierForm = new RegExp(`^(.+)\\.(${pricedTiers.join('|')})$`, 's');
+const examples: { [field in (typeof priceFields)[number]]?: string } = {
+  batch: '0.5',
+  flex: '0.5',
+  priority: '2',
+  currency: 'USD',
+  from: '2026-12-01',
+  until: '2026-11-30',
+};
 
 /** Throws GatewayError usage for an unknown key, naming the nearest. */
 export function requireKey(key: string): Key {
@@ -132,10 +146,11 @@ function valueOf(key: string, word: string): JsonValue {
   const { kind } = requireKey(key);
   if ((kind === 'count' || kind === 'duration') && /^\d{1,15}$/.test(word)) return Number(word);
   if (kind === 'switch' && /^(?:true|false)$/.test(word)) return word === 'true';
-  if (kind !== 'prices' && !(kind === 'command' && word.startsWith('['))) return word;
+  const isOwnAmounts = key.startsWith('prices.') && word.startsWith('{');
+  if (kind !== 'prices' && !isOwnAmounts && !(kind === 'command' && word.startsWith('['))) return word;
   // A mistyped field looks like a part of the model's name.
   const field = key.slice(key.lastIndexOf('.') + 1);
-  const near = kind === 'prices' && !word.startsWith('{') ? closest(field, priceFields) : undefined;
+  const near = kind === 'prices' && !/^[[{]/.test(word) ? closest(field, priceFields) : undefined;
   if (near !== undefined && key.split('.').length > 2)
     throw usageError(
       `${key} is not a JSON object, and names no field of a price: ${priceFields.join(', ')}`,
@@ -144,6 +159,6 @@ function valueOf(key: string, word: string): JsonValue {
   try {
     return JSON.parse(word) as JsonValue;
   } catch (error) {
-    throw usageError(`${key} is not a JSON ${kind === 'prices' ? 'object' : 'list'}`, exampleOf(key), error);
+    throw usageError(`${key} is not a JSON ${kind === 'command' ? 'list' : 'object'}`, exampleOf(key), error);
   }
 }

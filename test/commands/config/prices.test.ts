@@ -21,6 +21,10 @@ test.each([
   ['prices.m', '{"cachd": 1}', 'prices.m.cachd is unknown; did you mean cached?'],
   ['prices.m.currency', 'usd', 'must be a code of three capital letters, such as USD'],
   ['prices', 'free', 'prices is not a JSON object'],
+  ['prices.m.batch', 'half', 'must be a factor such as "0.5", or amounts such as {"input": "0.15", "output": "1.25"}'],
+  ['prices.m.batch', '{"inptu": 1}', 'prices.m.batch.inptu is unknown; did you mean input?'],
+  ['prices.m.until', 'soon', 'must be a date such as "2026-12-01"'],
+  ['prices.m', '[{"inptu": 1}]', 'inptu is unknown; did you mean input?'],
 ])('set %s %s is refused, and nothing is written', async (key, value, message) => {
   const { cli, config } = place({ profiles: {} });
   const ran = await cli(['config', 'set', key, value]);
@@ -39,6 +43,29 @@ test('prices of the file, of the profile and of the flag are one table, in which
   expect((await cli(['config', 'list'])).stdout).toContain(`prices.a.input  1  (config ${file})\n`);
   await cli(['config', 'unset', 'prices.b']);
   expect((await cli(['config', 'get', 'prices.b.input'])).stdout).toBe('1\n');
+});
+
+test('a service tier has a factor or amounts of its own, and a model several prices by date', async () => {
+  const { cli, config } = place({ profiles: {} });
+  await cli(['config', 'set', 'prices.g-2.5.flex', '0.5']);
+  await cli(['config', 'set', 'prices.g-2.5.batch.input', '0.15']);
+  await cli(['config', 'set', 'prices.m', '[{"input":"1","until":"2026-11-30"},{"input":"2","from":"2026-12-01"}]']);
+  expect(config()).toEqual({
+    profiles: {
+      default: {
+        prices: {
+          'g-2.5': { flex: '0.5', batch: { input: '0.15' } },
+          m: [
+            { input: '1', until: '2026-11-30' },
+            { input: '2', from: '2026-12-01' },
+          ],
+        },
+      },
+    },
+  });
+  const { stdout } = await cli(['config', 'list']);
+  expect(stdout).toContain('prices.g-2.5.batch.input  0.15 ');
+  expect(stdout).toMatch(/prices\.m\.1\.from +2026-12-01 /);
 });
 
 test('models that are set for a profile of another service than the named one are told', async () => {

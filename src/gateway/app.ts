@@ -1,17 +1,26 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { monotonic } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { checkContentType, checkLength, declaredLength, readBody } from './http/body.ts';
 import { type Budget, createBudget } from './http/budget.ts';
 import { corsHeaders, isPreflight, preflightReply, type Allowed, guard, checkKey, checkVersion } from './http/guard.ts';
-import type { Format } from './format.ts';
-import { findRoute, formatOf, type Route, withVersion } from './http/route.ts';
+import type {
+  Format,
+  CallerForm,
+  GatewayRequest,
+  Handler,
+  LogEntry,
+  OptionNames,
+  Reply,
+  ServedHeaderNames,
+} from './types.ts';
+import { findRoute, formatOf, type Route, withVersion } from './routes.ts';
 import { isTaken, sendReply } from './http/send.ts';
 import { createOfflineHandler, type OfflineOptions } from './offline-handler.ts';
 import { Problem, problemReply } from './problem.ts';
 import { checkCaller } from './service.ts';
-import type { CallerForm, GatewayRequest, Handler, LogEntry, OptionNames, Reply, ServedHeaderNames } from './types.ts';
+import { listen } from './listen.ts';
 
 /** Options of a gateway. */
 export interface AppOptions extends OfflineOptions, Allowed {
@@ -67,7 +76,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, setting
   const caller = watchCaller(response);
   let failure: string | undefined;
   const explain = (error: unknown): Reply => {
-    const problem = asProblem(error);
+    const problem =
+      error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
     failure = caller.isGone ? callerLeft : (failure ?? problem.message);
     return problemReply(problem, format, requestId);
   };
@@ -108,10 +118,6 @@ function watchCaller(response: ServerResponse): Caller {
     if (caller.isGone) caller.left.abort();
   });
   return caller;
-}
-
-function asProblem(error: unknown): Problem {
-  return error instanceof Problem ? error : new Problem(500, `the local gateway failed: ${messageOf(error)}`);
 }
 
 /** The note in the log, beside the status. */
@@ -184,4 +190,24 @@ function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf('?');
   if (mark === -1) return { path: target, query: new URLSearchParams() };
   return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) };
+}
+
+/** A gateway inside this process, for the length of one command. */
+export interface OfflineGateway {
+  url: URL;
+  key: string;
+  close(): Promise<void>;
+}
+
+/** Starts the local gateway on an ephemeral loopback port with a key of its own: what `--offline` talks to. */
+export async function startOffline(options: Omit<AppOptions, 'key'> = {}): Promise<OfflineGateway> {
+  const key = createKey();
+  const { url, close } = await listen(createApp({ varied: true, refuseUnknown: true, ...options, key }));
+  // The command is over or aborted when it closes its gateway, so no request is in flight.
+  return { url: new URL(url), key, close: () => close(0) };
+}
+
+/** A random key for one start of a local gateway; its prefix distinguishes it from a real key. */
+export function createKey(): string {
+  return `local-${randomBytes(24).toString('base64url')}`;
 }

@@ -1,10 +1,27 @@
 import { createHash } from 'node:crypto';
-import { Violation } from './fields/violation.ts';
+import { Violation } from './fields/rule.ts';
 import { parseBody, parseForm } from './http/body.ts';
 import { createThreads } from './messages/threads.ts';
-import { answerModels } from './models/list.ts';
 import type { ServiceRules } from './service.ts';
-import type { GatewayRequest, Handler, Level, Path, RequestContext } from './types.ts';
+import type {
+  GatewayRequest,
+  Handler,
+  Path,
+  RequestContext,
+  ModelRequest,
+  Operation,
+  OperationCount,
+  OperationStream,
+  StreamEvent,
+  Reply,
+} from './types.ts';
+import type { JsonObject } from '../json.ts';
+import { type Fault, findFault } from './faults/table.ts';
+import { type Piece, streamReply } from './http/send.ts';
+import { findLocalModel, isVendorModel, namesOfModels, drawsByName, localModels } from './models/local.ts';
+import type { Answer, Draft } from './models/task.ts';
+import { countInput, draftAnswer } from './models/text.ts';
+import { contentFormat } from './content/format.ts';
 
 /** How the offline models answer. */
 export interface OfflineOptions {
@@ -30,7 +47,7 @@ const countedRequests = 10_000;
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
   const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules } = options;
-  const level = levelOf(options);
+  const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
   const threads = createThreads();
   return async (request: GatewayRequest) => {
@@ -60,11 +77,6 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       throw error instanceof Violation ? format.violation(error.path, error.breach) : error;
     }
   };
-}
-
-function levelOf({ specOnly, refuseUnknown, rules }: OfflineOptions): Level {
-  if (specOnly) return 'spec';
-  return rules?.level ?? (refuseUnknown ? 'strict' : 'lenient');
 }
 
 /** Returns how often an id came before. */
@@ -101,4 +113,150 @@ function plainStep(step: string | number): string {
   return String(step)
     .slice(0, stepLength)
     .replaceAll(/[^\w$-]/g, '?');
+}
+
+/** Answers the requests of a route whose body was parsed. Throws Problem and Violation. */
+export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: RequestContext) => Promise<Reply>;
+
+/** Answers an operation by an offline model. */
+export function answer(operation: Operation): BodyHandler {
+  return async (request, body, context) => {
+    const { asked, fault } = findModel(operation, request, body, context);
+    const whole = operation.complete?.(body, context) ?? body;
+    const read = readBody(operation, whole, { asked, request, context });
+    const attempt = fault && context.attempt(read.stream);
+    if (attempt) await fault?.before?.(attempt);
+    const drawn = draws(fault, operation, read, request);
+    const made = drawn ? await drawAnswer(read, context) : writeAnswer(read, context.id);
+    const changed = fault?.answer?.(made) ?? made;
+    const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
+    const json = fault?.body?.(written, request.format.name) ?? written;
+    operation.keep?.(whole, json, context);
+    const { stream } = operation;
+    const reply =
+      read.stream && stream
+        ? streamed(stream.events(json, read), stream, { fault, request, pace: context.pace })
+        : { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
+    const named = { ...reply, model: read.task.model };
+    return attempt && fault?.reply ? fault.reply(named, attempt) : named;
+  };
+}
+
+/** Counts the tokens of an operation's request. */
+export function count(operation: Operation, { bodyOf, reply }: OperationCount): BodyHandler {
+  return async (request, body, context) => {
+    const inner = bodyOf(body);
+    const { asked } = findModel(operation, request, inner, context);
+    // A count takes what a version refuses in requests to a model.
+    const { task } = readBody(operation, inner, { asked, request: { ...request, version: undefined }, context });
+    const counted = JSON.stringify(reply(countInput(task)));
+    return { status: 200, headers: { 'content-type': operation.contentType }, body: counted, model: task.model };
+  };
+}
+
+interface FoundModel {
+  /** The name in the request, where it has one. */
+  asked: string | undefined;
+  fault: Fault | undefined;
+}
+
+/** Throws Problem 404 for a model that the gateway does not have. */
+function findModel(
+  operation: Operation,
+  request: GatewayRequest,
+  body: JsonObject,
+  { fallback, rules }: RequestContext,
+): FoundModel {
+  const asked = operation.modelOf(request, body);
+  const fault = findFault(asked ?? '');
+  if (asked === undefined || fault || isServed(asked, operation)) return { asked, fault };
+  if (fallback && isVendorModel(asked, rules)) return { asked, fault };
+  const shown = asked.slice(0, 100);
+  throw (
+    rules?.unknownModel(shown, request.target) ?? request.format.unknownModel(shown, namesOfModels(operation.serves))
+  );
+}
+
+function isServed(asked: string, operation: Operation): boolean {
+  const local = findLocalModel(asked);
+  return local !== undefined && operation.serves(local);
+}
+
+function readBody(
+  operation: Operation,
+  body: JsonObject,
+  { asked = '', request, context }: { asked: string | undefined; request: GatewayRequest; context: RequestContext },
+): ModelRequest {
+  const checked = operation.check(body, context.mode);
+  const isOwn = findFault(asked) !== undefined || isServed(asked, operation);
+  const model = isOwn ? asked : operation.fallback(asked, checked);
+  if (!isOwn) context.note(`${asked.slice(0, 100)} is answered by ${model}`);
+  return operation.read(checked, model, request, context);
+}
+
+/** A fault model knows pictures and text: it draws where it is a fault of pictures alone, or where the request wants one. */
+function draws(fault: Fault | undefined, operation: Operation, read: ModelRequest, request: GatewayRequest): boolean {
+  if (!fault) return findLocalModel(read.task.model)?.draws === true;
+  if (!operation.wantsPicture) return false;
+  return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsPicture(read, request);
+}
+
+function writeAnswer({ task, candidates }: ModelRequest, id: string): Answer {
+  const drafts = Array.from({ length: candidates }, (_, index) => draftAnswer(task, index));
+  return answerOf(drafts, { task, id, drawn: false });
+}
+
+/** The drawing code is loaded only when there is something to draw: it would slow every text down. */
+async function drawAnswer(read: ModelRequest, { variant, id }: RequestContext): Promise<Answer> {
+  const { drawDrafts } = await import('./pictures/generate.ts');
+  return answerOf(await drawDrafts(read, variant), { task: read.task, id, drawn: true });
+}
+
+function answerOf(
+  drafts: readonly Draft[],
+  { task, id, drawn }: { task: ModelRequest['task']; id: string; drawn: boolean },
+): Answer {
+  const sum = (kind: 'thinking' | 'answer'): number => drafts.reduce((total, { usage }) => total + usage[kind], 0);
+  const tokens = { input: countInput(task), thinking: sum('thinking'), answer: sum('answer') };
+  return { model: task.model, id, drafts, drawn, tokens };
+}
+
+function streamed(
+  events: Iterable<StreamEvent>,
+  stream: OperationStream,
+  { fault, request, pace }: { fault: Fault | undefined; request: GatewayRequest; pace: number },
+): Reply {
+  function* pieces(): Generator<Piece> {
+    let index = 0;
+    for (const event of fault?.events?.(events, stream) ?? events) {
+      yield { text: stream.encode(event, index++, request), waits: event.waits ?? event.step === 'delta' };
+    }
+    yield { text: stream.end?.(request) ?? '', waits: false };
+  }
+  return streamReply(stream.contentType(request), pieces(), { pace, left: request.left });
+}
+
+/** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */
+function answerModels(
+  { format: pathFormat, keyForm, model: asked, query, target }: GatewayRequest,
+  rules: ServiceRules | undefined,
+): Reply {
+  // `/v1/models` is a path of all formats: the caller's key says which it speaks.
+  const format = keyForm === 'vendor-key' || keyForm === 'query' ? contentFormat : pathFormat;
+  const offered = localModels.filter((model) => format.offers(model));
+  if (asked === undefined) return json(format.listModels(offered, query));
+  // What is answered for a vendor's model is listed too: clients look a model up before they ask it.
+  const vendors = isVendorModel(asked, rules) ? { id: asked, title: asked, draws: drawsByName(asked) } : undefined;
+  const found = offered.find(({ id }) => id === asked) ?? vendors;
+  if (found) return json(format.describeModel(found));
+  const shown = asked.slice(0, 100);
+  if (rules) throw rules.unknownModel(shown, target);
+  throw format.unknownModel(
+    shown,
+    namesOfModels((model) => format.offers(model)),
+  );
+}
+
+function json(body: object): Reply {
+  return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: JSON.stringify(body) };
 }

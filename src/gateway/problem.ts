@@ -1,6 +1,5 @@
 import type { JsonObject } from '../json.ts';
-import type { Format } from './format.ts';
-import type { Reply } from './types.ts';
+import type { Format, Reply } from './types.ts';
 
 /** What an error reply says beside status and message. */
 export interface ProblemDetails {

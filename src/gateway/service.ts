@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { bearerToken, headerText, sameSecret } from './http/guard.ts';
-import { unknownModel } from './completions/errors.ts';
+import { unknownModel } from './completions/reply.ts';
 import { Problem } from './problem.ts';
-import type { FormatName } from './format.ts';
-import type { CallerForm, KeyForm, Level } from './types.ts';
+import type { FormatName, CallerForm, KeyForm, Level } from './types.ts';
 
 /** A vendor's service that the gateway can imitate. */
 export type ImitatedService = 'gemini' | 'anthropic' | 'openai';

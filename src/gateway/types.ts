@@ -1,9 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Format, FormatName } from './format.ts';
-import type { Route } from './http/route.ts';
+import type { Route } from './routes.ts';
 import type { Threads } from './messages/threads.ts';
 import type { ServiceRules } from './service.ts';
+import type { Size } from '../images/pixels/picture.ts';
+import type { JsonObject } from '../json.ts';
+import type { Breach } from './fields/rule.ts';
+import type { LocalModel } from './models/local.ts';
+import type { Answer, TextTask } from './models/task.ts';
+import type { Problem } from './problem.ts';
 
 /** The form in which the caller sent its key. */
 export type KeyForm = 'vendor-key' | 'bearer' | 'x-api-key' | 'query';
@@ -134,4 +139,126 @@ export interface OptionNames {
   headerNames: string;
   hosts: string;
   origins: string;
+}
+
+/** The request formats. */
+export type FormatName = 'content' | 'messages' | 'completions';
+
+/** What all paths of a format have in common: errors and lists of models. */
+export interface Format {
+  name: FormatName;
+  /** Whether the format answers a path, also one that is not served. */
+  claims(path: string, headers: IncomingHttpHeaders): boolean;
+  /** Whether its requests name a version in a header. */
+  hasVersion?: true;
+  /** The header of a reply that carries the id of the request. */
+  idHeader?: string;
+  /** The forms of the key that its specification names. */
+  keyForms: readonly KeyForm[];
+  /** The message to a caller with another key. */
+  wrongKey: string;
+  /** The body of an error reply, which also ends a stream that breaks off. */
+  error(problem: Problem, requestId?: string): JsonObject;
+  /** The 400 reply to a field that breaks a rule, worded as the vendor of that format does. */
+  violation(path: Path, breach: Breach): Problem;
+  /** The 404 reply to a model that is not served; `served` names those that are. */
+  unknownModel(model: string, served: string): Problem;
+  /** A page of the list of models. */
+  listModels(models: readonly LocalModel[], query: URLSearchParams): JsonObject;
+  describeModel(model: LocalModel): JsonObject;
+  /** Whether a local model is offered in this format. */
+  offers(model: LocalModel): boolean;
+}
+
+/** What a request asks of a model, whatever its format. */
+export interface ModelRequest {
+  task: TextTask;
+  /** How many answers are wanted. */
+  candidates: number;
+  stream: boolean;
+  /** Whether a stream ends with the usage, where the format leaves that to the request. */
+  streamUsage?: boolean;
+  /** Whether thoughts are shown, or only that there are some. */
+  showThinking: boolean;
+  /** The service tier, where the reply names it. */
+  tier?: string | undefined;
+  picture: PictureRequest;
+}
+
+/** What a request says of the picture that it wants. */
+interface PictureRequest {
+  /** Whether the request names a picture as the answer. */
+  isAsked: boolean;
+  aspectRatio?: string | undefined;
+  /** Its class: `512`, `1K`, `2K`, `4K`. */
+  imageSize?: string | undefined;
+  /** Its pixels, where they are named. */
+  size?: Size | undefined;
+  /** Its type; by default PNG, and JPEG for an edit of a JPEG. */
+  mimeType?: string | undefined;
+  /** Whether it comes as a URL. */
+  url?: boolean;
+  /** Whether it comes without words. */
+  silent?: boolean;
+  /** Where the prompt and the image belong in the body, for errors. */
+  promptPath: Path;
+  imagePath: Path;
+}
+
+/** One event of a stream, before its bytes. */
+export interface StreamEvent {
+  /** A string is sent as it is, in place of JSON. */
+  data: JsonObject | string;
+  /** `delta`: a piece of the answer; `start`: before the first; `end`: closes the answer; `done`: the mark after everything. */
+  step: 'start' | 'delta' | 'end' | 'done';
+  /** Whether a stream with a pace waits before it; by default before each delta. */
+  waits?: boolean;
+}
+
+/** One kind of request: how it is read, and how its answer is written. */
+export interface Operation {
+  /** Whether a local model answers requests of this kind. */
+  serves(model: LocalModel): boolean;
+  /** The name of the model that a request asks for. */
+  modelOf(request: GatewayRequest, body: JsonObject): string | undefined;
+  /** The whole request behind a body, before it is checked. */
+  complete?(body: JsonObject, context: RequestContext): JsonObject;
+  /** Checks a body by itself, whichever model it is for. Throws Violation. */
+  check(body: JsonObject, mode: ValidationMode): JsonObject;
+  /** The local model that answers for a vendor's. */
+  fallback(asked: string, checked: JsonObject): string;
+  /** Reads a checked body for a local model. Throws Problem or Violation. */
+  read(checked: JsonObject, model: string, request: GatewayRequest, context: RequestContext): ModelRequest;
+  /** Whether the answer to a request should be a picture; absent where it never is. */
+  wantsPicture?(read: ModelRequest, request: GatewayRequest): boolean;
+  /** The body of the reply. */
+  reply(answer: Answer, request: ModelRequest): JsonObject;
+  /** Keeps what a later request may refer to. */
+  keep?(body: JsonObject, reply: JsonObject, context: RequestContext): void;
+  contentType: string;
+  stream?: OperationStream;
+}
+
+/** How the tokens of a request are counted. */
+export interface OperationCount {
+  /** The request that is counted. */
+  bodyOf(body: JsonObject): JsonObject;
+  reply(tokens: number): JsonObject;
+}
+
+/** How the reply of an operation is streamed. */
+export interface OperationStream {
+  contentType(request: GatewayRequest): string;
+  /** The events of a whole reply. */
+  events(reply: JsonObject, request: ModelRequest): Iterable<StreamEvent>;
+  /** The bytes of an event; `index` is its place in the stream. */
+  encode(event: StreamEvent, index: number, request: GatewayRequest): string;
+  /** Bytes behind the last event. */
+  end?(request: GatewayRequest): string;
+  /** The error that breaks a stream off. */
+  failure: StreamEvent;
+  /** An event that is not JSON. */
+  broken: StreamEvent;
+  /** What a newer server could send behind an event. */
+  unknownAfter?(event: StreamEvent): StreamEvent[];
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
 import { type Answered, createSender, type Exchanges, type PostOptions, targetOf } from '../../client/connection.ts';
-import { type PostOrGet, type Target } from '../../client/post.ts';
+import type { PostOrGet, Target } from '../../client/post.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';
 import { GatewayError, usageError } from '../../errors.ts';
@@ -125,7 +125,7 @@ async function openKeyed(
   const [first] = gateways;
   if (first?.settings.offline.value) {
     const exchanges = await openExchanges(transport, flags, { context, credentials: credentialsOf(first.settings) });
-    const { startOffline } = await import('../../gateway/offline.ts');
+    const { startOffline } = await import('../../gateway/app.ts');
     const local = await startOffline({ headerNames: gatewayOf(first.settings, context).headerNames });
     const close = (): Promise<void> => exchanges.close().then(() => local.close());
     // Its port is another one each time; for recordings it is always the same gateway.

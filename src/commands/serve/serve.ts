@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { createApp } from '../../gateway/app.ts';
+import { createApp, createKey } from '../../gateway/app.ts';
 import { everyCommand, faultRows } from '../../gateway/faults/table.ts';
 import { inUrl, listen, type Listening } from '../../gateway/listen.ts';
-import { createKey } from '../../gateway/offline.ts';
 import { type ImitatedService, serviceRules } from '../../gateway/service.ts';
 import type { LogEntry, ServedHeaderNames } from '../../gateway/types.ts';
 import { services, useNames, usesOf, vendorHeaderNames } from '../../services.ts';

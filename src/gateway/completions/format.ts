@@ -1,14 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
-import type { Format, Operation } from '../format.ts';
+import type { Format, Operation } from '../types.ts';
 import { drawsByName, type LocalModel } from '../models/local.ts';
-import { completionsReply, created } from './answer.ts';
-import { completionsError, completionsViolation, unknownModel } from './errors.ts';
-import { completionsBody } from './fields.ts';
-import { checkForOpenAi, inWordsOfOpenAi } from './openai.ts';
+import {
+  completionsReply,
+  created,
+  completionsError,
+  completionsViolation,
+  unknownModel,
+  completionsStream,
+} from './reply.ts';
+import { completionsBody, checkForOpenAi, inWordsOfOpenAi } from './fields.ts';
 import { asksForImage, holdsImage, readCompletionsRequest } from './request.ts';
-import { completionsStream } from './stream.ts';
 
 /** The completions format: OpenAI's chat completions and images. */
 export const completionsFormat: Format = {

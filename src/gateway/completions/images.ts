@@ -1,15 +1,12 @@
 import type { Size } from '../../images/pixels/picture.ts';
 import type { JsonObject } from '../../json.ts';
 import { numberAt, textAt, textsAt } from '../fields/read.ts';
-import { badValue } from '../fields/violation.ts';
-import type { ModelRequest, Operation } from '../format.ts';
-import { tokensPerImage } from '../models/tokens.ts';
-import type { Answer, AnswerPart, TextTask } from '../models/task.ts';
+import { badValue } from '../fields/rule.ts';
+import type { ModelRequest, Operation } from '../types.ts';
+import { tokensPerImage, type Answer, type AnswerPart, type TextTask } from '../models/task.ts';
 import { Problem } from '../problem.ts';
-import { created } from './answer.ts';
-import { badParameter } from './errors.ts';
-import { imagesBody } from './fields.ts';
-import { checkImagesForOpenAi } from './openai.ts';
+import { created, badParameter } from './reply.ts';
+import { imagesBody, checkImagesForOpenAi } from './fields.ts';
 import { readDataUrl } from './request.ts';
 
 /** Images by one local model. An edit comes as a form, which is read as an object with data URLs. */

@@ -11,11 +11,10 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import { badValue } from '../fields/violation.ts';
-import type { ModelRequest } from '../format.ts';
+import { badValue } from '../fields/rule.ts';
+import type { ModelRequest, Path } from '../types.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
-import type { Path } from '../types.ts';
-import { badParameter } from './errors.ts';
+import { badParameter } from './reply.ts';
 
 /** Whether a checked body names a picture as the answer. */
 export function asksForImage(checked: JsonObject): boolean {

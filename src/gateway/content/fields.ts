@@ -1,8 +1,19 @@
-import { isObject } from '../../json.ts';
-import type { JsonValue } from '../../json.ts';
-import { anything, flag, freeObject, integer, list, number, object, oneOf, text, type Rule } from '../fields/rule.ts';
-import { aspectRatio, imageSize } from '../fields/picture.ts';
-import { badValue } from '../fields/violation.ts';
+import { isObject, type JsonValue } from '../../json.ts';
+import {
+  anything,
+  flag,
+  freeObject,
+  integer,
+  list,
+  number,
+  object,
+  oneOf,
+  text,
+  type Rule,
+  aspectRatio,
+  imageSize,
+  badValue,
+} from '../fields/rule.ts';
 
 /** The one field of a part that makes it what it is. */
 const partKinds = {

@@ -1,13 +1,11 @@
 import type { JsonObject } from '../../json.ts';
 import { objectAt } from '../fields/read.ts';
-import type { OperationCount, Operation, Format } from '../format.ts';
+import type { OperationCount, Operation, Format } from '../types.ts';
 import { drawsByName, numberIn, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
-import { contentReply } from './answer.ts';
-import { contentError, contentViolation } from './errors.ts';
+import { contentReply, contentError, contentViolation, contentStream } from './reply.ts';
 import { contentBody } from './fields.ts';
 import { asksForImage, holdsImage, readContentRequest } from './request.ts';
-import { contentStream } from './stream.ts';
 
 /** The content format; it also answers what no format claims. */
 export const contentFormat: Format = {

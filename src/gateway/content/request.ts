@@ -11,10 +11,9 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import { badValue } from '../fields/violation.ts';
-import type { ModelRequest } from '../format.ts';
+import { badValue } from '../fields/rule.ts';
+import type { ModelRequest, Path } from '../types.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
-import type { Path } from '../types.ts';
 import { findLocalModel } from '../models/local.ts';
 
 /** Whether anything in a checked body names a picture as the answer: imageConfig, or the IMAGE modality. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attempt, Reply } from '../types.ts';
-import type { FaultTable } from './fault.ts';
+import type { FaultTable } from './table.ts';
 import { longestTimerMs } from '../../clock.ts';
 
 /** A dripping reply comes in this many pieces. */

@@ -1,9 +1,8 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { listAt, objectAt } from '../fields/read.ts';
 import type { Answer, AnswerPart, Draft, MadePicture } from '../models/task.ts';
 import { Problem } from '../problem.ts';
-import type { FaultTable } from './fault.ts';
+import type { FaultTable } from './table.ts';
 
 const wordsInstead = 'This offline model describes the picture instead of drawing it.';
 

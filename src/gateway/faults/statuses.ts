@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../json.ts';
-import type { FormatName } from '../format.ts';
+import type { FormatName, Attempt } from '../types.ts';
 import { Problem, type ProblemDetails } from '../problem.ts';
-import type { Attempt } from '../types.ts';
-import type { FaultTable } from './fault.ts';
+import type { FaultTable } from './table.ts';
 
 const overloaded = { code: 503, message: 'The model is overloaded. Please try again later.' };
 const exhausted = {

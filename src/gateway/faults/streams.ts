@@ -1,7 +1,6 @@
-import type { StreamEvent } from '../format.ts';
+import type { StreamEvent, Reply } from '../types.ts';
 import { Problem } from '../problem.ts';
-import type { Reply } from '../types.ts';
-import type { FaultTable } from './fault.ts';
+import type { FaultTable } from './table.ts';
 
 /** Deltas that come before a stream goes wrong. */
 const goodDeltas = 5;

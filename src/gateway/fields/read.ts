@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { sniffType } from '../../images/image-type.ts';
 import type { Path } from '../types.ts';
-import { badValue } from './violation.ts';
+import { badValue } from './rule.ts';
 
 /** Readers of checked bodies: a field of the wanted type, or nothing. */
 export function textAt(from: JsonValue | undefined, name: string): string | undefined {

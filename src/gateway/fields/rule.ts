@@ -1,7 +1,51 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { Path, ValidationMode } from '../types.ts';
-import { Violation, type Breach } from './violation.ts';
+
+/** What is wrong with a value. */
+export type Breach =
+  | { kind: 'unknown'; name: string; hint?: string | undefined }
+  | { kind: 'missing' }
+  | { kind: 'type'; expected: string; value: JsonValue }
+  /** A number outside of its bounds. */
+  | { kind: 'range'; side: 'below' | 'above'; limit: number; value: number; isWhole: boolean }
+  /** A list with too few or too many values. */
+  | { kind: 'length'; side: 'below' | 'above'; limit: number; length: number }
+  /** A string that is not among the known ones, though a newer list of the field's values could have it. */
+  | { kind: 'choice'; allowed: readonly string[]; value: string }
+  | { kind: 'value'; text: string };
+
+/** A field that breaks a rule; its format makes the error reply of it. */
+export class Violation extends Error {
+  override readonly name = 'Violation';
+  readonly path: Path;
+  readonly breach: Breach;
+
+  constructor(path: Path, breach: Breach) {
+    super(breach.kind);
+    this.path = path;
+    this.breach = breach;
+  }
+}
+
+/** A violation where a value has the right type and is not allowed. */
+export function badValue(path: Path, text: string): Violation {
+  return new Violation(path, { kind: 'value', text });
+}
+
+/** The words of the content and the messages format for a value of the right type that is not allowed. */
+export function valueText(path: Path, breach: Exclude<Breach, { kind: 'unknown' | 'missing' | 'type' }>): string {
+  switch (breach.kind) {
+    case 'range':
+      return `Input should be ${breach.side === 'below' ? 'greater' : 'less'} than or equal to ${breach.limit}`;
+    case 'length':
+      if (breach.side === 'below') return `${String(path.at(-1))} must not be empty`;
+      return `at most ${breach.limit} values are allowed, not ${breach.length}`;
+    case 'choice':
+      return `Input should be ${breach.allowed.map((each) => `'${each}'`).join(' or ')}`;
+    case 'value':
+      return breach.text;
+  }
+}
 
 /** Checks a value and returns it with known spellings of its fields. Throws Violation. */
 export type Rule = (value: JsonValue, path: Path, mode: ValidationMode) => JsonValue;
@@ -97,8 +141,14 @@ export function object(spec: Fields, beyond: Fields = {}): ObjectRule {
     const fields = mode.level === 'spec' ? strict : all;
     const result: JsonObject = {};
     for (const [name, inner] of Object.entries(value ?? {})) {
-      const field = fieldName(fields, name, mode.level !== 'spec');
-      if (field === undefined) leaveOut(path, { kind: 'unknown', name, hint: spelling(fields, name) }, mode);
+      const camel = camelCase(name);
+      const names = mode.level === 'spec' ? [name] : [name, camel];
+      const field = names.find((candidate) => Object.hasOwn(fields, candidate));
+      if (field === undefined && mode.level !== 'lenient') {
+        const hint = Object.hasOwn(fields, camel) ? `Field names are camelCase: "${camel}".` : undefined;
+        throw new Violation(path, { kind: 'unknown', name, hint });
+      }
+      if (field === undefined) mode.leftOut([...path, name]);
       if (field === undefined || inner === null) continue;
       const rule = fields[field] ?? anything;
       const at = [...path, field];
@@ -116,11 +166,6 @@ function plainName(name: string): string {
   return name.replace('!', '');
 }
 
-function leaveOut(path: Path, breach: Extract<Breach, { kind: 'unknown' }>, mode: ValidationMode): void {
-  if (mode.level !== 'lenient') throw new Violation(path, breach);
-  mode.leftOut([...path, breach.name]);
-}
-
 /** The checked value; none where it, or a field that it requires, has a value that a lenient check leaves out. */
 function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: ValidationMode): JsonValue[] {
   try {
@@ -133,15 +178,23 @@ function unlessUnknown(rule: Rule, value: JsonValue, path: Path, mode: Validatio
   }
 }
 
-function fieldName(fields: Fields, name: string, alsoSnakeCase: boolean): string | undefined {
-  return [name, ...(alsoSnakeCase ? [camelCase(name)] : [])].find((candidate) => Object.hasOwn(fields, candidate));
-}
-
-function spelling(fields: Fields, name: string): string | undefined {
-  const camel = camelCase(name);
-  return Object.hasOwn(fields, camel) ? `Field names are camelCase: "${camel}".` : undefined;
-}
-
 function camelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
+
+/** `width:height`; ratios more extreme than 10:1 are refused. */
+export const aspectRatio: Rule = (value, path, mode) => {
+  const ratio = String(text(value, path, mode));
+  const [, width, height] = /^(\d{1,4}):(\d{1,4})$/.exec(ratio) ?? [];
+  const quotient = Number(width) / Number(height);
+  if (quotient >= 0.1 && quotient <= 10) return ratio;
+  throw badValue(path, `${JSON.stringify(ratio.slice(0, 40))} is no aspect ratio; write width:height, such as 16:9`);
+};
+
+/** A size that is not drawn is refused at every level, as a ratio is: a picture of another size would mislead. */
+export const imageSize: Rule = (value, path, mode) => {
+  const size = String(text(value, path, mode));
+  if (drawnSizes.includes(size)) return size;
+  throw badValue(path, `Input should be ${drawnSizes.map((each) => `'${each}'`).join(' or ')}`);
+};
+const drawnSizes = ['512', '1K', '2K', '4K'];

@@ -1,7 +1,6 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
 import { Problem } from '../problem.ts';
-import type { Format } from '../format.ts';
-import type { OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
+import type { Format, OptionNames, Reply, KeyForm, ServedHeaderNames } from '../types.ts';
 import { hash, timingSafeEqual } from 'node:crypto';
 
 /** Callers that are allowed beside this machine. */
@@ -26,7 +25,11 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
     throw new Problem(403, `the Host header must name this gateway: ${own[0] ?? ''}, or what ${names.hosts} allows`);
   }
   if (!(request.url ?? '').startsWith('/')) throw new Problem(403, 'the request target must be a path');
-  const pages = new Set([...own.map((authority) => `http://${authority}`), ...(isAllowed ? ownPages(host) : [])]);
+  // A proxy in front of an allowed host can terminate TLS for it.
+  const pages = new Set([
+    ...own.map((authority) => `http://${authority}`),
+    ...(isAllowed ? [`http://${host}`, `https://${host}`] : []),
+  ]);
   const shown = headerValues(request, 'origin').map((origin) => origin.toLowerCase());
   if (shown.some((origin) => !pages.has(origin) && !origins.includes(origin))) {
     throw new Problem(403, `requests from another origin are refused unless ${names.origins} allows it`);
@@ -36,11 +39,6 @@ export function guard(request: IncomingMessage, { hosts = [], origins = [] }: Al
   if (sites.some((site) => site !== 'same-origin' && site !== 'none')) {
     throw new Problem(403, 'requests from another site are refused');
   }
-}
-
-/** A proxy in front of an allowed host can terminate TLS for it. */
-function ownPages(host: string): string[] {
-  return [`http://${host}`, `https://${host}`];
 }
 
 function authorities(host: string, port: number): string[] {

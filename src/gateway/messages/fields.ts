@@ -13,8 +13,8 @@ import {
   text,
   type Fields,
   type Rule,
+  badValue,
 } from '../fields/rule.ts';
-import { badValue } from '../fields/violation.ts';
 import type { Path, ValidationMode } from '../types.ts';
 
 const cacheControl = freeObject;

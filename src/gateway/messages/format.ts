@@ -1,13 +1,11 @@
 import type { JsonObject } from '../../json.ts';
 import { textAt } from '../fields/read.ts';
-import type { OperationCount, Operation, Format } from '../format.ts';
+import type { OperationCount, Operation, Format } from '../types.ts';
 import { findLocalModel, numberIn, type LocalModel } from '../models/local.ts';
 import { Problem } from '../problem.ts';
-import { messagesReply } from './answer.ts';
-import { messagesError, messagesViolation } from './errors.ts';
+import { messagesReply, messagesError, messagesViolation, messagesStream } from './reply.ts';
 import { messagesBody } from './fields.ts';
 import { readMessagesRequest } from './request.ts';
-import { messagesStream } from './stream.ts';
 
 const writes = ({ draws }: LocalModel): boolean => !draws;
 

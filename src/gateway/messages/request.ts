@@ -10,11 +10,10 @@ import {
   textsAt,
   valueAt,
 } from '../fields/read.ts';
-import { badValue } from '../fields/violation.ts';
-import type { ModelRequest } from '../format.ts';
+import { badValue } from '../fields/rule.ts';
+import type { ModelRequest, Path } from '../types.ts';
 import type { Media, TextTask, ToolChoice, ToolOffer } from '../models/task.ts';
 import { Problem } from '../problem.ts';
-import type { Path } from '../types.ts';
 
 /** Reads a checked body for a model. Throws Problem, or Violation, which names the field. */
 export function readMessagesRequest(checked: JsonObject, model: string, version: string | undefined): ModelRequest {

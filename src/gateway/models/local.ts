@@ -1,4 +1,4 @@
-import type { Format } from '../format.ts';
+import type { Format } from '../types.ts';
 import type { ServiceRules } from '../service.ts';
 
 /** A model of the gateway. */

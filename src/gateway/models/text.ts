@@ -1,8 +1,6 @@
-import type { JsonValue } from '../../json.ts';
-import { writeProse } from './prose.ts';
 import { instanceOf } from './schema-instance.ts';
-import type { Draft, TextTask, ToolOffer } from './task.ts';
-import { countTokens, cutToTokens, tokensPerImage } from './tokens.ts';
+import { type Draft, type TextTask, type ToolOffer, countTokens, cutToTokens, tokensPerImage } from './task.ts';
+import { createRandom } from './random.ts';
 
 const thoughts = 'The offline model does not think; it only shows where thoughts appear.';
 
@@ -54,14 +52,10 @@ function writeText(task: TextTask, left: number, seed: string): Written {
 function writeAnswer(task: TextTask, seed: string): string {
   if (task.schema !== undefined) {
     const value = instanceOf(task.schema, { seed, optional: true });
-    return task.json ? JSON.stringify(value) : plain(value);
+    return typeof value === 'string' && !task.json ? value : JSON.stringify(value);
   }
   if (task.json) return JSON.stringify({ offline: true, model: task.model, prompt: task.prompt });
   return writeProse(task, seed);
-}
-
-function plain(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The tool to call: a demanded one, or one that the prompt names, unless its result is already there. */
@@ -74,7 +68,7 @@ function chooseTool({ tools, choice, prompt, toolResults }: TextTask): ToolOffer
 }
 
 /** Verbs that a question leaves out: `get_weather` is named by "the weather". */
-const verbs = new Set(['get', 'fetch', 'find', 'lookup', 'show']);
+const silentVerbs = new Set(['get', 'fetch', 'find', 'lookup', 'show']);
 
 /**
  * Whether a prompt names a tool: each word of its name is there. A name of one word must be spelled as it is, and not begin a
@@ -84,7 +78,7 @@ function names(prompt: string, tool: string): boolean {
   const words = wordsOf(tool);
   if (words.length > 1) {
     const said = new Set(wordsOf(prompt));
-    return words.every((word, index) => said.has(word) || (index === 0 && verbs.has(word)));
+    return words.every((word, index) => said.has(word) || (index === 0 && silentVerbs.has(word)));
   }
   const places = [...prompt.matchAll(/[\p{L}\p{N}]+/gu)].filter(([word]) => word === tool);
   return places.some(({ index }) => !/^\p{Lu}/u.test(tool) || /[^\s.!?:]\s*$/.test(prompt.slice(0, index)));
@@ -105,4 +99,84 @@ function limit(text: string, tokens = Infinity): string {
 function firstStop(text: string, stops: readonly string[]): { at: number; sequence: string } | undefined {
   const found = stops.filter((stop) => stop !== '').map((sequence) => ({ at: text.indexOf(sequence), sequence }));
   return found.filter(({ at }) => at !== -1).sort((one, other) => one.at - other.at)[0];
+}
+
+const excerptLength = 600;
+const mostWords = 20_000;
+
+const remarks = [
+  'A real model would now say something useful; this one only shows that your script works.',
+  'Set a base URL and a key, and a model will answer this in earnest.',
+  'The same request gets the same answer here, so a test can rely on it.',
+  'Nothing was billed, and nothing will be.',
+  'Ask again with other words, and these lines will differ a little.',
+  'Streaming, stop sequences and token limits work here as they do on the wire.',
+] as const;
+
+const subjects = [
+  'The lamp',
+  'A small boat',
+  'The tide',
+  'An old map',
+  'The lighthouse keeper',
+  'A paper kite',
+] as const;
+const verbs = ['waits for', 'remembers', 'passes', 'follows', 'answers', 'outlives'] as const;
+const objects = [
+  'the evening',
+  'a distant bell',
+  'the harbour',
+  'every visitor',
+  'the long winter',
+  'its own shadow',
+] as const;
+
+/** A text that says that the model is offline, repeats its input, and has as many words as the prompt asks for. */
+function writeProse(task: TextTask, seed: string): string {
+  const random = createRandom(seed);
+  const paragraphs = [
+    `This is the offline model ${task.model}; no gateway was asked.`,
+    ...earlierSentences(task),
+    ...inputSentences(task),
+    random.pick(remarks),
+  ];
+  const wanted = Math.min(wantedWords(task.prompt), mostWords);
+  for (let words = countWords(paragraphs.join(' ')); words < wanted;) {
+    const sentence = `${random.pick(subjects)} ${random.pick(verbs)} ${random.pick(objects)}.`;
+    words += countWords(sentence);
+    paragraphs.push(sentence);
+  }
+  return paragraphs.join(' ');
+}
+
+function earlierSentences({ system, earlier }: TextTask): string[] {
+  const said: string[] = [];
+  if (system !== undefined && system !== '') said.push(`The system instruction says “${excerpt(system)}”.`);
+  const last = earlier.at(-1);
+  if (last !== undefined) said.push(`This is turn ${earlier.length + 1}; before it you wrote “${excerpt(last)}”.`);
+  return said;
+}
+
+function inputSentences({ prompt, media, toolResults }: TextTask): string[] {
+  const sentences = toolResults.map(({ name, text }) => `The tool ${name} returned “${excerpt(text)}”.`);
+  if (prompt !== '') sentences.push(`You wrote “${excerpt(prompt)}”.`);
+  sentences.push(
+    ...media.map(({ mimeType, bytes }) => `With it came a file of type ${mimeType} (${bytes.length} bytes).`),
+  );
+  return sentences;
+}
+
+/** `500 words` in a prompt asks for a long answer. */
+function wantedWords(prompt: string): number {
+  return Number(/\b(\d{1,6}) words\b/i.exec(prompt.slice(0, excerptLength))?.[1] ?? 0);
+}
+
+function countWords(text: string): number {
+  return text.split(' ').length;
+}
+
+function excerpt(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed.length <= excerptLength) return trimmed;
+  return `${trimmed.slice(0, excerptLength).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

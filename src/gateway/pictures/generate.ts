@@ -1,7 +1,7 @@
 import { imageFacts } from '../../images/image-type.ts';
 import { createBudget } from '../http/budget.ts';
-import { badValue } from '../fields/violation.ts';
-import type { ModelRequest } from '../format.ts';
+import { badValue } from '../fields/rule.ts';
+import type { ModelRequest } from '../types.ts';
 import type { Draft, Media } from '../models/task.ts';
 import { type Decoded, decodeWithin } from '../../images/pixels/decode.ts';
 import { mostPixels, type Picture, type Size, cropTo, scaleTo } from '../../images/pixels/picture.ts';

@@ -1,10 +1,103 @@
-import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import { type JsonObject, isObject, type JsonValue } from '../../json.ts';
+import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
+import { type Answer, type Draft, draftText, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import type { StreamEvent, OperationStream } from '../format.ts';
-import { splitWords } from '../models/tokens.ts';
 import { Problem } from '../problem.ts';
-import { messagesError } from './errors.ts';
+import { type Breach, valueText } from '../fields/rule.ts';
+
+/** `error.type` of an HTTP status. */
+const types: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+/** The `error` event and the error body share this shape. */
+export function messagesError({ code, message, extra }: Problem, requestId?: string): JsonObject {
+  const type = extra.type ?? types[code] ?? (code < 500 ? 'invalid_request_error' : 'api_error');
+  const details = extra.errorCode !== undefined && { details: { error_code: extra.errorCode } };
+  const error = { type, message, ...details };
+  return { type: 'error', error, ...(requestId !== undefined && { request_id: requestId }) };
+}
+
+/** The 400 reply that names the field, worded as the public service does. */
+export function messagesViolation(path: Path, breach: Breach): Problem {
+  const at = path.join('.');
+  switch (breach.kind) {
+    case 'unknown':
+      return new Problem(400, `${[...path, breach.name].join('.')}: Extra inputs are not permitted`);
+    case 'missing':
+      return new Problem(400, `${at}: Field required`);
+    case 'type':
+      return new Problem(400, `${at}: Input should be a valid ${breach.expected}`);
+    default:
+      return new Problem(400, `${at}: ${valueText(path, breach)}`);
+  }
+}
+
+const stopReasons: Readonly<Record<Draft['ended'], string>> = {
+  end: 'end_turn',
+  'max-tokens': 'max_tokens',
+  'stop-sequence': 'stop_sequence',
+  call: 'tool_use',
+  refused: 'refusal',
+  'no-image': 'end_turn',
+};
+
+const refusal: JsonObject = {
+  type: 'refusal',
+  category: 'general_harms',
+  explanation: 'This offline model refuses everything.',
+};
+
+/** A reply of the messages format. */
+export function messagesReply(answer: Answer, request: ModelRequest): JsonObject {
+  const { id, model, drafts, blocked, bare, tokens } = answer;
+  const [draft] = drafts;
+  const isRefused = blocked || draft?.ended === 'refused';
+  return {
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: draft && !blocked ? contentBlocks(draft, request, id) : [],
+    stop_reason: stopReasons[blocked ? 'refused' : (draft?.ended ?? 'end')],
+    stop_sequence: draft?.stopSequence ?? null,
+    stop_details: isRefused ? refusal : null,
+    ...(!bare && { usage: usage(tokens, request) }),
+  };
+}
+
+function usage({ input, thinking, answer }: Answer['tokens'], { task }: ModelRequest): JsonObject {
+  return {
+    input_tokens: input,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+    output_tokens: thinking + answer,
+    ...(task.thinking && { output_tokens_details: { thinking_tokens: thinking } }),
+    service_tier: 'standard',
+    inference_geo: 'not_available',
+  };
+}
+
+function contentBlocks(draft: Draft, { showThinking }: ModelRequest, id: string): JsonObject[] {
+  const blocks: JsonObject[] = [];
+  if (draft.thinking !== undefined) {
+    const signature = Buffer.from(`offline ${id}`).toString('base64');
+    blocks.push({ type: 'thinking', thinking: showThinking ? draft.thinking : '', signature });
+  }
+  const text = draftText(draft);
+  if (text !== '') blocks.push({ type: 'text', text });
+  if (draft.call) blocks.push({ type: 'tool_use', id: `toolu_${id}`, name: draft.call.name, input: draft.call.input });
+  return blocks;
+}
 
 /** Events with their names. JSON has no line breaks, so no text can end a field early. */
 export const messagesStream: OperationStream = {

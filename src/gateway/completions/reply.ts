@@ -1,0 +1,250 @@
+import { type JsonObject, type JsonValue, isObject } from '../../json.ts';
+import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
+import { type Answer, type Draft, draftText, type MadePicture, splitWords } from '../models/task.ts';
+import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';
+import { Problem } from '../problem.ts';
+import type { Breach } from '../fields/rule.ts';
+
+/** `error.type` and `error.code` of an HTTP status; other statuses below 500 are requests that are not valid. */
+const kinds: Readonly<Record<number, readonly [type: string, code: string | null]>> = {
+  401: ['invalid_request_error', 'invalid_api_key'],
+  402: ['insufficient_quota', 'insufficient_quota'],
+  429: ['requests', 'rate_limit_exceeded'],
+};
+
+/** The error body of the completions format; a stream that breaks off ends with it. */
+export function completionsError({ code: status, message, extra }: Problem): JsonObject {
+  const [usualType, usualCode] = kinds[status] ?? [status < 500 ? 'invalid_request_error' : 'server_error', null];
+  const { type = usualType, errorCode = usualCode, param = null } = extra;
+  return { error: { message, type, param, code: errorCode } };
+}
+
+/** A 400 reply that names a parameter. */
+export function badParameter(param: string, code: string | null, message: string): Problem {
+  return new Problem(400, message, { param, errorCode: code });
+}
+
+/** The 404 reply to a model that is not there. */
+export function unknownModel(model: string, more = ''): Problem {
+  const message = `The model \`${model}\` does not exist or you do not have access to it.${more}`;
+  return new Problem(404, message, { errorCode: 'model_not_found' });
+}
+
+/** The 400 reply that names the field, worded as OpenAI does. */
+export function completionsViolation(path: Path, breach: Breach): Problem {
+  const at = nameOf(path);
+  switch (breach.kind) {
+    case 'unknown': {
+      const name = nameOf([...path, breach.name]);
+      return badParameter(name, 'unknown_parameter', `Unknown parameter: '${name}'.`);
+    }
+    case 'missing':
+      if (at === 'model') return new Problem(400, 'you must provide a model parameter');
+      return badParameter(at, 'missing_required_parameter', `Missing required parameter: '${at}'.`);
+    case 'type': {
+      const found = `expected ${wanted[breach.expected] ?? breach.expected}, but got ${typeName(breach.value)} instead.`;
+      return badParameter(at, 'invalid_type', `Invalid type for '${at}': ${found}`);
+    }
+    case 'choice':
+      return badParameter(at, 'invalid_value', `Invalid value: '${breach.value}'. ${supported(breach.allowed)}`);
+    case 'range': {
+      const { side, limit, value, isWhole } = breach;
+      const kind = isWhole ? 'integer' : 'decimal';
+      const [bound, sign] = side === 'below' ? ['minimum', '>='] : ['maximum', '<='];
+      const rule = `${kind} ${side} ${bound} value. Expected a value ${sign} ${limit}, but got ${value} instead.`;
+      return badParameter(at, `${kind}_${side}_${bound.slice(0, 3)}_value`, `Invalid '${at}': ${rule}`);
+    }
+    case 'length':
+      return badParameter(at, ...lengthWords(at, breach));
+    case 'value':
+      return badParameter(at, 'invalid_value', `Invalid '${at}': ${breach.text}`);
+  }
+}
+
+/** `Supported values are: 'a', 'b', and 'c'.` */
+export function supported(values: readonly string[]): string {
+  const quoted = values.map((value) => `'${value}'`);
+  const list = quoted.length < 3 ? quoted.join(' and ') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`;
+  return `Supported values are: ${list}.`;
+}
+
+function lengthWords(at: string, { side, limit, length }: Extract<Breach, { kind: 'length' }>): [string, string] {
+  if (side === 'below') {
+    const rule = `empty array. Expected an array with minimum length ${limit}, but got an empty array instead.`;
+    return ['empty_array', `Invalid '${at}': ${rule}`];
+  }
+  const rule = `array too long. Expected an array with maximum length ${limit}, but got an array with length ${length} instead.`;
+  return ['array_above_max_length', `Invalid '${at}': ${rule}`];
+}
+
+const wanted: Readonly<Record<string, string>> = {
+  string: 'a string',
+  boolean: 'a boolean',
+  object: 'an object',
+  number: 'a decimal',
+  integer: 'an integer',
+  list: 'an array of objects',
+};
+
+function typeName(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** `messages[0].content`. */
+function nameOf(path: Path): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`));
+  return steps.join('').replace(/^\./, '');
+}
+
+/** The offline models do not age: a fixed date keeps replies equal. */
+export const created = Date.parse('2025-01-01T00:00:00Z') / 1000;
+
+const finishReasons: Readonly<Record<Draft['ended'], string>> = {
+  end: 'stop',
+  'stop-sequence': 'stop',
+  call: 'tool_calls',
+  'max-tokens': 'length',
+  refused: 'content_filter',
+  'no-image': 'stop',
+};
+
+const refusal = "I'm sorry, but this offline model refuses everything.";
+
+/** A chat completion: one choice for each answer. */
+export function completionsReply(answer: Answer, request: ModelRequest): JsonObject {
+  const { id, model, drafts, blocked, bare } = answer;
+  const choices = drafts.map((draft, index) => ({
+    index,
+    message: blocked
+      ? { role: 'assistant', content: null, refusal, annotations: [] }
+      : messageOf(draft, request, index === 0 ? id : `${id}${index}`),
+    logprobs: null,
+    finish_reason: blocked ? 'stop' : finishReasons[draft.ended],
+  }));
+  if (bare) return { object: 'chat.completion', created, choices };
+  return {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion',
+    created,
+    model,
+    choices,
+    usage: usageOf(answer),
+    service_tier: request.tier ?? 'default',
+    system_fingerprint: null,
+  };
+}
+
+function usageOf({ tokens: { input, thinking, answer } }: Answer): JsonObject {
+  return {
+    prompt_tokens: input,
+    completion_tokens: thinking + answer,
+    total_tokens: input + thinking + answer,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: thinking,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}
+
+function messageOf(draft: Draft, { showThinking }: ModelRequest, id: string): JsonObject {
+  const { thinking, call } = draft;
+  const text = draftText(draft);
+  const pictures = picturesOf(draft);
+  const name = call && { name: call.name, arguments: JSON.stringify(call.input) };
+  const isEmpty = text === '' && (call !== undefined || draft.parts.length === 0);
+  return {
+    role: 'assistant',
+    content: isEmpty ? null : text,
+    refusal: null,
+    annotations: [],
+    ...(showThinking && thinking && { reasoning_content: thinking }),
+    ...(name && { tool_calls: [{ id: `call_${id}`, type: 'function', function: name }] }),
+    ...(pictures.length > 0 && { images: pictures.map(imageOf) }),
+  };
+}
+
+/** The pictures beside the text, without drafts, which the format does not know. */
+function picturesOf({ parts }: Draft): MadePicture[] {
+  return parts.flatMap(({ text, picture }) => (text === undefined && picture && !picture.draft ? [picture] : []));
+}
+
+function imageOf({ mimeType, data }: MadePicture, index: number): JsonValue {
+  return { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` }, index };
+}
+
+/** Events without names, and `[DONE]` behind the last. */
+export const completionsStream: OperationStream = {
+  contentType: () => 'text/event-stream; charset=utf-8',
+  events: chunksOf,
+  encode: ({ data }) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`,
+  failure: {
+    data: completionsError(new Problem(503, 'The model is overloaded. Please try again later.')),
+    step: 'end',
+  },
+  broken: { data: '{"choices":[{"index":0,"delta":{oops', step: 'delta' },
+  unknownAfter({ data, step }) {
+    if (step !== 'start' || !isObject(data)) return [];
+    const delta = { offline_delta: 'skip me' };
+    return [
+      { data: { ...data, choices: [], offline_note: 'skip me' }, step },
+      { data: { ...data, choices: [{ index: 0, delta, finish_reason: null }] }, step },
+    ];
+  },
+};
+
+/** Arguments of a tool are streamed in pieces of this many characters. */
+const argumentsPiece = 12;
+
+/** A whole completion as its chunks: of each choice the role, the deltas and the finish reason, then the usage where it is asked for. */
+function* chunksOf(reply: JsonObject, { streamUsage }: ModelRequest): Generator<StreamEvent> {
+  const { choices, usage, ...rest } = reply;
+  if (!Array.isArray(choices)) return yield { data: reply, step: 'end' };
+  const withUsage = streamUsage && usage !== undefined;
+  const chunk = (changed: JsonObject[], step: StreamEvent['step']): StreamEvent => ({
+    data: { ...rest, object: 'chat.completion.chunk', choices: changed, ...(withUsage && { usage: null }) },
+    step,
+  });
+  for (const choice of choices.filter(isObject)) {
+    const { index = 0, message, finish_reason = null } = choice;
+    const part = (delta: JsonObject, step: StreamEvent['step'], reason: JsonObject[string] = null): StreamEvent =>
+      chunk([{ index, delta, logprobs: null, finish_reason: reason }], step);
+    const content = textAt(message, 'content') === undefined ? null : '';
+    yield part({ role: 'assistant', content, refusal: null }, 'start');
+    for (const delta of deltasOf(message)) yield part(delta, 'delta');
+    yield part({}, 'end', finish_reason);
+  }
+  if (withUsage) yield { data: { ...rest, object: 'chat.completion.chunk', choices: [], usage }, step: 'end' };
+  yield { data: '[DONE]', step: 'done' };
+}
+
+function deltasOf(message: JsonObject[string] | undefined): JsonObject[] {
+  const words = (name: string): JsonObject[] =>
+    splitWords(textAt(message, name) ?? '').map((text) => ({ [name]: text }));
+  const images = valueAt(message, 'images');
+  const calls = listAt(message, 'tool_calls').filter(isObject).flatMap(callDeltas);
+  return [
+    ...words('reasoning_content'),
+    ...words('content'),
+    ...words('refusal'),
+    ...calls.map((call) => ({ tool_calls: [call] })),
+    ...(images === undefined ? [] : [{ images }]),
+  ];
+}
+
+/** The call with empty arguments, then its arguments in pieces. */
+function callDeltas({ id = '', type = '', ...call }: JsonObject, index: number): JsonObject[] {
+  const called = objectAt(call, 'function') ?? {};
+  const json = textAt(called, 'arguments') ?? '';
+  const count = Math.ceil(json.length / argumentsPiece);
+  const pieces = Array.from({ length: count }, (_, at) => json.slice(at * argumentsPiece, (at + 1) * argumentsPiece));
+  return [
+    { index, id, type, function: { ...called, arguments: '' } },
+    ...pieces.map((piece) => ({ index, function: { arguments: piece } })),
+  ];
+}

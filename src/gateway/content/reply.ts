@@ -1,0 +1,182 @@
+import { type JsonObject, isObject } from '../../json.ts';
+import { type Answer, type AnswerPart, type Draft, splitWords } from '../models/task.ts';
+import { listAt, objectAt, textAt } from '../fields/read.ts';
+import type { StreamEvent, OperationStream, GatewayRequest, Path } from '../types.ts';
+import { Problem } from '../problem.ts';
+import { type Breach, valueText } from '../fields/rule.ts';
+
+/** RPC name of an HTTP status. */
+const statuses: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  408: 'DEADLINE_EXCEEDED',
+  409: 'ABORTED',
+  413: 'Request Entity Too Large',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+  529: 'UNAVAILABLE',
+};
+
+/** The error body of the content format; a stream that breaks off ends with it. */
+export function contentError({ code, message, extra }: Problem): JsonObject {
+  const status = extra.status ?? statuses[code] ?? (code < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL');
+  return { error: { code, message, status, ...(extra.details && { details: extra.details }) } };
+}
+
+/** The 400 reply that names the field, worded as the public service does. */
+export function contentViolation(path: Path, breach: Breach): Problem {
+  const description = wordsOf(path, breach);
+  const field = fieldOf(path);
+  const fieldViolations = [{ ...(field !== '' && { field }), description }];
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations }];
+  return new Problem(400, description, { details });
+}
+
+function wordsOf(path: Path, breach: Breach): string {
+  const at = fieldOf(path);
+  switch (breach.kind) {
+    case 'unknown': {
+      const where = at === '' ? '' : ` at '${at}'`;
+      const hint = breach.hint === undefined ? '' : ` ${breach.hint}`;
+      return `Invalid JSON payload received. Unknown name "${breach.name}"${where}: Cannot find field.${hint}`;
+    }
+    case 'missing':
+      return `* GenerateContentRequest.${at}: ${String(path.at(-1))} is not specified`;
+    case 'type':
+      return `Invalid value at '${at}' (${breach.expected}), ${shorten(JSON.stringify(breach.value))}`;
+    default:
+      return `* GenerateContentRequest.${at}: ${valueText(path, breach)}`;
+  }
+}
+
+/** `generation_config.image_config.aspect_ratio`, `contents[0].parts[1].inline_data`: names as that service spells them. */
+function fieldOf(path: Path): string {
+  const steps = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${snakeCase(step)}`));
+  return steps.join('').replace(/^\./, '');
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function shorten(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+/** A reply of the content format: one candidate for each answer. */
+export function contentReply({ model, id, drafts, blocked, bare, ...answer }: Answer): JsonObject {
+  const said: JsonObject = blocked
+    ? { promptFeedback: { blockReason: 'SAFETY', safetyRatings: [danger] } }
+    : { candidates: drafts.map(candidate) };
+  return bare ? said : { ...said, usageMetadata: usage(answer), modelVersion: model, responseId: id };
+}
+
+const danger: JsonObject = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
+const harmless: readonly JsonObject[] = ['HARASSMENT', 'HATE_SPEECH', 'SEXUALLY_EXPLICIT', 'DANGEROUS_CONTENT'].map(
+  (harm) => ({
+    category: `HARM_CATEGORY_${harm}`,
+    probability: 'NEGLIGIBLE',
+  }),
+);
+
+function usage({ tokens: { input, thinking, answer }, drawn }: Pick<Answer, 'tokens' | 'drawn'>): JsonObject {
+  return {
+    promptTokenCount: input,
+    candidatesTokenCount: answer,
+    ...(thinking > 0 && { thoughtsTokenCount: thinking }),
+    totalTokenCount: input + answer + thinking,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
+    candidatesTokensDetails: [{ modality: drawn ? 'IMAGE' : 'TEXT', tokenCount: answer }],
+  };
+}
+
+const finishReasons: Readonly<Record<Draft['ended'], string>> = {
+  end: 'STOP',
+  'stop-sequence': 'STOP',
+  call: 'STOP',
+  'max-tokens': 'MAX_TOKENS',
+  refused: 'SAFETY',
+  'no-image': 'NO_IMAGE',
+};
+
+/** A token limit that leaves nothing to say gives a candidate without parts, as the public service does. */
+function candidate({ thinking, call, parts: said, ended }: Draft, index: number): JsonObject {
+  const finishReason = finishReasons[ended];
+  if (ended === 'refused') return { index, finishReason, safetyRatings: [danger] };
+  const parts: JsonObject[] = [
+    ...(thinking ? [{ text: thinking, thought: true }] : []),
+    ...(call ? [{ functionCall: { name: call.name, args: call.input } }] : []),
+    ...said.map(partOf),
+  ];
+  const content: JsonObject = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' };
+  return { content, finishReason, index, safetyRatings: [...harmless] };
+}
+
+function partOf(part: AnswerPart): JsonObject {
+  if (part.text !== undefined) return { text: part.text };
+  const { mimeType, data, draft } = part.picture;
+  return { inlineData: { mimeType, data }, ...(draft && { thought: true }) };
+}
+
+/** `?alt=sse` gives events with CRLF line ends, otherwise the pieces are a JSON list, as the public service has it. */
+export const contentStream: OperationStream = {
+  contentType: (request) => (isSse(request) ? 'text/event-stream' : 'application/json; charset=UTF-8'),
+  events: replyPieces,
+  encode({ data }, index, request) {
+    const text = typeof data === 'string' ? data : JSON.stringify(data);
+    if (isSse(request)) return `data: ${text}\r\n\r\n`;
+    return (index === 0 ? '[' : ',\r\n') + text;
+  },
+  end: (request) => (isSse(request) ? '' : ']'),
+  failure: {
+    data: contentError(new Problem(503, 'The model is overloaded. Please try again later.')),
+    step: 'end',
+  },
+  broken: { data: '{"candidates":[{"content":{oops', step: 'delta' },
+};
+
+function isSse({ query }: GatewayRequest): boolean {
+  return query.get('alt') === 'sse';
+}
+
+/**
+ * Splits a whole reply into the pieces of a stream: the text by words, everything else in one piece each; only the last
+ * piece of a candidate has its finish reason, only the last of all the final usage.
+ */
+function* replyPieces(reply: JsonObject): Generator<StreamEvent> {
+  const { candidates, usageMetadata, ...rest } = reply;
+  const list = Array.isArray(candidates) ? candidates : [];
+  const pieces = list.filter(isObject).flatMap(candidatePieces);
+  if (pieces.length === 0) return yield { data: reply, step: 'end' };
+  for (const [index, piece] of pieces.entries()) {
+    const last = index === pieces.length - 1;
+    const data = { candidates: [piece], ...(last && usageMetadata !== undefined && { usageMetadata }), ...rest };
+    yield { data, step: last ? 'end' : 'delta', waits: index > 0 };
+  }
+}
+
+function candidatePieces(candidate: JsonObject): JsonObject[] {
+  const parts = listAt(objectAt(candidate, 'content'), 'parts').filter(isObject).flatMap(partPieces);
+  const { content, finishReason, safetyRatings, ...rest } = candidate;
+  const end = {
+    ...(finishReason !== undefined && { finishReason }),
+    ...(safetyRatings !== undefined && { safetyRatings }),
+  };
+  if (parts.length === 0) return [{ ...(content !== undefined && { content }), ...end, ...rest }];
+  return parts.map((part, index) => ({
+    content: { parts: [part], role: 'model' },
+    ...(index === parts.length - 1 && end),
+    ...rest,
+  }));
+}
+
+function partPieces(part: JsonObject): JsonObject[] {
+  const text = textAt(part, 'text');
+  if (text === undefined || text === '') return [part];
+  return splitWords(text).map((word) => ({ ...part, text: word }));
+}

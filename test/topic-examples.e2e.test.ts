@@ -1,8 +1,7 @@
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { topics } from '../src/cli/help/topics.ts';
-import { topicTexts } from './helpers/readme.ts';
+import { skill, topicTexts } from './helpers/readme.ts';
 import { scratchFolder } from './helpers/scratch.ts';
 import type { ReceivedRequest } from './helpers/request-reader.ts';
 import { type ScriptedReply, startScriptedServer } from './helpers/scripted-server.ts';
@@ -11,9 +10,9 @@ import { eventStream, imageReply, messageEvents, textReply } from './helpers/wit
 
 const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** Every block of shell commands in the topics that stands for itself: `…` is for the reader to fill in. */
-const blocks = topics.flatMap((topic) =>
-  [...(topicTexts.get(topic) ?? '').matchAll(/```sh\n([\s\S]*?)```/g)]
+/** Every block of shell commands in the topics and the skill that stands for itself: `…` is for the reader to fill in. */
+const blocks = [...topicTexts, ['SKILL.md', skill] as const].flatMap(([topic, text]) =>
+  [...text.matchAll(/```sh\n([\s\S]*?)```/g)]
     .map(([, block = '']) => [topic, block.trimEnd()] as const)
     .filter(([, block]) => !block.includes('…')),
 );
@@ -58,7 +57,7 @@ function place(url: string): { cwd: string; env: Record<string, string> } {
   return { cwd, env };
 }
 
-test.each(blocks)('an example of the topic %s works: %s', async (_topic, block) => {
+test.each(blocks)('an example of %s works: %s', async (_topic, block) => {
   const server = await startScriptedServer();
   onTestFinished(() => server.close());
   server.always(answer);

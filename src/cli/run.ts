@@ -115,7 +115,7 @@ async function parseAndAct(
       ? undefined
       : await catchError(async () => void (await program.parseAsync(words, { from: 'user' })));
   if (run.root.json && thrown?.value instanceof CommanderError && isShown(thrown.value)) {
-    run.report.own = shownDocument(thrown.value, written.out);
+    run.report.own = await shownDocument(thrown.value, written.out);
     written.out = '';
   }
   if (written.out !== '') await writePaged(written.out, io);

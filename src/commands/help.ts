@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
@@ -8,9 +8,7 @@ import type { Action } from '../cli/context.ts';
 import { addFlags, quote } from '../cli/flags/flag.ts';
 import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';
 import { topics, topicSummaries } from '../cli/help/topics.ts';
-
-/** The package's root: two folders above this file, and also above its bundle. */
-const packageRoot = new URL('../../', import.meta.url);
+import { readShipped, shippedFile } from '../cli/shipped.ts';
 
 /** The JSON Schemas of topics, which `--json` includes. */
 const schemas: Readonly<Record<string, string>> = { output: 'result', settings: 'config' };
@@ -49,7 +47,7 @@ async function schemaOf(topic: string): Promise<unknown> {
 
 /** A recipe of a topic, by its name without the extension. Throws GatewayError usage. */
 async function readRecipe(topic: string, name: string): Promise<string> {
-  const files = await readdir(new URL('src/help/recipes/', packageRoot));
+  const files = await readdir(shippedFile('src/help/recipes/'));
   const own = files.filter((file) => file.startsWith(`${topic}-`)).toSorted();
   const names = own.map((file) => file.slice(topic.length + 1).replace(/\.\w+$/, ''));
   const file = own[names.indexOf(name)];
@@ -59,10 +57,6 @@ async function readRecipe(topic: string, name: string): Promise<string> {
   const hint =
     near === undefined ? `it has: ${names.join(', ')}` : `did you mean: gateway-cli help ${topic} --recipe ${near}?`;
   throw usageError(`the topic ${topic} has no recipe ${quote(name)}`, hint);
-}
-
-function readShipped(path: string): Promise<string> {
-  return readFile(new URL(path, packageRoot), 'utf8');
 }
 
 function unknownTopic(name: string): Error {

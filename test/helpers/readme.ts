@@ -13,8 +13,11 @@ export const topicTexts: ReadonlyMap<string, string> = new Map(
     .map((name) => [name.replace(/\.md$/, ''), readFileSync(join(root, 'src/help', name), 'utf8')]),
 );
 
+/** What agents read of the program. */
+export const skill = readFileSync(join(root, '.agents/skills/gateway-cli/SKILL.md'), 'utf8');
+
 /** All that users read, without the help of commands. */
-export const userTexts: readonly string[] = [readme, ...topicTexts.values()];
+export const userTexts: readonly string[] = [readme, ...topicTexts.values(), skill];
 
 /** The rows of every table of these whose first heading is `first`, cells trimmed. */
 export function tableRows(first: string): string[][] {

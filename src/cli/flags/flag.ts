@@ -38,11 +38,31 @@ type ValueOf<F extends Flag> = F extends { parse: (word: string, name: string) =
       ? string | true
       : true;
 
-const advancedOptions = new WeakSet<Option>();
+/** The row of each flag that was added to a command. */
+const rows = new WeakMap<Option, Flag>();
 
 /** Whether help shows a flag only with `--verbose`. */
 export function isAdvanced(option: Option): boolean {
-  return advancedOptions.has(option);
+  return rows.get(option)?.advanced === true;
+}
+
+/** What the value of a flag is, for programs that read the flags as data. */
+interface ValueType {
+  type: 'integer' | 'number' | 'string';
+  minimum?: number;
+  maximum?: number;
+  /** Whether the values of its row are all that it takes. */
+  isChoice?: true;
+}
+
+/** What each parser reads; one that is not here reads a string. */
+const valueTypes = new WeakMap<NonNullable<Flag['parse']>, ValueType>();
+
+/** What the table says of a flag beside what commander knows. */
+export function factsOf(option: Option): ValueType & Pick<Flag, 'values'> {
+  const { parse, values } = rows.get(option) ?? {};
+  const type = (parse && valueTypes.get(parse)) ?? { type: 'string' as const };
+  return { ...type, ...(values && { values }) };
 }
 
 /** Marks flags as advanced for one command. */
@@ -58,7 +78,7 @@ export function addFlags(command: Command, heading: string, flags: FlagTable): v
 function toOption(flag: Flag): Option {
   const option = new Option(flag.flags, flag.text);
   if (flag.hidden) option.hideHelp();
-  if (flag.advanced) advancedOptions.add(option);
+  rows.set(option, flag);
   if (flag.values) option.argChoices = [...flag.values];
   const parse = parserOf(flag) ?? ((word: string) => word);
   if (flag.repeat) {
@@ -100,11 +120,14 @@ function numberOf(word: string): number {
 /** A whole number within bounds. */
 export function whole(least: number, most = Number.MAX_SAFE_INTEGER): (word: string, name: string) => number {
   const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
-  return (word, name) => {
+  const parse = (word: string, name: string): number => {
     const value = numberOf(word);
     if (Number.isInteger(value) && value >= least && value <= most) return value;
     throw invalidValue(name, `a whole number ${range}`, { word, example: Math.max(least, 1) });
   };
+  const limit = most === Number.MAX_SAFE_INTEGER ? {} : { maximum: most };
+  valueTypes.set(parse, { type: 'integer', minimum: least, ...limit });
+  return parse;
 }
 
 /** Any finite number: the range depends on the model. */
@@ -113,6 +136,7 @@ export function decimal(word: string, name: string): number {
   if (Number.isFinite(value)) return value;
   throw invalidValue(name, 'a number', { word, example: 0.7 });
 }
+valueTypes.set(decimal, { type: 'number' });
 
 /** An amount of money, as text so that it is never rounded. */
 export function amount(word: string, name: string): string {
@@ -147,10 +171,12 @@ export function passwordless(word: string, name: string): string {
 
 /** One of a few words. */
 export function oneOf(words: readonly string[]): (word: string, name: string) => string {
-  return (word, name) => {
+  const parse = (word: string, name: string): string => {
     if (words.includes(word)) return word;
     throw invalidValue(name, words.join(', '), { word, example: closest(word, words) ?? words[0] });
   };
+  valueTypes.set(parse, { type: 'string', isChoice: true });
+  return parse;
 }
 
 /** `W:H`. Only the form is checked: a service can take any ratio. */

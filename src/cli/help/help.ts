@@ -134,7 +134,8 @@ function moreFlags(command: Command, { full }: Shape): string {
   return `${left.length} more flags, such as ${example.long}: ${fullName(command)} --help --verbose`;
 }
 
-function visible(command: Command): Option[] {
+/** The flags that help can show. */
+export function visible(command: Command): Option[] {
   return command.options.filter((option) => !option.hidden);
 }
 

@@ -86,20 +86,22 @@ export function isShown({ exitCode }: CommanderError): boolean {
   return exitCode === 0;
 }
 
-/** Help or the version as a document, for `--json`. */
-export function shownDocument({ code }: CommanderError, text: string): object {
-  return code === 'commander.version'
-    ? { schema: 'gateway-cli/version@1', version: text.trim() }
-    : { schema: 'gateway-cli/help@1', text };
-}
-
-/** The command in which commander found each mistake. */
+/** The command in which commander found each mistake, or printed its help. */
 const places = new WeakMap<CommanderError, Command>();
 
-/** Throws a mistake that commander found in a command. */
+/** Throws what commander found in a command. */
 export function throwFound(error: CommanderError, command: Command): never {
   places.set(error, command);
   throw error;
+}
+
+/** Help or the version as a document, for `--json`. */
+export async function shownDocument(error: CommanderError, text: string): Promise<object> {
+  const command = places.get(error);
+  if (error.code === 'commander.version' || command === undefined)
+    return { schema: 'gateway-cli/version@1', version: text.trim() };
+  const { helpDocument } = await import('../help/help-document.ts');
+  return helpDocument(command, text);
 }
 
 /** Throws the error of parsing, with our words for a mistake in argv; nothing if help or the version was printed. */

@@ -24,12 +24,10 @@ test.each([[['help', 'txt']], [['txt', '--help']], [['-h', 'txt', 'hi']]])(
   },
 );
 
-test.each([[['--version']], [['-V']], [['text', '--help']], [['help']]])('%j --json is one document', async (argv) => {
+test.each([[['--version']], [['-V']]])('%j --json is one document', async (argv) => {
   const ran = await run([...argv, '--json']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
-  const document = JSON.parse(ran.stdout) as object;
-  if (argv[0]?.match(/^-/)) expect(document).toEqual({ schema: 'gateway-cli/version@1', version });
-  else expect(document).toEqual({ schema: 'gateway-cli/help@1', text: expect.stringContaining('Usage:') as string });
+  expect(JSON.parse(ran.stdout)).toEqual({ schema: 'gateway-cli/version@1', version });
 });
 
 test.each([

@@ -1,0 +1,92 @@
+import type { Command, Option } from 'commander';
+import { outcomes } from '../../errors.ts';
+import { conflicts } from '../flags/conflicts.ts';
+import { factsOf, isAdvanced } from '../flags/flag.ts';
+import { readShipped } from '../shipped.ts';
+import { commandRows, examplesOf, fullName, isList, orDefault, usageOf, visible } from './help.ts';
+
+/** The help of a command as a document, with the JSON Schema of what `--json` prints. */
+export async function helpDocument(command: Command, text: string): Promise<object> {
+  const resultSchema: unknown = JSON.parse(await readShipped('dist/result.schema.json'));
+  return { schema: 'gateway-cli/help@1', text, ...describeCommand(command), resultSchema };
+}
+
+/** What a program needs to know of a command: its arguments, flags and exit codes. */
+export function describeCommand(command: Command): CommandData {
+  const shown = orDefault(command);
+  return {
+    command: fullName(command),
+    summary: command.description(),
+    usage: usageOf(command),
+    examples: examplesOf(shown),
+    commands: commandRows(command).map(([name, summary]) => ({ name, summary })),
+    arguments: shown.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      required: argument.required,
+      repeatable: argument.variadic,
+      text: argument.description,
+    })),
+    flags: visible(shown).map((option) => describeFlag(option, visible(shown))),
+    exitCodes: Object.entries(outcomes).map(([name, outcome]) => ({ class: name, ...outcome })),
+  };
+}
+
+interface CommandData {
+  command: string;
+  summary: string;
+  usage: string;
+  examples: readonly string[];
+  commands: { name: string; summary: string }[];
+  arguments: { name: string; required: boolean; repeatable: boolean; text: string }[];
+  flags: FlagData[];
+  exitCodes: { class: string; code: number; billed: string; meaning: string }[];
+}
+
+/** A flag as data. A key that says nothing is absent. */
+interface FlagData {
+  name: string;
+  short?: string;
+  type: 'boolean' | 'integer' | 'number' | 'string';
+  /** What stands for the value in help: `<path|->`. */
+  value?: string;
+  minimum?: number;
+  maximum?: number;
+  default?: string;
+  /** All values that it takes. */
+  values?: readonly string[];
+  /** Some of the values that it takes. */
+  suggestions?: readonly string[];
+  repeatable?: true;
+  conflicts?: readonly string[];
+  advanced?: true;
+  group: string;
+  text: string;
+}
+
+function describeFlag(option: Option, all: readonly Option[]): FlagData {
+  const { type, minimum, maximum, isChoice, values } = factsOf(option);
+  const value = /[<[].*$/.exec(option.flags)?.[0];
+  const standard = /\(default: ([^)]*)\)$/.exec(option.description)?.[1];
+  const excluded = conflictsOf(option, all);
+  return {
+    name: option.long ?? option.flags,
+    ...(option.short && { short: option.short }),
+    type: value === undefined ? 'boolean' : type,
+    ...(value !== undefined && { value }),
+    ...(minimum !== undefined && { minimum }),
+    ...(maximum !== undefined && { maximum }),
+    ...(standard !== undefined && { default: standard }),
+    ...(values && (isChoice ? { values } : { suggestions: values })),
+    ...(isList(option) && { repeatable: true }),
+    ...(excluded.length > 0 && { conflicts: excluded }),
+    ...(isAdvanced(option) && { advanced: true }),
+    group: option.helpGroupHeading ?? 'Flags',
+    text: option.description,
+  };
+}
+
+/** A conflict is named on one side, and holds for both. */
+function conflictsOf({ long: name = '' }: Option, all: readonly Option[]): string[] {
+  const names = all.flatMap(({ long }) => long ?? []);
+  return names.filter((other) => conflicts[name]?.includes(other) || conflicts[other]?.includes(name));
+}

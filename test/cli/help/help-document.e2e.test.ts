@@ -1,0 +1,22 @@
+import { Ajv } from 'ajv';
+import { expect, test } from 'vitest';
+import { shell } from '../../helpers/spawn.ts';
+
+const gw = async (words: string): Promise<Record<string, unknown>> =>
+  JSON.parse((await shell(`$BIN ${words}`)).stdout) as Record<string, unknown>;
+
+test('the help of a command as JSON has the schema of what the command prints as JSON', async () => {
+  const { resultSchema, command } = await gw('text --help --json');
+  expect(command).toBe('gateway-cli text');
+  const isValid = new Ajv({ strict: false }).compile(resultSchema as object);
+  expect(isValid(await gw('text --offline hi --json'))).toBe(true);
+  expect(isValid(await gw('models --base-url nowhere --json'))).toBe(true);
+  expect(isValid({ schema: 'gateway-cli/result@1' })).toBe(false);
+});
+
+test.each(['help --json', '--help --json'])('%j names the commands', async (words) => {
+  const { commands, exitCodes, text } = await gw(words);
+  expect(commands).toContainEqual({ name: 'text', summary: 'text in, text out' });
+  expect(exitCodes).toContainEqual({ class: 'usage', code: 2, billed: 'no', meaning: expect.any(String) as string });
+  expect(text).toContain('Usage: gateway-cli');
+});

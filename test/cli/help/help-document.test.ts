@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openSilent } from '../../../src/cli/cli.ts';
+import { describeCommand } from '../../../src/cli/help/help-document.ts';
+import { run } from '../../helpers/run.ts';
+
+async function flagsOf(words: string): Promise<ReturnType<typeof describeCommand>['flags']> {
+  const names = words.split(' ');
+  const program = await openSilent(names);
+  const command = names.reduce((at, name) => at.commands.find((sub) => sub.name() === name) ?? at, program);
+  return describeCommand(command).flags;
+}
+
+test.each([
+  ['text', '--max-tokens', { type: 'integer', value: '<n>', minimum: 1 }],
+  ['text', '--retries', { type: 'integer', minimum: 0, maximum: 100, default: '2', advanced: true }],
+  ['text', '--temperature', { type: 'number', value: '<x>' }],
+  ['text', '--stream', { type: 'boolean', text: 'print the answer while it arrives' }],
+  ['text', '--service', { values: expect.arrayContaining(['gemini', 'ollama']) as string[] }],
+  ['image gen', '--aspect', { type: 'string', suggestions: expect.arrayContaining(['16:9']) as string[] }],
+  ['image gen', '--output', { short: '-o', value: '<path|->' }],
+  ['image edit', '--image', { repeatable: true, group: 'Flags' }],
+  ['batch', '--concurrency', { minimum: 1, maximum: 512, default: '4' }],
+  ['config set', '--json', { type: 'boolean', group: 'Everywhere' }],
+] as const)('%s describes %s as data', async (words, name, facts) => {
+  const flag = (await flagsOf(words)).find((one) => one.name === name);
+  expect(flag).toMatchObject({ name, ...facts });
+});
+
+test('a flag that help never shows is not described', async () => {
+  expect((await flagsOf('text')).map(({ name }) => name)).not.toContain('--api-key');
+});
+
+const dusk = join(import.meta.dirname, '../../fixtures/dusk.png');
+
+/** Values for flags that have conflicts. */
+const values: Readonly<Record<string, string>> = {
+  '--base-url': 'http://127.0.0.1:9',
+  '--field': 'text',
+  '--prompt': 'hi',
+  '--prompt-file': dusk,
+  '--session': 'trip',
+  '--system': 'short',
+  '--system-file': dusk,
+  '--var': 'a=b',
+};
+
+test.each(['text', 'image gen', 'chat'])('%s refuses every pair of flags that exclude each other', async (words) => {
+  const pairs = (await flagsOf(words)).flatMap(({ name, conflicts = [] }) =>
+    conflicts.filter((other) => name < other).map((other) => [name, other]),
+  );
+  expect(pairs.length).toBeGreaterThan(8);
+  for (const pair of pairs) {
+    const flags = pair.flatMap((name) => [name, ...(values[name] === undefined ? [] : [values[name]])]);
+    const stream = pair.includes('--jsonl') && words === 'text' ? ['--stream'] : [];
+    const prompt = pair.includes('--prompt') ? [] : ['hi'];
+    const offline = pair.includes('--base-url') ? [] : ['--offline'];
+    const { code, stderr } = await run([...words.split(' '), ...prompt, ...flags, ...stream, ...offline]);
+    expect({ pair, code, stderr }).toEqual({ pair, code: 2, stderr: expect.any(String) as string });
+  }
+});

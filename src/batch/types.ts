@@ -33,34 +33,34 @@ export interface JobError {
   hint?: string | undefined;
 }
 
-/** How the work on a job ended. `unsent`: nothing went out, or nothing of it was billed, so it is as new. */
-export type Performed =
+/** How a job ended. `unsent`: nothing was sent, or nothing of it was billed, so it is as new. */
+export type JobOutcome =
   | { state: 'unsent'; quotaSpent?: GatewayError }
   | {
       state: 'done' | 'failed' | 'unknown';
       /** The document that --json prints of one command. */
       document: object;
-      /** Where another model answered than the requested one: both names. */
+      /** Both names, if another model answered than the requested one. */
       requestedModel?: string | undefined;
       model?: string | undefined;
       usage?: Usage | undefined;
-      /** Absent where it is not known. */
+      /** Absent if it is unknown. */
       cost?: Cost | undefined;
       /** A cache answered: there is no cost. */
       billed?: 'no' | undefined;
       error?: JobError | undefined;
-      /** Done, though the answer may not be whole. */
+      /** Done, but the answer may not be whole. */
       incomplete?: true | undefined;
       /** The gateway asked for a longer wait than the job may have. */
       longWait?: GatewayError | undefined;
-      keep?: Keep | undefined;
+      saveReply?: SaveReply | undefined;
     };
 
 /**
- * Keeps a paid reply whose result cannot be written in a recovery file; gives the failure with the place in its hint, and the
- * file, if one could be written.
+ * Saves a paid reply whose result cannot be written in a recovery file. Returns the failure, whose hint names the file, and the
+ * file's path, if it could be written.
  */
-export type Keep = (failure: unknown) => Promise<{ failure: unknown; path?: string | undefined }>;
+export type SaveReply = (failure: unknown) => Promise<{ failure: unknown; path?: string | undefined }>;
 
 /** One of several machines, from 1. */
 export interface Shard {

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isInShard } from '../../src/batch/jobs/shard.ts';
+import { isInShard } from '../../src/batch/jobs/digest.ts';
 import { startCountingServer } from '../batch/counting-server.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { lacks } from '../helpers/screen.ts';
@@ -13,6 +13,7 @@ import { shell } from '../helpers/spawn.ts';
 import { recipes, workspace } from './recipe.ts';
 
 const tasks = 8;
+
 const jobs = Array.from({ length: 160 }, (_, i) => ({ id: `job-${i}`, prompt: `number ${i}` }));
 
 /** Ports that nobody listens on: Slurm takes no port 0. */

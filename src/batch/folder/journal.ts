@@ -1,10 +1,9 @@
 import { join } from 'node:path';
-import type { Bound, Spending } from '../../cost/types.ts';
+import type { Bound } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { bootMark } from '../../files/process-mark.ts';
-import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject } from '../../json.ts';
-import { addUsage } from '../run/usage.ts';
+import { addUsage, JobIndex, type BatchState, countCost, keepFailure, unanswered, countUnknown } from './state.ts';
 import {
   batchFiles,
   type JobError,
@@ -13,45 +12,7 @@ import {
   type JournalRecord,
   type RunRecord,
 } from '../types.ts';
-import { JobIndex } from './job-index.ts';
-import { readFileLines } from './read-lines.ts';
-
-/** What is known of a batch: read from its journal, and kept up to date by a run. */
-export interface BatchState {
-  index: JobIndex;
-  /** The record of the last run; undefined for an empty journal. */
-  run: RunRecord | undefined;
-  /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
-  beganAt: number | undefined;
-  /** Of all runs together. */
-  usage: Usage;
-  spending: Spending;
-  /** What jobs without an end count with against a limit of costs, by id. */
-  held: Map<string, string>;
-  /** The newest error of jobs that failed or are unknown, by id; `mostFailures` of them. */
-  failures: Map<string, JobError>;
-  /** Wall clock of the last record, ms since 1970. */
-  lastAt: number;
-  /** The last line has no end: a crash cut it, and it is ignored. */
-  torn: boolean;
-  /** The time of all runs added up, each from its first record to its last. */
-  durationMs: number;
-}
-
-/** So many failures are kept; results.jsonl has them all. */
-export const mostFailures = 1000;
-
-/** The error of a job that was sent and has no end in the journal. */
-export const unanswered: JobError = {
-  class: 'no-reply',
-  message: 'its run ended before an answer was written down',
-  billed: 'unknown',
-};
-
-/** Keeps the newest error of a job, where there is room. */
-export function keepFailure(failures: Map<string, JobError>, id: string, error: JobError): void {
-  if (failures.size < mostFailures || failures.has(id)) failures.set(id, error);
-}
+import { readFileLines } from '../lines.ts';
 
 /**
  * Reads the journal of a batch's folder; without one everything is new. Throws GatewayError batch-locked for a file that is not a
@@ -187,39 +148,6 @@ async function settleRun({ ready, sent }: OpenRun, state: BatchState): Promise<v
       index.setPlace(row, line);
       await lose(id, bound);
     }
-}
-
-/** Adds the cost of a job that has ended, or counts it among those of unknown cost where it may have been billed. */
-export function countCost(
-  { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
-  state: Pick<BatchState, 'spending'>,
-  bound?: Bound,
-): Promise<unknown> | undefined {
-  const hasEnded = type === 'done' || type === 'failed' || type === 'unknown';
-  if (end.cost !== undefined) return addKnown(end.cost, state);
-  return hasEnded && mayHaveCost(end) ? countUnknown(state, bound) : undefined;
-}
-
-/** Whether a job that ended so cost something, or may have. */
-export function mayHaveCost({ cost, billed, error }: Pick<JobRecord, 'cost' | 'billed' | 'error'>): boolean {
-  return cost !== undefined || (billed ?? error?.billed) !== 'no';
-}
-
-async function addKnown(cost: NonNullable<JobRecord['cost']>, state: Pick<BatchState, 'spending'>): Promise<void> {
-  state.spending = (await import('../../cost/cost.ts')).addSpending(state.spending, cost);
-}
-
-/** Returns what it counts with against a limit. */
-async function countUnknown(state: Pick<BatchState, 'spending'>, bound: Bound | undefined): Promise<string> {
-  if (bound === undefined && state.spending.dearest === '0') {
-    // Decimal arithmetic is not loaded where no job has a price.
-    state.spending.unknown++;
-    return '0';
-  }
-  const { addUnknown, heldFor } = await import('../../cost/cost.ts');
-  const held = heldFor(bound, state.spending.dearest);
-  state.spending = addUnknown(state.spending, held);
-  return held;
 }
 
 /** The records of the jobs in a folder's journal, in their order; other lines are skipped. */

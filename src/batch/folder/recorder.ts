@@ -5,39 +5,39 @@ import {
   batchFiles,
   type Job,
   type JobRecord,
-  type Performed,
+  type JobOutcome,
   type RunRecord,
   type Step,
-  type Keep,
+  type SaveReply,
 } from '../types.ts';
 import type { Lock } from './lock.ts';
 import { GatewayError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import { shellWord } from '../../shell-word.ts';
 
-/** Writes down what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
+/** Records what happens to the jobs of one run. All of its methods throw GatewayError not-written. */
 export interface Recorder {
-  /** Resolves when the disk has them: only then may their requests go out. */
-  ready(group: readonly Noted[]): Promise<void>;
-  /** Its request goes out now. Where the boot tells of power cuts, nobody waits for the disk once more. */
-  sent(noted: Noted): Promise<void>;
-  /** They were ready, and did not go out. Nothing to write where nobody wrote that they are ready. */
-  unsent(group: readonly Noted[]): Promise<void>;
-  /** The result first, then, behind `check`, the journal's word that there is one. Resolves when the disk has both. */
-  ended(noted: Noted, performed: Performed, check?: () => Promise<void> | undefined): Promise<void>;
-  /** No more jobs begin: what has ended goes to the disk without waiting for others. */
-  hurry(): void;
+  /** Resolves when they are synced: only then may their requests go out. */
+  ready(group: readonly JournalEntry[]): Promise<void>;
+  /** Its request goes out now. Not synced again if the boot id shows whether the machine went down since. */
+  sent(entry: JournalEntry): Promise<void>;
+  /** They were ready, and were not sent. Writes nothing if `ready` was not written. */
+  unsent(group: readonly JournalEntry[]): Promise<void>;
+  /** Writes the result first, then, after `check`, the end to the journal. Resolves when both are synced. */
+  ended(entry: JournalEntry, outcome: JobOutcome, check?: () => Promise<void> | undefined): Promise<void>;
+  /** No more jobs begin: syncs what has ended without waiting for others. */
+  flushWithoutDelay(): void;
   close(): Promise<void>;
 }
 
 /** A job as the journal names it. */
-interface Noted {
+export interface JournalEntry {
   job: Pick<Job, 'id'> & Partial<Pick<Job, 'line'>>;
   request: string;
   bound?: Bound | undefined;
 }
 
-type Ended = Exclude<Performed, { state: 'unsent' }>;
+type Ended = Exclude<JobOutcome, { state: 'unsent' }>;
 
 export interface RecorderOptions {
   folder: string;
@@ -48,10 +48,7 @@ export interface RecorderOptions {
   step?: Step | undefined;
 }
 
-/**
- * Nobody waits for the end of a job to be on the disk, so that many of them share one sync. Each sync holds up who writes
- * meanwhile, and with it every job.
- */
+/** Ends of jobs are synced together, within so many ms: no job waits for its own, and each sync delays all that write. */
 const gatherMs = 50;
 
 /** Opens journal and results of a folder, and writes the run's own record. */
@@ -62,7 +59,7 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
   for (const record of [...lostEnds, { ...run, results: results.size }]) journal.append(JSON.stringify(record));
   await journal.sync();
 
-  function note(type: JobRecord['type'], group: readonly Noted[]): void {
+  function note(type: JobRecord['type'], group: readonly JournalEntry[]): void {
     const at = now();
     journal.append(
       group
@@ -71,7 +68,7 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
     );
   }
 
-  async function unsent(group: readonly Noted[]): Promise<void> {
+  async function unsent(group: readonly JournalEntry[]): Promise<void> {
     if (group.length === 0) return;
     note('unsent', group);
     await journal.sync();
@@ -85,27 +82,27 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
       await journal.sync();
       for (const { job } of group) step?.('ready-synced', job.id);
     },
-    async sent(noted) {
-      note('sent', [noted]);
+    async sent(entry) {
+      note('sent', [entry]);
       if (run.boot === undefined) await journal.sync();
-      step?.('sent-written', noted.job.id);
+      step?.('sent-written', entry.job.id);
     },
     async unsent(group) {
       if (run.boot !== undefined) await unsent(group);
     },
-    async ended({ job: { id }, request }, performed, check) {
-      if (performed.state === 'unsent') return unsent([{ job: { id }, request }]);
-      results.append(await resultLine({ id, request, ...performed.document }, performed.keep));
+    async ended({ job: { id }, request }, outcome, check) {
+      if (outcome.state === 'unsent') return unsent([{ job: { id }, request }]);
+      results.append(await resultLine({ id, request, ...outcome.document }, outcome.saveReply));
       step?.('result-written', id);
       await results.sync(gatherMs);
       step?.('result-synced', id);
       await check?.();
-      await journal.appendSoon(JSON.stringify({ type: performed.state, id, request, at: now(), ...endOf(performed) }));
+      await journal.appendSoon(JSON.stringify({ type: outcome.state, id, request, at: now(), ...endOf(outcome) }));
       step?.('ended-written', id);
       await journal.sync(gatherMs);
       step?.('ended-synced', id);
     },
-    hurry() {
+    flushWithoutDelay() {
       results.syncWithoutDelay();
       journal.syncWithoutDelay();
     },
@@ -127,15 +124,15 @@ export function withLock(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm
     ...recorder,
     async ready(group) {
       await lock.check();
-      // The look comes behind the writing: who takes over after it finds the group in the journal.
+      // The check comes after the write: a run that takes over after it finds the group in the journal.
       await Promise.all([recorder.ready(group), lock.confirm()]);
     },
-    async sent(noted) {
+    async sent(entry) {
       await lock.check();
-      await recorder.sent(noted);
-      // Who stood still between the two finds out now, and takes its word back.
+      await recorder.sent(entry);
+      // A process that was suspended after the check finds that it lost the lock, and records the job as unsent.
       await lock.check()?.catch(async (error: unknown) => {
-        await recorder.ended(noted, { state: 'unsent' });
+        await recorder.ended(entry, { state: 'unsent' });
         throw error;
       });
     },
@@ -143,10 +140,10 @@ export function withLock(recorder: Recorder, lock: Pick<Lock, 'check' | 'confirm
       await lock.check();
       await recorder.unsent(group);
     },
-    async ended(noted, performed) {
+    async ended(entry, outcome) {
       await lock.check();
-      // Who stood still before the result was written can have written it to a file that another run has replaced.
-      await recorder.ended(noted, performed, () => lock.check());
+      // A process that was suspended before may have written the result to a file that another run has replaced.
+      await recorder.ended(entry, outcome, () => lock.check());
     },
   };
 }
@@ -160,12 +157,12 @@ const mostLineBytes = 64 * 1024 * 1024;
  */
 export function resultLine(
   document: JsonObject,
-  keep: Keep | undefined,
+  saveReply: SaveReply | undefined,
   mostBytes = mostLineBytes,
 ): string | Promise<string> {
   const line = lineOf(document);
   if (line !== undefined && (line.length * 3 <= mostBytes || Buffer.byteLength(line) <= mostBytes)) return line;
-  return keepWhole(document, keep, mostBytes / 64);
+  return saveWhole(document, saveReply, mostBytes / 64);
 }
 
 /** Undefined where no string of V8 could hold it. */
@@ -178,9 +175,9 @@ function lineOf(value: unknown): string | undefined {
   }
 }
 
-async function keepWhole(document: JsonObject, keep: Keep | undefined, mostLength: number): Promise<string> {
+async function saveWhole(document: JsonObject, saveReply: SaveReply | undefined, mostLength: number): Promise<string> {
   const tooLong = new GatewayError('not-written', 'the result is too long for a line', { retryable: false });
-  const { failure, path } = (await keep?.(tooLong)) ?? { failure: tooLong };
+  const { failure, path } = (await saveReply?.(tooLong)) ?? { failure: tooLong };
   if (path === undefined) throw failure;
   const short = Object.entries(document).filter(([, value]) => (lineOf(value)?.length ?? Infinity) <= mostLength);
   const warnings = Array.isArray(document['warnings']) ? document['warnings'] : [];

@@ -2,16 +2,13 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Cost } from '../../cost/types.ts';
 import type { Certainty, ErrorClass } from '../../errors.ts';
-
 import { cannotWrite, copyAside } from '../../files/synced-file.ts';
 import { copyRange, type Range, writeAnew } from '../../files/temp-file.ts';
 import type { Usage } from '../../formats/events.ts';
 import { isObject, type JsonObject, parseObject } from '../../json.ts';
-import { addUsage } from '../run/usage.ts';
+import { addUsage, type JobIndex, type BatchState, countCost, keepFailure, mayHaveCost } from './state.ts';
 import { batchFiles, type JobError, type JobRecord } from '../types.ts';
-import type { JobIndex } from './job-index.ts';
-import { type BatchState, countCost, keepFailure, mayHaveCost } from './journal.ts';
-import { openIfThere, readFileLines } from './read-lines.ts';
+import { openIfThere, readFileLines } from '../lines.ts';
 
 /** One line of results.jsonl. */
 export interface ResultLine {
@@ -89,6 +86,7 @@ export interface ResultReader {
 }
 
 const blockBytes = 512 * 1024;
+
 /** Jobs end in another order than they begin: so many bytes before the one that is asked for are read with it. */
 const backBytes = 64 * 1024;
 

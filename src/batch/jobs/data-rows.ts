@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
-import { readLines } from '../folder/read-lines.ts';
+import { readLines, notUtf8, openLines, textOf } from '../lines.ts';
 import { usageError } from '../../errors.ts';
 import { isObject, isTooDeep, type JsonObject, stringEnd, tooDeepWords } from '../../json.ts';
 import { closest } from '../../closest.ts';
@@ -8,11 +8,11 @@ import { findJsonFault } from '../../json-position.ts';
 import type { Context } from '../../cli/context.ts';
 import { quote } from '../../cli/flags/flag.ts';
 import { valueText } from '../../cli/input/blanks.ts';
-import { notUtf8, openLines, textOf } from './open-lines.ts';
 import { type ReadRow, type Row, tableRows } from './table-rows.ts';
 
 /** How a data file is written. */
 const dataFormats = ['csv', 'tsv', 'json', 'jsonl'] as const;
+
 type DataFormat = (typeof dataFormats)[number];
 
 /** One row of a data file. */

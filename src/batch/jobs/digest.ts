@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { Body, BodyValue, Upload } from '../../upload.ts';
-import { isUpload } from '../../upload.ts';
+import { type Body, type BodyValue, type Upload, isUpload } from '../../upload.ts';
+import type { Shard } from '../types.ts';
 
 /** The first 64 bits of the SHA-256 of an id, as two unsigned halves. */
 export interface IdHash {
@@ -82,4 +82,9 @@ function canonical(value: BodyValue, hashes: ReadonlyMap<Upload, string>): strin
     if (item !== undefined) fields += `${fields && ','}${JSON.stringify(key)}:${canonical(item, hashes)}`;
   }
   return `{${fields}}`;
+}
+
+/** Whether a job belongs to a shard: by its id alone, so that every machine decides the same. */
+export function isInShard(id: string, shard: Shard | undefined): boolean {
+  return shard === undefined || hashId(id).high % shard.total === shard.index - 1;
 }

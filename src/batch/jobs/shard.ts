@@ -1,15 +1,9 @@
 import { usageError } from '../../errors.ts';
-import { hashId } from './digest.ts';
 import type { Shard } from '../types.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const mostShards = 100_000;
-
-/** Whether a job belongs to a shard: by its id alone, so that every machine decides the same. */
-export function isInShard(id: string, shard: Shard | undefined): boolean {
-  return shard === undefined || hashId(id).high % shard.total === shard.index - 1;
-}
 
 /**
  * Reads `--shard`: `i/n` from 1, `auto` (Slurm arrays, GitLab's parallel), `auto/n` (Kubernetes' JOB_COMPLETION_INDEX too).

@@ -10,11 +10,10 @@ import {
   jobKeys,
 } from './job-line.ts';
 import { rethrow } from './data-rows.ts';
-import { notUtf8, openLines } from './open-lines.ts';
+import { notUtf8, openLines, readLines } from '../lines.ts';
 import { openRowJobs, type RowFlags } from './row-jobs.ts';
-import { readLines } from '../folder/read-lines.ts';
 import type { Job } from '../types.ts';
-import { usageError } from '../../errors.ts';
+import { usageError, GatewayError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
@@ -157,4 +156,57 @@ async function readDefaultsFlag(
     return readDefaults(await readObjectFlag('--defaults', word, context), jobKeys, isRows);
   const value = parseJson('--defaults', word);
   return readDefaults(isObject(value) ? value : {}, jobKeys, isRows);
+}
+
+/** What is wrong with the lines of a job file: all of it is told at once, not one line a run. */
+export interface LineErrors {
+  /** Takes the mistake of one line; anything else is thrown. */
+  add: (error: unknown) => void;
+  /** So many are known that a further one is only counted. */
+  readonly isFull: boolean;
+  /** Stands for one that is only counted. */
+  readonly another: GatewayError;
+  /** Throws GatewayError usage where there was any. */
+  throwIfAny(): void;
+}
+
+/** So many mistakes are told one by one. */
+const mostTold = 10;
+
+/**
+ * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is told once: it is
+ * that of their template.
+ */
+export function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
+  const named = new Map<string, { error: GatewayError; times: number }>();
+  const another = usageError(`${file}: one more`);
+  let [count, others] = [0, 0];
+  return {
+    add(error) {
+      if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
+        throw error;
+      count++;
+      const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
+      const same = named.get(mistake);
+      if (same) same.times++;
+      else if (named.size < mostTold && error !== another) named.set(mistake, { error, times: 1 });
+      else others++;
+    },
+    get isFull() {
+      return count >= mostTold;
+    },
+    another,
+    throwIfAny() {
+      const [first] = named.values();
+      if (first === undefined) return;
+      if (count === 1) throw first.error;
+      const lines = [...named.values()].map(
+        ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
+      );
+      const { hint } = first.error.details;
+      if (named.size === 1 && hint !== undefined) lines.push(hint);
+      if (others > 0) lines.push(`and ${others} more`);
+      throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
+    },
+  };
 }

@@ -2,8 +2,8 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
 import type { ReportFacts, ReportWriter } from './reports.ts';
-import { countOf } from './summary.ts';
-import { type BatchState, unanswered } from '../folder/journal.ts';
+import { countOf, tellUnread } from './summary.ts';
+import { type BatchState, unanswered } from '../folder/state.ts';
 import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
 import { batchFiles, type Job, type JobState } from '../types.ts';
 import { usageError } from '../../errors.ts';
@@ -19,8 +19,8 @@ import { writeNewFile } from '../../cli/output/new-file.ts';
 import type { DataFlags } from '../jobs/data-rows.ts';
 import { openRows } from '../jobs/row-jobs.ts';
 import { openJobs } from '../jobs/source.ts';
-import { isInShard } from '../jobs/shard.ts';
-import { tellUnread, readBatchFolder, rowsOfReport } from '../folder/read.ts';
+import { isInShard } from '../jobs/digest.ts';
+import { readBatchFolder, rowsOfReport } from '../folder/read.ts';
 
 interface Flags extends DataFlags {
   data?: string;

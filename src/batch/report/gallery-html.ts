@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Usage } from '../../formats/events.ts';
 import { countOf } from './summary.ts';
 import type { Counts, JobState } from '../types.ts';
-import { totalTokens } from '../run/usage.ts';
+import { totalTokens } from '../folder/state.ts';
 
 /** One job as the gallery shows it. */
 export interface Card {

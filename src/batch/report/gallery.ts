@@ -2,18 +2,17 @@ import { type FileHandle, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { type Card, galleryCard, galleryFoot, galleryHead, galleryMark, type CardPicture } from './gallery-html.ts';
-import { countJobs, countOf } from './summary.ts';
+import { countJobs, countOf, tellUnread } from './summary.ts';
 import { usageError, codeOf } from '../../errors.ts';
 import { cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles } from '../types.ts';
 import { clearDeadParts, partNonce } from '../../files/process-mark.ts';
 import { writeAnew } from '../../files/temp-file.ts';
-import { readBatchFolder, rowsOfReport, tellUnread } from '../folder/read.ts';
+import { readBatchFolder, rowsOfReport } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
-import type { JobIndex } from '../folder/job-index.ts';
-import type { BatchState } from '../folder/journal.ts';
-import { imageNameOf } from '../folder/own-folder.ts';
+import type { JobIndex, BatchState } from '../folder/state.ts';
+import { imageNameOf } from '../folder/folder.ts';
 import { locateResults, openResults, type ResultPlaces } from '../folder/results.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { readReason } from '../../files/file-reason.ts';
@@ -160,6 +159,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
 
 /** Larger files make the browser slow. */
 const mostBytes = 128 * 1024 * 1024;
+
 const shown = new Set(['image/webp', 'image/gif', 'image/avif', 'image/png', 'image/jpeg']);
 
 /** Why the gallery does not show a picture; undefined where it does. */

@@ -1,11 +1,10 @@
 import { constants } from 'node:fs';
 import { copyFile, type FileHandle, link, lstat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-
 import { readJobRecords } from '../folder/journal.ts';
 import type { ShardFolder, Whole } from './merge.ts';
-import { imageNameOf } from '../folder/own-folder.ts';
-import { openIfThere, readLines } from '../folder/read-lines.ts';
+import { imageNameOf } from '../folder/folder.ts';
+import { openIfThere, readLines } from '../lines.ts';
 import { arrangeResults, locateResults, parseResult, type ResultPlaces } from '../folder/results.ts';
 import { asideFile, copyAside, SyncedFile } from '../../files/synced-file.ts';
 import { batchFiles, type JobRecord } from '../types.ts';

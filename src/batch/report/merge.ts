@@ -1,27 +1,31 @@
 import type { Command } from 'commander';
 import { join } from 'node:path';
 import { findHolder } from '../folder/lock.ts';
-import { lookInto, clearParts } from '../folder/own-folder.ts';
-import { countJobs, countOf, describeCounts, describeSpending, summaryDocument } from './summary.ts';
+import { lookInto, clearParts, findOutdir, writeSummary, lockFolder, makeOrRefuse } from '../folder/folder.ts';
+import {
+  countJobs,
+  countOf,
+  describeCounts,
+  describeSpending,
+  summaryDocument,
+  tellArranged,
+  tellUnread,
+} from './summary.ts';
 import { asideFile, cannotWrite } from '../../files/synced-file.ts';
 import { batchFiles, type RunRecord } from '../types.ts';
-import { addUsage } from '../run/usage.ts';
+import { addUsage, type BatchState, JobIndex } from '../folder/state.ts';
 import type { Spending } from '../../cost/types.ts';
 import { GatewayError, outcomes, usageError, codeOf } from '../../errors.ts';
-import { findOutdir, writeSummary, lockFolder, makeOrRefuse } from '../folder/folder.ts';
 import { copyShards, type Merging, type Shard } from './merge-copy.ts';
-import { readBatchFolder, tellArranged, tellUnread } from '../folder/read.ts';
+import { readBatchFolder } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { mergeFlags } from '../flags.ts';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { addIdHash, hashId, hexOf } from '../jobs/digest.ts';
-import type { BatchState } from '../folder/journal.ts';
 import { countMissing } from '../folder/results.ts';
-import { JobIndex } from '../folder/job-index.ts';
 import { mkdir, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
-import { placeFile } from '../../files/temp-file.ts';
-import { randomNonce, partName } from '../../files/temp-file.ts';
+import { placeFile, randomNonce, partName } from '../../files/temp-file.ts';
 
 /** `batch merge <outdir…> -o <dir>`: the shards of one batch become one folder, as if one machine had run it. */
 export function batchMergeCommand(command: Command): Action {

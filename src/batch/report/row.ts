@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { imageNameOf } from '../folder/own-folder.ts';
+import { imageNameOf } from '../folder/folder.ts';
 import { batchFiles, type JobError } from '../types.ts';
 
 /** Where a job of a report stands. */
 export const rowStates = ['done', 'failed', 'unknown', 'pending'] as const;
+
 export type RowState = (typeof rowStates)[number];
 
 /** One job of a batch as a report has it: what is absent is not known. */
@@ -79,7 +80,9 @@ export interface ColumnFinder {
 }
 
 const before = ['id', 'name', 'command', 'state', 'complete', 'stopReason'] as const;
+
 const behind = ['attempts', 'durationMs'] as const;
+
 /** Stand in every table, whatever the jobs have. */
 const always = new Set(['id', 'state']);
 

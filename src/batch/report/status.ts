@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { unanswered } from '../folder/journal.ts';
+import { unanswered } from '../folder/state.ts';
 import { findHolder } from '../folder/lock.ts';
 import {
   countJobs,
@@ -9,11 +9,15 @@ import {
   describeSpending,
   exitCodeOf,
   summaryDocument,
+  incompleteStep,
+  nextStep,
+  spentLimit,
+  tellKept,
 } from './summary.ts';
 import { batchFiles } from '../types.ts';
 import { outcomes } from '../../errors.ts';
 import { escapeLine } from '../../terminal/escape.ts';
-import { incompleteStep, nextStep, spentLimit, tellKept, readBatchFolder } from '../folder/read.ts';
+import { readBatchFolder } from '../folder/read.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { setExamples } from '../../cli/help/help.ts';
 

@@ -2,8 +2,10 @@ import { describeCosts } from '../../cost/price.ts';
 import type { Spending } from '../../cost/types.ts';
 import type { Usage } from '../../formats/events.ts';
 import { outcomes } from '../../errors.ts';
-import type { JobIndex } from '../folder/job-index.ts';
-import type { Counts, JobError } from '../types.ts';
+import { type JobIndex, type BatchState, isSpent } from '../folder/state.ts';
+import { type Counts, type JobError, batchFiles } from '../types.ts';
+import type { Context } from '../../cli/context.ts';
+import { asideFile } from '../../files/synced-file.ts';
 
 /** What a summary is made of. */
 export interface SummaryFacts {
@@ -86,4 +88,67 @@ export function describeCounts({ done, incomplete, failed, unknown, pending }: C
   if (unknown > 0) parts.push(`${unknown} unknown (may have been billed)`);
   if (pending > 0) parts.push(`${pending} not sent yet`);
   return parts.join(', ');
+}
+
+const { results, journal } = batchFiles;
+
+/** What of a batch's own files cannot be read: nothing here writes such lines, so a crash or somebody else did. */
+export async function tellUnread({ unread, torn }: { unread: number; torn?: boolean }, { ui }: Context): Promise<void> {
+  if (torn) await ui.warn(`the last line of ${journal} is torn; a run keeps it in ${asideFile(journal)}`);
+  if (unread === 0) return;
+  const them = unread === 1 ? 'it' : 'them';
+  await ui.warn(
+    `${countOf(unread, 'line')} of ${results} cannot be read; a run keeps ${them} in ${asideFile(results)}`,
+  );
+}
+
+/** Results that are gone and results that are nobody's: nothing here loses or invents them, so something else did. */
+export async function tellArranged(
+  { missing, unknownJobs }: { missing: number; unknownJobs: number },
+  { ui }: Context,
+): Promise<void> {
+  const changed = 'it was changed from outside';
+  if (unknownJobs > 0) {
+    const are = unknownJobs === 1 ? 'is' : 'are';
+    const what = `${countOf(unknownJobs, 'line')} of ${results} ${are} of no job of this batch: ${changed}`;
+    await ui.warn(`${what}, and ${asideFile(results)} keeps ${unknownJobs === 1 ? 'it' : 'them'}`);
+  }
+  if (missing === 0) return;
+  const have = missing === 1 ? 'is done, but has' : 'are done, but have';
+  await ui.warn(`${countOf(missing, 'job')} ${have} no line in ${results}: ${changed}`);
+}
+
+/** The flag whose limit the last run of a batch has spent, or could pass with one more request like its dearest. */
+export async function spentLimit({ usage, spending, run }: BatchState): Promise<string | undefined> {
+  if (isSpent(usage, run?.maxTokens)) return '--max-tokens-total';
+  if (run?.maxCost === undefined) return undefined;
+  const { addAmounts, areWithin } = await import('../../cost/cost.ts');
+  const spent = addAmounts(...spending.costs.map(({ amount }) => amount), spending.held);
+  const hasRoom = areWithin([spent, spending.dearest], run.maxCost) && !areWithin([run.maxCost], spent);
+  return hasRoom ? undefined : '--max-cost';
+}
+
+/** What to type to get the rest of a batch that is not done; `spent` is the flag under whose limit nothing goes out. */
+export function nextStep({ failed, unknown, pending }: Counts, spent: string | undefined): string {
+  const limit = `a greater ${spent}`;
+  if (pending > 0)
+    return spent
+      ? `to continue: the same command with ${limit}`
+      : 'run the same command again: it continues where it stopped';
+  const flags = [failed > 0 && '--retry-failed', unknown > 0 && '--retry-unknown'].filter(Boolean).join(' ');
+  return `to send them again: the same command with ${flags}${spent ? ` and ${limit}` : ''}`;
+}
+
+/** What to type where answers of finished jobs may not be whole. */
+export function incompleteStep({ incomplete }: Counts): string | undefined {
+  if (incomplete === 0) return undefined;
+  return `${countOf(incomplete, 'answer')} may not be whole; to send them again: the same command with --retry-incomplete, and more maxTokens`;
+}
+
+/** Whoever pays again for what is unknown shall know that its reply may be there. */
+export async function tellKept({ unknown }: Counts, beganAt: number | undefined): Promise<string | undefined> {
+  if (unknown === 0 || beganAt === undefined) return undefined;
+  const { isReplySavedSince } = await import('../../cli/run/recovery.ts');
+  if (!(await isReplySavedSince(beganAt))) return undefined;
+  return 'replies that could not be written were kept since this batch began: gateway-cli recover lists them';
 }

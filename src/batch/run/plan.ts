@@ -1,7 +1,5 @@
-import { addIdHash, hashId, hexOf, type IdHash } from '../jobs/digest.ts';
-import { changedError, decide, otherJobs, requireMatch } from './resume.ts';
-import { isInShard } from '../jobs/shard.ts';
-import type { Job } from '../types.ts';
+import { addIdHash, hashId, hexOf, type IdHash, isInShard } from '../jobs/digest.ts';
+import type { Job, JobState, RunRecord } from '../types.ts';
 import { addressPost, type Post } from '../../client/post.ts';
 import { usageError, GatewayError } from '../../errors.ts';
 import { currencyOf } from '../../cost/price.ts';
@@ -9,17 +7,17 @@ import { looseKey } from '../../settings/key.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { Settings } from '../../settings/types.ts';
 import { type CheckedJob, originOf, type RequestBuilder } from '../jobs/request.ts';
-import type { JobSource } from '../jobs/source.ts';
+import { type JobSource, type LineErrors, collectLineErrors } from '../jobs/source.ts';
 import type { Batch } from './types.ts';
 import { priceWarning, requireOneCurrency, requirePrice } from '../../cli/run/costs.ts';
 import { type AuthForms, readTarget } from '../../cli/run/connection.ts';
 
-/** What a run will do, found out before anything is sent. The table of the journal says which jobs are due. */
+/** What a run will do, found out before anything is sent. The index of the journal marks the jobs to send. */
 export interface BatchPlan {
   /** Jobs of this shard, of the whole file, and those that this run sends. */
   jobs: number;
   total: number;
-  due: number;
+  toSend: number;
   /** Jobs that an earlier run sent, and this one sends again. */
   again: number;
   /** Jobs of the journal that the file does not name any more. */
@@ -30,7 +28,7 @@ export interface BatchPlan {
   origin: string;
   /** By `gatewayKey`. */
   gateways: Map<string, BatchGateway>;
-  /** The first due jobs in the order of the file, by their ids: they are not read again to be sent. */
+  /** The first jobs to send, in the order of the file, by their ids: they are not read again to be sent. */
   ready: Map<string, { job: Job; checked: CheckedJob }>;
   /** Some job has a price. */
   hasPrices: boolean;
@@ -72,6 +70,7 @@ interface Planning extends PlanOptions {
 
 /** What is kept ready at most: jobs, and characters of their bodies in all. Without it a short batch takes a tenth longer. */
 const mostKept = { jobs: 2048, characters: 4 * 1024 * 1024 };
+
 /** So many ids of edited jobs are told. */
 const mostNamed = 5;
 
@@ -83,7 +82,7 @@ export async function planBatch(options: PlanOptions): Promise<BatchPlan> {
   const { source, state, context, shard } = options;
   const lineErrors = collectLineErrors(source);
   const known = state.index.size;
-  const counts = { jobs: 0, total: 0, due: 0, again: 0, removed: 0 };
+  const counts = { jobs: 0, total: 0, toSend: 0, again: 0, removed: 0 };
   const plan: BatchPlan = { ...counts, list: '', origin: '', hasPrices: false, gateways: new Map(), ready: new Map() };
   const planning: Planning = {
     ...options,
@@ -126,8 +125,10 @@ async function planJob(job: Job, planning: Planning): Promise<void> {
   plan.jobs++;
   await checkPrice(settings, planning);
   const checked = await builder.check(job, plan.origin);
-  const isDue = decideOn({ job, row, checked }, planning);
-  if (isDue && hasRoom(checked, planning)) plan.ready.set(job.id, { job, checked });
+  const isSent = decideOn({ job, row, checked }, planning);
+  // From the first job on that is not kept ready, none is: later ones would be sent before it.
+  if (isSent) planning.room -= plan.ready.size < mostKept.jobs ? checked.characters : Number.POSITIVE_INFINITY;
+  if (isSent && planning.room >= 0) plan.ready.set(job.id, { job, checked });
   else await checked.own.end();
 }
 
@@ -157,12 +158,6 @@ function enter({ id }: Job, planning: Planning): number | undefined {
   return row;
 }
 
-/** False from the first due job on that is not kept ready: others would go out before it. */
-function hasRoom({ characters }: CheckedJob, planning: Planning): boolean {
-  planning.room -= planning.plan.ready.size < mostKept.jobs ? characters : Number.POSITIVE_INFINITY;
-  return planning.room >= 0;
-}
-
 /** Decides whether a job is sent. */
 function decideOn({ job, row, checked }: { job: Job; row: number; checked: CheckedJob }, planning: Planning): boolean {
   const { plan, flags } = planning;
@@ -176,7 +171,7 @@ function decideOn({ job, row, checked }: { job: Job; row: number; checked: Check
   const decision = decide({ state: before, incomplete: index.has(row, 'incomplete'), same }, flags);
   if (decision === 'changed' && planning.changes++ < mostNamed) planning.changed.push(job.id);
   if (decision !== 'run') return false;
-  plan.due++;
+  plan.toSend++;
   if (before !== 'new') plan.again++;
   index.mark(row, 'toSend');
   // What is known of the job as it was says nothing of the job as it is.
@@ -208,16 +203,14 @@ function requireOwnKeys(gateways: readonly Settings[]): void {
       `the jobs go to ${hosts}, and the key of ${key} would go to all of them`,
       `leave ${key} out; each profile has its own key: gateway-cli config set apiKey - --profile <name>`,
     );
-  const secret = asked.flatMap(({ headers }) => headers).find(isLooseSecret);
+  const secret = asked
+    .flatMap(({ headers }) => headers)
+    .find(({ value: { value }, origin }) => origin.kind === 'flag' && value instanceof Secret);
   if (secret !== undefined)
     throw usageError(
       `the jobs go to ${hosts}, and header ${secret.value.name} (${secret.from}) would go to all of them`,
       `put it into the headers of its profile: gateway-cli config set headers.${secret.value.name} - --profile <name>`,
     );
-}
-
-function isLooseSecret({ value: { value }, origin }: Settings['headers'][number]): boolean {
-  return origin.kind === 'flag' && value instanceof Secret;
 }
 
 /** A shard may have no job at all. */
@@ -235,55 +228,72 @@ async function duplicate({ id, line }: Job, source: JobSource): Promise<Error> {
   return usageError(`${source.name}:${line}: the file changed while it was read`);
 }
 
-/** What is wrong with the lines of a job file: all of it is told at once, not one line a run. */
-interface LineErrors {
-  /** Takes the mistake of one line; anything else is thrown. */
-  add: (error: unknown) => void;
-  /** So many are known that a further one is only counted. */
-  readonly isFull: boolean;
-  /** Stands for one that is only counted. */
-  readonly another: GatewayError;
-  /** Throws GatewayError usage where there was any. */
-  throwIfAny(): void;
+/** What the user wants of jobs that an earlier run has seen. */
+export interface ResumeFlags {
+  retryFailed?: boolean;
+  retryUnknown?: boolean;
+  retryIncomplete?: boolean;
+  acceptChanges?: boolean;
 }
 
-/** So many mistakes are told one by one. */
-const mostTold = 10;
-
-/**
- * Collects mistakes whose messages begin with the file's name and a line number. The same one in many rows is told once: it is
- * that of their template.
- */
-function collectLineErrors({ name: file, adviseBlank }: JobSource): LineErrors {
-  const named = new Map<string, { error: GatewayError; times: number }>();
-  const another = usageError(`${file}: one more`);
-  let [count, others] = [0, 0];
-  return {
-    add(error) {
-      if (!(error instanceof GatewayError) || error.class !== 'usage' || !error.message.startsWith(`${file}:`))
-        throw error;
-      count++;
-      const mistake = adviseBlank ? error.message.slice(file.length).replace(/^:\d+/, '') : error.message;
-      const same = named.get(mistake);
-      if (same) same.times++;
-      else if (named.size < mostTold && error !== another) named.set(mistake, { error, times: 1 });
-      else others++;
-    },
-    get isFull() {
-      return count >= mostTold;
-    },
-    another,
-    throwIfAny() {
-      const [first] = named.values();
-      if (first === undefined) return;
-      if (count === 1) throw first.error;
-      const lines = [...named.values()].map(
-        ({ error, times }) => `${error.message}${times === 1 ? '' : ` (the same in ${times - 1} more)`}`,
-      );
-      const { hint } = first.error.details;
-      if (named.size === 1 && hint !== undefined) lines.push(hint);
-      if (others > 0) lines.push(`and ${others} more`);
-      throw usageError(`${count} lines of ${file} are not valid jobs; nothing was sent`, lines.join('\n'));
-    },
-  };
+/** What is known of a job when a run begins. */
+export interface Known {
+  state: JobState;
+  /** It is done, though its answer may not be whole. */
+  incomplete: boolean;
+  /** The request is the one that the journal knows. */
+  same: boolean;
 }
+
+/** What a run does with a job: send it, leave it, or stop because it was edited. */
+export type Decision = 'run' | 'skip' | 'changed';
+
+/** The one place that decides whether a job is paid for again. */
+export function decide({ state, incomplete, same }: Known, flags: ResumeFlags): Decision {
+  if (state === 'new') return 'run';
+  // To allow more tokens edits every job; those whose answers are whole stay as they are.
+  if (state === 'done' && flags.retryIncomplete) return incomplete ? 'run' : 'skip';
+  if (!same) return flags.acceptChanges ? 'run' : 'changed';
+  if (state === 'failed') return flags.retryFailed ? 'run' : 'skip';
+  if (state === 'sent' || state === 'unknown') return flags.retryUnknown ? 'run' : 'skip';
+  return 'skip';
+}
+
+/** The error for jobs that were edited since they were sent. */
+export function changedError(ids: readonly string[], count: number): GatewayError {
+  const more = count > ids.length ? ` and ${count - ids.length} more` : '';
+  const what = count === 1 ? '1 job was' : `${count} jobs were`;
+  return new GatewayError(
+    'batch-locked',
+    `${what} edited since an earlier run sent ${count === 1 ? 'it' : 'them'}: ${ids.join(', ')}${more}`,
+    {
+      hint: 'to send just those again: --accept-changes; to keep both: another folder with -o',
+      sent: 'no',
+    },
+  );
+}
+
+/** The error for a folder of which no job stands in the job file. */
+export function otherJobs(file: string): GatewayError {
+  return new GatewayError('batch-locked', `the folder holds other jobs: none of ${file} is among them`, {
+    hint: 'name another folder with -o',
+    sent: 'no',
+  });
+}
+
+/** Throws GatewayError batch-locked when a folder's journal belongs to another gateway or another shard. */
+export function requireMatch(before: RunRecord | undefined, now: Pick<RunRecord, 'origin' | 'shard'>): void {
+  if (before === undefined) return;
+  for (const [was, is] of [
+    [before.origin, now.origin],
+    [shardText(before.shard), shardText(now.shard)],
+  ])
+    if (was !== is)
+      throw new GatewayError('batch-locked', `the folder belongs to ${was}, not to ${is}`, {
+        hint: 'name another folder with -o',
+        sent: 'no',
+      });
+}
+
+const shardText = (shard: RunRecord['shard']): string =>
+  shard === undefined ? 'a run without --shard' : `--shard ${shard.index}/${shard.total}`;

@@ -4,10 +4,10 @@ import { timeText } from '../../clock.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { hintOf } from '../../advice.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { keepFailure, mayHaveCost } from '../folder/journal.ts';
-import type { Job, JobError, Performed } from '../types.ts';
+import { keepFailure, mayHaveCost, addUsage, totalTokens } from '../folder/state.ts';
+import type { Job, JobError, JobOutcome } from '../types.ts';
+import type { JobAttempt } from './sender.ts';
 import { countOf, describeSpending } from '../report/summary.ts';
-import { addUsage, totalTokens } from './usage.ts';
 import type { Bound, Cost, Spending } from '../../cost/types.ts';
 import { GatewayError, messageOf } from '../../errors.ts';
 import type { Batch } from './types.ts';
@@ -23,7 +23,7 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
   let lost = 0;
   const counts = { ended: 0, failed: 0 };
   const shown = showProgress(context, () => ({
-    due: plan.due,
+    toSend: plan.toSend,
     ...counts,
     tokens: totalTokens(state.usage),
     cost: describeSpending({ ...state.spending, unknown: 0 }),
@@ -42,24 +42,24 @@ export function trackProgress({ context, plan, state, startedAt }: Batch, gate: 
       );
       if (lost++ > 0) void ui.warn([`${id}: ${told.message}`, hintOf(told)].filter(Boolean).join('; '));
     },
-    count({ id }: Job, performed: Performed, bound: Bound | undefined) {
+    count({ job: { id }, bound }: JobAttempt, outcome: JobOutcome) {
       // It is what it was.
-      if (performed.state === 'unsent') return;
+      if (outcome.state === 'unsent') return;
       const row = state.index.find(id);
-      state.index.setState(row, performed.state);
-      state.index.mark(row, 'incomplete', performed.incomplete === true);
-      state.usage = addUsage(state.usage, performed.usage);
+      state.index.setState(row, outcome.state);
+      state.index.mark(row, 'incomplete', outcome.incomplete === true);
+      state.usage = addUsage(state.usage, outcome.usage);
       const { spending } = state;
-      if (performed.cost && sums) state.spending = sums.addSpending(spending, performed.cost);
-      else if (mayHaveCost(performed))
+      if (outcome.cost && sums) state.spending = sums.addSpending(spending, outcome.cost);
+      else if (mayHaveCost(outcome))
         state.spending = sums?.addUnknown(spending, bound) ?? { ...spending, unknown: spending.unknown + 1 };
       counts.ended++;
-      if (performed.state === 'done') {
+      if (outcome.state === 'done') {
         state.failures.delete(id);
         return;
       }
       counts.failed++;
-      if (performed.error) keepFailure(state.failures, id, performed.error);
+      if (outcome.error) keepFailure(state.failures, id, outcome.error);
     },
   };
 }
@@ -99,6 +99,7 @@ export function countChecked(progress: Progress) {
 const shownBytes = 10_000_000;
 
 const liveMs = 250;
+
 const lineMs = 10_000;
 
 /** A live line on a terminal, else a line every ten seconds. */
@@ -123,7 +124,7 @@ function showProgress(context: Context, facts: () => ProgressFacts): { stop(): v
 /** What is known of a run under way. */
 interface ProgressFacts {
   /** Jobs that this run sends, and how many of them have ended. */
-  due: number;
+  toSend: number;
   ended: number;
   failed: number;
   tokens: number;
@@ -135,15 +136,15 @@ interface ProgressFacts {
 }
 
 /** One line for people: done, failed, rate, tokens, time left. */
-export function progressText({ due, ended, failed, tokens, cost = '', elapsedMs, pausedMs }: ProgressFacts): string {
+export function progressText({ toSend, ended, failed, tokens, cost = '', elapsedMs, pausedMs }: ProgressFacts): string {
   const perSecond = elapsedMs > 0 ? (ended / elapsedMs) * 1000 : 0;
-  const parts = [`${ended}/${due}`];
+  const parts = [`${ended}/${toSend}`];
   if (failed > 0) parts.push(`${failed} failed`);
   if (ended > 0) parts.push(rateText(perSecond));
   if (tokens > 0) parts.push(`${short(tokens)} tokens`);
   if (cost !== '') parts.push(cost);
   if (pausedMs > 0) parts.push(`paused for ${timeText(Math.ceil(pausedMs / 1000) * 1000)}`);
-  else if (ended > 0 && ended < due) parts.push(`${timeText(((due - ended) / perSecond) * 1000)} left`);
+  else if (ended > 0 && ended < toSend) parts.push(`${timeText(((toSend - ended) / perSecond) * 1000)} left`);
   return parts.join(', ');
 }
 

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import { type GatewayError, isBug } from '../../errors.ts';
+import type { GatewayError } from '../../errors.ts';
 import type { Usage } from '../../formats/events.ts';
-import type { Bound, Budget, Reservation } from '../../cost/types.ts';
+import type { Budget } from '../../cost/types.ts';
 import type { SharedGate } from '../../transport/gate.ts';
-import { mayHaveCost } from '../folder/journal.ts';
-import { openJobQueue, type JobQueue, type JobQueueOptions, type QueuedJob } from './job-queue.ts';
-import type { Job, Performed } from '../types.ts';
-import { addUsage, totalTokens } from './usage.ts';
+import { addUsage, mayHaveCost, totalTokens } from '../folder/state.ts';
+import { openJobQueue, type JobQueue, type JobQueueOptions } from './queue.ts';
+import type { JobAttempt } from './sender.ts';
+import type { JobOutcome } from '../types.ts';
 
 export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
   concurrency: number;
@@ -15,79 +15,75 @@ export interface RunnerOptions extends Omit<JobQueueOptions, 'ahead'> {
   pace(signal: AbortSignal): Promise<void>;
   /** Ends taking jobs. */
   signal: AbortSignal;
-  /** How long jobs under way may go on after that, in ms. */
+  /** Aborted when jobs in flight have had `graceMs` after that. */
+  inFlight: AbortController;
   graceMs: number;
   /** Failures that end taking jobs. */
   maxFailures: number;
   /** Tokens that end taking jobs, and those that earlier runs used. */
   maxTokens: number;
   usedTokens: number;
-  /** Holds back requests that could pass it. */
   budget?: Budget | undefined;
-  /** Told of every job that has ended. */
-  onEnded(job: Job, performed: Performed, bound: Bound | undefined): void;
-  /** Told of every job that went out and whose end could not be kept; `error` is what it threw. */
-  onLost(job: Job, error: unknown): void;
+  /** Called for every job that has ended. */
+  onEnded(attempt: JobAttempt, outcome: JobOutcome): void;
+  /** Called for every job that was sent and whose end could not be recorded. */
+  onLost(attempt: JobAttempt, error: unknown): void;
 }
 
-/** Why a run took no further jobs; an error tells of a quota that is used up. */
+/** Why a run took no further jobs. An error: a quota is used up. */
 export type Stop = 'signal' | 'failures' | 'tokens' | 'cost' | GatewayError;
 
-interface Running extends RunnerOptions {
-  stage: JobQueue;
-  /** Aborts jobs under way. */
-  inFlight: AbortController;
-  /** Aborts waits in front of jobs. */
+interface Run extends RunnerOptions {
+  queue: JobQueue;
+  /** Aborts the waits of workers before they send. */
   taking: AbortController;
   stop: Stop | undefined;
-  fatal: unknown;
+  error: unknown;
   failures: number;
-  /** When a job failed since the gateway asked for too long a wait, and no job has succeeded after it. */
+  /** When the gateway asked for too long a wait, if no job has succeeded since. */
   longWaitAt: number | undefined;
   usage: Usage;
-  /** Records that are on their way to the disk. */
+  /** Outcomes that are being written. */
   recording: Set<Promise<void>>;
 }
 
 /**
- * Runs the jobs, so many at once, each written down before it is sent and after it has ended. Resolves when nothing is under
- * way any more, with the reason why it ended early, if any. Throws GatewayError not-written when the journal cannot be kept.
+ * Runs the jobs, each recorded before it is sent and after it has ended. Resolves when none is in flight any more, with the
+ * reason why it ended early, if any. Throws GatewayError not-written if the journal cannot be written.
  */
 export async function runJobs(options: RunnerOptions): Promise<Stop | undefined> {
-  const running: Running = {
+  const run: Run = {
     ...options,
-    stage: openJobQueue({ ...options, ahead: options.concurrency }),
-    inFlight: new AbortController(),
+    queue: openJobQueue({ ...options, ahead: options.concurrency }),
     taking: new AbortController(),
     stop: undefined,
-    fatal: undefined,
+    error: undefined,
     failures: 0,
     longWaitAt: undefined,
     usage: {},
     recording: new Set(),
   };
-  // One signal, and a listener for every job under way.
-  setMaxListeners(0, running.inFlight.signal, running.taking.signal);
-  const grace = startGrace(running);
+  setMaxListeners(0, run.taking.signal);
+  const grace = startGrace(run);
   try {
-    await Promise.all(Array.from({ length: options.concurrency }, () => work(running)));
-    options.recorder.hurry();
-    await Promise.all(running.recording);
-    await running.stage.leave().catch((error: unknown) => fail(running, error));
+    await Promise.all(Array.from({ length: options.concurrency }, () => runWorker(run)));
+    options.recorder.flushWithoutDelay();
+    await Promise.all(run.recording);
+    await run.queue.close().catch((error: unknown) => stopWithError(run, error));
   } finally {
     grace.end();
     await options.jobs.return?.();
   }
-  if (running.fatal !== undefined) throw running.fatal;
-  return running.stop;
+  if (run.error !== undefined) throw run.error;
+  return run.stop;
 }
 
-/** After the signal those under way, which are paid for, get some time to end. */
-function startGrace(running: Running): { end(): void } {
-  const { signal, graceMs, inFlight } = running;
+/** After the signal, jobs in flight, which are paid for, get some time to end. */
+function startGrace(run: Run): { end(): void } {
+  const { signal, graceMs, inFlight } = run;
   let timer: NodeJS.Timeout | undefined;
   const begin = (): void => {
-    stopTaking(running, 'signal', signal.reason);
+    stopTaking(run, 'signal', signal.reason);
     timer = setTimeout(() => inFlight.abort(signal.reason), graceMs);
   };
   if (signal.aborted) begin();
@@ -100,144 +96,118 @@ function startGrace(running: Running): { end(): void } {
   };
 }
 
-function stopTaking(running: Running, stop: Stop | undefined, reason: unknown): void {
-  running.stop ??= stop;
-  running.taking.abort(reason);
+function stopTaking(run: Run, stop: Stop | undefined, reason: unknown): void {
+  run.stop ??= stop;
+  run.taking.abort(reason);
 }
 
-function fail(running: Running, error: unknown): void {
-  running.fatal ??= error;
-  stopTaking(running, undefined, error);
+function stopWithError(run: Run, error: unknown): void {
+  run.error ??= error;
+  stopTaking(run, undefined, error);
 }
 
-async function work(running: Running): Promise<void> {
-  const { taking } = running;
+async function runWorker(run: Run): Promise<void> {
+  const { taking, queue } = run;
   try {
-    while (!taking.signal.aborted && mayGoOn(running)) {
-      const staged = await running.stage.next(taking.signal);
-      if (!staged) return;
-      const room = await takeRoom(staged, running);
-      if (running.budget && !room) return;
-      await waitForTurn(staged, running).catch((error: unknown) => {
-        room?.free();
-        throw error;
-      });
-      await runOne(staged, running, room);
+    while (mayTakeMore(run)) {
+      const attempt = await queue.next(taking.signal);
+      if (!attempt) return;
+      await waitForTurn(attempt, run);
+      await runAttempt(attempt, run);
     }
   } catch (error) {
-    if (!taking.signal.aborted) fail(running, error);
+    if (!taking.signal.aborted) stopWithError(run, error);
   }
 }
 
-/** Room in the budget; undefined where the request could pass it: then none is sent any more. */
-async function takeRoom(staged: QueuedJob, running: Running): Promise<Reservation | undefined> {
-  const { budget, stage, taking } = running;
-  const { bound = { amount: '0', isMost: false } } = staged;
-  try {
-    const room = await budget?.reserve(bound, taking.signal);
-    if (budget === undefined || room !== undefined) return room;
-  } catch (error) {
-    stage.giveBack(staged);
-    throw error;
-  }
-  stage.giveBack(staged);
-  stopTaking(running, 'cost', undefined);
-  return undefined;
+function mayTakeMore(run: Run): boolean {
+  if (run.failures >= run.maxFailures) stopTaking(run, 'failures', undefined);
+  if (run.usedTokens + totalTokens(run.usage) >= run.maxTokens) stopTaking(run, 'tokens', undefined);
+  return !run.taking.signal.aborted;
 }
 
-async function waitForTurn(staged: QueuedJob, { pace, gate, taking: { signal }, stage }: Running): Promise<void> {
+/** Waits for the budget, the rate and the gate. Throws if no further job is sent: the job goes back to the queue. */
+async function waitForTurn(attempt: JobAttempt, run: Run): Promise<void> {
+  const { pace, gate, taking, queue } = run;
   try {
-    await pace(signal);
-    await gate.enter(signal);
-    signal.throwIfAborted();
+    await reserveBudget(attempt, run);
+    await pace(taking.signal);
+    await gate.enter(taking.signal);
+    taking.signal.throwIfAborted();
   } catch (error) {
-    stage.giveBack(staged);
+    attempt.reservation?.free();
+    queue.giveBack(attempt);
     throw error;
   }
 }
 
-function mayGoOn(running: Running): boolean {
-  if (running.failures >= running.maxFailures) stopTaking(running, 'failures', undefined);
-  if (running.usedTokens + totalTokens(running.usage) >= running.maxTokens) stopTaking(running, 'tokens', undefined);
-  return !running.taking.signal.aborted;
+async function reserveBudget(attempt: JobAttempt, run: Run): Promise<void> {
+  const { budget, taking } = run;
+  if (budget === undefined) return;
+  const { bound = { amount: '0', isMost: false } } = attempt;
+  attempt.reservation = await budget.reserve(bound, taking.signal);
+  if (attempt.reservation !== undefined) return;
+  // It could exceed the budget, and so could any job after it.
+  stopTaking(run, 'cost', undefined);
+  taking.signal.throwIfAborted();
 }
 
-async function runOne(staged: QueuedJob, running: Running, room: Reservation | undefined): Promise<void> {
-  const { recorder, inFlight, step } = running;
-  const { job, perform } = staged;
+async function runAttempt(attempt: JobAttempt, run: Run): Promise<void> {
+  const { recorder, sender, step, onEnded } = run;
   try {
-    await staged.complete?.(inFlight.signal);
-    await recorder.sent(staged).catch(async (error: unknown) => {
-      await staged.drop();
+    await sender.fetchInputs(attempt);
+    await recorder.sent(attempt).catch(async (error: unknown) => {
+      await sender.drop(attempt);
       throw error;
     });
-    const startedAt = running.elapsed();
-    const performed = await perform(inFlight.signal).catch((error: unknown) => lose(job, error, running));
-    step?.('answered', job.id);
-    count(performed, running);
-    stopAtQuota(performed, startedAt, running);
-    settle(performed, room);
-    running.onEnded(job, performed, staged.bound);
-    record(job, { performed, written: recorder.ended(staged, performed) }, running);
+    const sentAt = run.elapsed();
+    const outcome = await sender.send(attempt).catch((error: unknown) => {
+      // It may have been paid for: whatever could be recorded, it is not as new.
+      run.onLost(attempt, error);
+      throw error;
+    });
+    step?.('answered', attempt.job.id);
+    countOutcome(outcome, sentAt, run);
+    if (outcome.state === 'unsent' || !mayHaveCost(outcome)) attempt.reservation?.free();
+    else attempt.reservation?.spend(outcome.cost);
+    onEnded(attempt, outcome);
+    recordOutcome(attempt, outcome, run);
   } catch (error) {
-    fail(running, error);
+    stopWithError(run, error);
   }
 }
 
-function settle(performed: Performed, room: Reservation | undefined): void {
-  if (performed.state === 'unsent' || !mayHaveCost(performed)) room?.free();
-  else room?.spend(performed.cost);
-}
-
-/** The job was paid for, perhaps: it is not as new, whatever could be written down of it. */
-function lose(job: Job, error: unknown, running: Running): never {
-  running.onLost(job, error);
-  throw error;
-}
-
-/** The next job need not wait for the disk: what is written is lost to a power cut only, and then found out by the resume. */
-function record(
-  job: Job,
-  { performed, written }: { performed: Performed; written: Promise<void> },
-  running: Running,
-): void {
-  const settled = written
+/** The next job does not wait for the disk: only a power cut can lose what is written, and the resume finds that out. */
+function recordOutcome(attempt: JobAttempt, outcome: JobOutcome, run: Run): void {
+  const recorded = run.recorder
+    .ended(attempt, outcome)
     .catch(async (error: unknown) => {
-      // Before all else nobody sends what could not be written down either.
-      stopTaking(running, undefined, error);
-      if (performed.state === 'unsent') return fail(running, error);
-      const { failure } = (await performed.keep?.(error)) ?? { failure: error };
-      running.onLost(job, failure);
-      fail(running, failure);
+      // First of all, no worker sends a job that could not be recorded either.
+      stopTaking(run, undefined, error);
+      if (outcome.state === 'unsent') return stopWithError(run, error);
+      const { failure } = (await outcome.saveReply?.(error)) ?? { failure: error };
+      run.onLost(attempt, failure);
+      stopWithError(run, failure);
     })
-    .finally(() => running.recording.delete(settled));
-  running.recording.add(settled);
-}
-
-function count(performed: Performed, running: Running): void {
-  if (performed.state === 'unsent') return;
-  if (Number.isFinite(running.maxTokens)) running.usage = addUsage(running.usage, performed.usage);
-  if (performed.state === 'done') running.gate.succeeded();
-  else running.failures++;
+    .finally(() => run.recording.delete(recorded));
+  run.recording.add(recorded);
 }
 
 /**
- * A quota that is used up ends the run. So does a wait too long for the jobs, once a request that was sent after it is told
- * the same: the first alone may have been one of a few.
+ * A quota that is used up ends the run. So does a wait that is too long for the jobs, if a request that was sent after it is
+ * answered the same: the first alone may have been one of a few.
  */
-function stopAtQuota(performed: Performed, startedAt: number, running: Running): void {
-  if (performed.state === 'unsent') {
-    if (performed.quotaSpent) stopTaking(running, performed.quotaSpent, performed.quotaSpent);
+function countOutcome(outcome: JobOutcome, sentAt: number, run: Run): void {
+  if (outcome.state === 'unsent') {
+    if (outcome.quotaSpent) stopTaking(run, outcome.quotaSpent, outcome.quotaSpent);
     return;
   }
-  if (performed.state === 'done') running.longWaitAt = undefined;
-  if (performed.longWait === undefined) return;
-  if (running.longWaitAt !== undefined && startedAt > running.longWaitAt)
-    stopTaking(running, performed.longWait, performed.longWait);
-  running.longWaitAt ??= running.elapsed();
-}
-
-/** A failure that is no job's own: the disk is full, or a bug of ours. */
-export function endsBatch(error: unknown): boolean {
-  return isBug(error) || (error as GatewayError).class === 'not-written';
+  if (Number.isFinite(run.maxTokens)) run.usage = addUsage(run.usage, outcome.usage);
+  if (outcome.state === 'done') {
+    run.gate.succeeded();
+    run.longWaitAt = undefined;
+  } else run.failures++;
+  if (outcome.longWait === undefined) return;
+  if (run.longWaitAt !== undefined && sentAt > run.longWaitAt) stopTaking(run, outcome.longWait, outcome.longWait);
+  run.longWaitAt ??= run.elapsed();
 }

@@ -1,10 +1,9 @@
 import type { Lock } from '../folder/lock.ts';
-import type { BatchState } from '../folder/journal.ts';
+import type { BatchState } from '../folder/state.ts';
 import type { JobRecord, Shard, Step } from '../types.ts';
 import type { LeaseTimes } from '../../files/lease.ts';
-import type { BatchPlan } from './plan.ts';
+import type { BatchPlan, ResumeFlags } from './plan.ts';
 import type { RequestBuilder } from '../jobs/request.ts';
-import type { ResumeFlags } from './resume.ts';
 import type { JobSource, SourceFlags } from '../jobs/source.ts';
 import type { Context } from '../../cli/context.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';

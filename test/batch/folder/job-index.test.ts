@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { JobIndex } from '../../../src/batch/folder/job-index.ts';
+import { JobIndex } from '../../../src/batch/folder/state.ts';
 
 test('keeps state, request, place and marks of each of many ids', () => {
   const index = new JobIndex();

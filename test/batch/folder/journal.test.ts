@@ -1,7 +1,8 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { mostFailures, readJournal } from '../../../src/batch/folder/journal.ts';
+import { mostFailures } from '../../../src/batch/folder/state.ts';
+import { readJournal } from '../../../src/batch/folder/journal.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 
 describe('the journal', () => {

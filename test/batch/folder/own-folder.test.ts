@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { clearParts } from '../../../src/batch/folder/own-folder.ts';
+import { clearParts } from '../../../src/batch/folder/folder.ts';
 import { planOutput } from '../../../src/images/naming.ts';
 import { checkOutput } from '../../../src/images/publish.ts';
 import { manyJobs, test } from '../with-batch.ts';

@@ -4,8 +4,7 @@ import { createPacer, paceRetries } from '../../../src/batch/run/throttle.ts';
 import type { SharedGate } from '../../../src/transport/gate.ts';
 import { progressText } from '../../../src/batch/run/progress.ts';
 import { countJobs, describeCounts, exitCodeOf, summaryDocument } from '../../../src/batch/report/summary.ts';
-import { JobIndex } from '../../../src/batch/folder/job-index.ts';
-import { addUsage, totalTokens } from '../../../src/batch/run/usage.ts';
+import { JobIndex, addUsage, totalTokens } from '../../../src/batch/folder/state.ts';
 
 /** A clock that only sleeping moves. */
 function clock() {
@@ -22,6 +21,7 @@ function clock() {
     },
   };
 }
+
 const { signal } = new AbortController();
 
 describe('--rate', () => {
@@ -80,7 +80,7 @@ describe('--rate', () => {
 });
 
 describe('the live line', () => {
-  const facts = { due: 100, ended: 0, failed: 0, tokens: 0, elapsedMs: 0, pausedMs: 0 };
+  const facts = { toSend: 100, ended: 0, failed: 0, tokens: 0, elapsedMs: 0, pausedMs: 0 };
   test.each([
     ['at the start', {}, '0/100'],
     ['under way', { ended: 20, elapsedMs: 10_000, tokens: 1234 }, '20/100, 2.0/s, 1.2k tokens, 40 s left'],

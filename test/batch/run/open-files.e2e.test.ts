@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test as plain } from 'vitest';
-import { countOpenFiles, filesFor, jobsWithin } from '../../../src/batch/run/send.ts';
+import { countOpenFiles, filesFor, jobsWithin } from '../../../src/batch/run/throttle.ts';
 import { shell } from '../../helpers/spawn.ts';
 import { imageReply } from '../../helpers/with-server.ts';
 import { environmentFor, manyJobs, test } from '../with-batch.ts';

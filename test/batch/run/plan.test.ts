@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { changedError, decide, requireMatch } from '../../../src/batch/run/resume.ts';
+import { changedError, decide, requireMatch } from '../../../src/batch/run/plan.ts';
 import type { JobState, RunRecord } from '../../../src/batch/types.ts';
 
 const none = { retryFailed: false, retryUnknown: false, acceptChanges: false };

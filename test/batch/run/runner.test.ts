@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../../src/errors.ts';
-import { done, failed, silentRecorder, start } from './with-runner.ts';
+import { attemptOf, done, failed, silentRecorder, start } from './with-runner.ts';
 
 const count = (log: readonly string[], word: string) => log.filter((line) => line.startsWith(word)).length;
 
@@ -8,14 +8,14 @@ test('each job is written down, sent, and written down again', async () => {
   const { log, ended } = await start({ jobs: 2, options: { concurrency: 1 } });
   expect(await ended).toBeUndefined();
   const of = (id: number) => log.filter((line) => line.endsWith(` ${id}`));
-  expect(of(1)).toEqual(['ready 1', 'sent 1', 'perform 1', 'done 1']);
-  expect(of(2)).toEqual(['ready 2', 'sent 2', 'perform 2', 'done 2']);
+  expect(of(1)).toEqual(['ready 1', 'sent 1', 'send 1', 'done 1']);
+  expect(of(2)).toEqual(['ready 2', 'sent 2', 'send 2', 'done 2']);
 });
 
 test('never more than asked for are under way', async () => {
   const { state, ended } = await start({
     jobs: 50,
-    perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
+    send: () => new Promise((resolve) => setImmediate(() => resolve(done))),
     options: { concurrency: 7 },
   });
   await ended;
@@ -23,7 +23,7 @@ test('never more than asked for are under way', async () => {
 });
 
 test('a failure is one of its job alone', async () => {
-  const { log, ended } = await start({ perform: async (id) => (id % 2 === 0 ? failed : done) });
+  const { log, ended } = await start({ send: async (id) => (id % 2 === 0 ? failed : done) });
   expect(await ended).toBeUndefined();
   expect([count(log, 'done'), count(log, 'failed')]).toEqual([5, 5]);
 });
@@ -32,7 +32,7 @@ test.each([
   ['the first failure', 1, 2],
   ['the third', 3, 4],
 ])('ends after %s, with what is under way', async (_, maxFailures, most) => {
-  const { log, ended } = await start({ perform: async () => failed, options: { maxFailures } });
+  const { log, ended } = await start({ send: async () => failed, options: { maxFailures } });
   expect(await ended).toBe('failures');
   expect(count(log, 'failed')).toBeGreaterThanOrEqual(maxFailures);
   expect(count(log, 'failed')).toBeLessThanOrEqual(most);
@@ -41,7 +41,7 @@ test.each([
 test('ends before the next request once the tokens are used', async () => {
   const { log, ended } = await start({ options: { concurrency: 1, maxTokens: 30 } });
   expect(await ended).toBe('tokens');
-  expect(count(log, 'perform')).toBe(3);
+  expect(count(log, 'send')).toBe(3);
 });
 
 test('counts the tokens of earlier runs', async () => {
@@ -54,7 +54,7 @@ test('after the signal those under way go on to their end', async () => {
   const stop = new AbortController();
   const release: (() => void)[] = [];
   const { log, ended } = await start({
-    perform: (id) =>
+    send: (id) =>
       new Promise((resolve) => {
         release.push(() => resolve(done));
         if (id === 2) stop.abort(new GatewayError('interrupted', 'ended by SIGINT'));
@@ -63,13 +63,13 @@ test('after the signal those under way go on to their end', async () => {
     options: { signal: stop.signal },
   });
   expect(await ended).toBe('signal');
-  expect([count(log, 'perform'), count(log, 'done')]).toEqual([2, 2]);
+  expect([count(log, 'send'), count(log, 'done')]).toEqual([2, 2]);
 });
 
 test('when their time is over they are ended, and written down as what they are', async () => {
   const stop = new AbortController();
   const { log, ended } = await start({
-    perform: (id, signal) =>
+    send: (id, signal) =>
       new Promise((resolve) => {
         signal.addEventListener('abort', () =>
           resolve(id === 1 ? { state: 'unknown', document: {} } : { state: 'unsent' }),
@@ -124,29 +124,30 @@ test('a journal that cannot be written stops before the next request', async () 
     },
   });
   await expect(ended).rejects.toBe(full);
-  expect(count(log, 'perform')).toBe(2);
+  expect(count(log, 'send')).toBe(2);
 });
 
 test('an end that cannot be written down ends the run too', async () => {
   const full = new GatewayError('not-written', 'the disk is full');
   const { log, ended } = await start({
     jobs: 100,
-    perform: () => new Promise((resolve) => setImmediate(() => resolve(done))),
+    send: () => new Promise((resolve) => setImmediate(() => resolve(done))),
     options: { recorder: { ...silentRecorder, ended: () => Promise.reject(full) } },
   });
   await expect(ended).rejects.toBe(full);
-  expect(count(log, 'perform')).toBeLessThan(10);
+  expect(count(log, 'send')).toBeLessThan(10);
 });
 
-test('jobs beside one that could not be built are dropped, and not called unsent: nobody wrote that they were ready', async () => {
+test('jobs beside one that could not be built are dropped, and not recorded as unsent: they were not recorded as ready', async () => {
   const gone = new GatewayError('usage', 'the file is gone');
   const dropped: string[] = [];
   const { log, ended } = await start({
-    options: {
-      prepare: async ({ id }) => {
-        if (id === '2') throw gone;
-        return { request: 'r', perform: async () => done, drop: async () => void dropped.push(id) };
+    changes: {
+      async prepare(job) {
+        if (job.id === '2') throw gone;
+        return attemptOf(job);
       },
+      drop: async ({ job }) => void dropped.push(job.id),
     },
   });
   await expect(ended).rejects.toBe(gone);
@@ -187,7 +188,7 @@ test('a bug in one job ends the run, and those under way are waited for', async 
   const bug = new TypeError('bug');
   let late = false;
   const { ended } = await start({
-    perform: (id) =>
+    send: (id) =>
       id === 1 ? Promise.reject(bug) : new Promise((resolve) => setImmediate(() => ((late = true), resolve(done)))),
   });
   await expect(ended).rejects.toBe(bug);

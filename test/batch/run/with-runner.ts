@@ -1,14 +1,17 @@
 import { runJobs, type RunnerOptions } from '../../../src/batch/run/runner.ts';
 import type { Recorder } from '../../../src/batch/folder/recorder.ts';
-import type { ReadyJob } from '../../../src/batch/run/job-queue.ts';
-import type { Job, Performed } from '../../../src/batch/types.ts';
+import type { JobAttempt, JobSender } from '../../../src/batch/run/sender.ts';
+import type { Job, JobOutcome } from '../../../src/batch/types.ts';
 
-export const done: Performed = { state: 'done', document: {}, usage: { totalTokens: 10 } };
-export const failed: Performed = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
+export const done: JobOutcome = { state: 'done', document: {}, usage: { totalTokens: 10 } };
+
+export const failed: JobOutcome = { state: 'failed', document: {}, error: { class: 'quota', message: 'm' } };
 
 interface Setup {
   jobs?: number;
-  perform?: (id: number, signal: AbortSignal) => Promise<Performed>;
+  send?: (id: number, signal: AbortSignal) => Promise<JobOutcome>;
+  /** What the sender does in another way. */
+  changes?: Partial<JobSender>;
   options?: Partial<RunnerOptions>;
 }
 
@@ -18,34 +21,44 @@ export function jobOf(line: number): Job {
   return { id, line, command: 'text', name: undefined, values: {} };
 }
 
-/** Writes nothing down. */
+/** Its request, built: all that a runner needs to know of it. */
+export function attemptOf(job: Job): JobAttempt {
+  return { job, request: 'r' } as JobAttempt;
+}
+
+/** Records nothing. */
 export const silentRecorder: Recorder = {
   ready: async () => undefined,
   sent: async () => undefined,
   unsent: async () => undefined,
   ended: async () => undefined,
-  hurry: () => undefined,
+  flushWithoutDelay: () => undefined,
   close: async () => undefined,
 };
 
 /** A run whose jobs do what the test says, with the order in which everything happened. */
-export async function start({ jobs = 10, perform = async () => done, options = {} }: Setup) {
+export async function start({ jobs = 10, send = async () => done, changes = {}, options = {} }: Setup) {
   const log: string[] = [];
   const state = { running: 0, most: 0, now: 0 };
   async function* source(): AsyncGenerator<Job, void> {
     for (let line = 1; line <= jobs; line++) yield jobOf(line);
   }
+  const inFlight = new AbortController();
+  const sender: JobSender = {
+    prepare: async (job) => attemptOf(job),
+    fetchInputs: async () => undefined,
+    async send({ job: { id } }) {
+      log.push(`send ${id}`);
+      state.most = Math.max(state.most, ++state.running);
+      return send(Number(id), inFlight.signal).finally(() => state.running--);
+    },
+    drop: async ({ job: { id } }) => void log.push(`drop ${id}`),
+    inFlight: 0,
+  };
   const ended = runJobs({
     jobs: source(),
-    prepare: async ({ id }): Promise<ReadyJob> => ({
-      request: 'r',
-      async perform(signal) {
-        log.push(`perform ${id}`);
-        state.most = Math.max(state.most, ++state.running);
-        return perform(Number(id), signal).finally(() => state.running--);
-      },
-      drop: async () => void log.push(`drop ${id}`),
-    }),
+    sender: { ...sender, ...changes },
+    inFlight,
     recorder: {
       ...silentRecorder,
       ready: async (group) => group.forEach(({ job }) => log.push(`ready ${job.id}`)),

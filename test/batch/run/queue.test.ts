@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { openJobQueue } from '../../../src/batch/run/job-queue.ts';
+import { openJobQueue } from '../../../src/batch/run/queue.ts';
 import type { Job } from '../../../src/batch/types.ts';
-import { jobOf } from './with-runner.ts';
+import { attemptOf, jobOf } from './with-runner.ts';
 
-/** A stage of endless jobs; what it built, in what groups, and what it gave back. */
-function stageOf({
+/** A queue of endless jobs; what it built, in what groups, and what it gave back. */
+function queueOf({
   ahead,
   elapsed,
   prepared,
@@ -17,25 +17,31 @@ function stageOf({
     for (let line = 1; ; line++) yield jobOf(line);
   }
   const seen = { built: [] as string[], groups: [] as number[], unsent: [] as string[] };
-  const stage = openJobQueue({
+  const queue = openJobQueue({
     jobs: jobs(),
-    async prepare({ id }) {
-      seen.built.push(id);
-      await prepared?.(id);
-      return { request: 'r', perform: () => Promise.reject(new Error('x')), drop: async () => undefined };
+    sender: {
+      async prepare(job) {
+        seen.built.push(job.id);
+        await prepared?.(job.id);
+        return attemptOf(job);
+      },
+      fetchInputs: async () => undefined,
+      send: () => Promise.reject(new Error('x')),
+      drop: async () => undefined,
+      inFlight: 0,
     },
     recorder: {
       ready: async (group) => void seen.groups.push(group.length),
       sent: async () => undefined,
       unsent: async (group) => void seen.unsent.push(...group.map(({ job }) => job.id)),
       ended: async () => undefined,
-      hurry: () => undefined,
+      flushWithoutDelay: () => undefined,
       close: async () => undefined,
     },
     ahead,
     elapsed,
   });
-  return { stage, seen, next: () => stage.next(new AbortController().signal) };
+  return { queue, seen, next: () => queue.next(new AbortController().signal) };
 }
 
 test('what is left takes no further job', async () => {
@@ -43,7 +49,7 @@ test('what is left takes no further job', async () => {
   const third = new Promise<void>((resolve) => (begun = resolve));
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
-  const { stage, seen, next } = stageOf({
+  const { queue, seen, next } = queueOf({
     ahead: 2,
     elapsed: () => 0,
     async prepared(id) {
@@ -54,33 +60,33 @@ test('what is left takes no further job', async () => {
   });
   for (const id of ['1', '2']) expect((await next())?.job.id).toBe(id);
   await third;
-  const left = stage.leave();
+  const left = queue.close();
   release();
   await left;
   expect(seen).toMatchObject({ built: ['1', '2', '3'], unsent: ['3'] });
 });
 
 test('groups that follow each other soon become larger, up to four times what is wanted', async () => {
-  const { stage, seen, next } = stageOf({ ahead: 4, elapsed: () => 0 });
+  const { queue, seen, next } = queueOf({ ahead: 4, elapsed: () => 0 });
   for (let taken = 0; taken < 100; taken++) await next();
-  await stage.leave();
+  await queue.close();
   expect(seen.groups.slice(0, 3)).toEqual([4, 8, 16]);
   expect(Math.max(...seen.groups.slice(3))).toBe(16);
 });
 
 test('the first group is small, and those behind it grow to what is wanted whatever time they have', async () => {
   let now = 0;
-  const { stage, seen, next } = stageOf({ ahead: 36, elapsed: () => (now += 50) });
+  const { queue, seen, next } = queueOf({ ahead: 36, elapsed: () => (now += 50) });
   for (let taken = 0; taken < 200; taken++) await next();
-  await stage.leave();
+  await queue.close();
   expect(seen.groups[0]).toBe(5);
   expect(Math.max(...seen.groups)).toBe(36);
 });
 
 test('groups that have time stay as small as they are', async () => {
   let now = 0;
-  const { stage, seen, next } = stageOf({ ahead: 4, elapsed: () => (now += 50) });
+  const { queue, seen, next } = queueOf({ ahead: 4, elapsed: () => (now += 50) });
   for (let taken = 0; taken < 40; taken++) await next();
-  await stage.leave();
+  await queue.close();
   expect(Math.max(...seen.groups)).toBe(4);
 });

@@ -1,0 +1,184 @@
+import { type JobState, jobStates, type RunRecord, type JobError, type JobRecord } from '../types.ts';
+import type { Usage } from '../../formats/events.ts';
+import type { Spending, Bound } from '../../cost/types.ts';
+
+/**
+ * `inFile`: the job file has this id. `toSend`: this run sends it. `reread`: its line was read a second time, to be sent.
+ * `incomplete`: a limit cut its answer, or the reply does not say that it is whole; of jobs that are done.
+ */
+const marks = { inFile: 8, toSend: 16, reread: 32, incomplete: 64 } as const;
+
+type Mark = keyof typeof marks;
+
+const stateBits = 7;
+
+/**
+ * What is known of each job of a folder. A job has a row, in the order in which the ids came, and what is known of it is in columns:
+ * for a million jobs, objects would take 85 MiB more.
+ */
+export class JobIndex {
+  readonly #rows = new Map<string, number>();
+  #flags = new Uint8Array(1024);
+  #requests = new BigUint64Array(1024);
+  #places = new Uint32Array(1024);
+
+  /** Number of ids; rows are smaller than this. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** In the order of their rows. */
+  ids(): IterableIterator<string> {
+    return this.#rows.keys();
+  }
+
+  /** The row of an id, or -1. */
+  find(id: string): number {
+    return this.#rows.get(id) ?? -1;
+  }
+
+  /** The row of an id; a new one is in state `new`. */
+  add(id: string): number {
+    const known = this.#rows.get(id);
+    if (known !== undefined) return known;
+    const row = this.#rows.size;
+    this.#rows.set(id, row);
+    if (row === this.#flags.length) {
+      this.#flags = grown(this.#flags, new Uint8Array(row * 2));
+      this.#requests = grown(this.#requests, new BigUint64Array(row * 2));
+      this.#places = grown(this.#places, new Uint32Array(row * 2));
+    }
+    return row;
+  }
+
+  stateOf(row: number): JobState {
+    return jobStates[this.#flagsOf(row) & stateBits] as JobState;
+  }
+
+  setState(row: number, state: JobState): void {
+    this.#flags[row] = (this.#flagsOf(row) & ~stateBits) | jobStates.indexOf(state);
+  }
+
+  has(row: number, mark: Mark): boolean {
+    return (this.#flagsOf(row) & marks[mark]) !== 0;
+  }
+
+  mark(row: number, mark: Mark, on = true): void {
+    this.#flags[row] = on ? this.#flagsOf(row) | marks[mark] : this.#flagsOf(row) & ~marks[mark];
+  }
+
+  /** The hash of the job's canonical request: 16 hex digits, all zero where it is not known. */
+  requestOf(row: number): string {
+    return (this.#requests[row] ?? 0n).toString(16).padStart(16, '0');
+  }
+
+  setRequest(row: number, request: string): void {
+    this.#requests[row] = /^[0-9a-f]{16}$/.test(request) ? BigInt(`0x${request}`) : 0n;
+  }
+
+  /** The place of the job in its file, for the order of results; 0 where it is not known. */
+  placeOf(row: number): number {
+    return this.#places[row] ?? 0;
+  }
+
+  setPlace(row: number, place: number): void {
+    this.#places[row] = place;
+  }
+
+  #flagsOf(row: number): number {
+    return this.#flags[row] ?? 0;
+  }
+}
+
+function grown<Column extends Uint8Array | Uint32Array | BigUint64Array>(from: Column, to: Column): Column {
+  (to as Uint8Array).set(from as Uint8Array);
+  return to;
+}
+
+/** Adds token counts to a sum; a count that neither of the two has stays unknown. */
+export function addUsage(sum: Usage, more: Usage = {}): Usage {
+  const counts = sum as Record<string, number>;
+  for (const [name, count] of Object.entries(more) as [string, unknown][])
+    if (typeof count === 'number' && Number.isFinite(count)) counts[name] = (counts[name] ?? 0) + count;
+  return sum;
+}
+
+/** All tokens of a usage: what the gateway calls the total, else in and out together. */
+export function totalTokens({ totalTokens: total, inputTokens = 0, outputTokens = 0 }: Usage): number {
+  return total ?? inputTokens + outputTokens;
+}
+
+/** Whether a limit of tokens is reached: no job is taken then. */
+export function isSpent(usage: Usage, limit: number | undefined): boolean {
+  return limit !== undefined && totalTokens(usage) >= limit;
+}
+
+/** What is known of a batch: read from its journal, and kept up to date by a run. */
+export interface BatchState {
+  index: JobIndex;
+  /** The record of the last run; undefined for an empty journal. */
+  run: RunRecord | undefined;
+  /** Wall clock of the first run, ms since 1970; undefined for an empty journal. */
+  beganAt: number | undefined;
+  /** Of all runs together. */
+  usage: Usage;
+  spending: Spending;
+  /** What jobs without an end count with against a limit of costs, by id. */
+  held: Map<string, string>;
+  /** The newest error of jobs that failed or are unknown, by id; `mostFailures` of them. */
+  failures: Map<string, JobError>;
+  /** Wall clock of the last record, ms since 1970. */
+  lastAt: number;
+  /** The last line has no end: a crash cut it, and it is ignored. */
+  torn: boolean;
+  /** The time of all runs added up, each from its first record to its last. */
+  durationMs: number;
+}
+
+/** So many failures are kept; results.jsonl has them all. */
+export const mostFailures = 1000;
+
+/** The error of a job that was sent and has no end in the journal. */
+export const unanswered: JobError = {
+  class: 'no-reply',
+  message: 'its run ended before an answer was written down',
+  billed: 'unknown',
+};
+
+/** Keeps the newest error of a job, where there is room. */
+export function keepFailure(failures: Map<string, JobError>, id: string, error: JobError): void {
+  if (failures.size < mostFailures || failures.has(id)) failures.set(id, error);
+}
+
+/** Adds the cost of a job that has ended, or counts it among those of unknown cost where it may have been billed. */
+export function countCost(
+  { type, ...end }: Pick<JobRecord, 'type' | 'cost' | 'billed' | 'error'>,
+  state: Pick<BatchState, 'spending'>,
+  bound?: Bound,
+): Promise<unknown> | undefined {
+  const hasEnded = type === 'done' || type === 'failed' || type === 'unknown';
+  if (end.cost !== undefined) return addKnown(end.cost, state);
+  return hasEnded && mayHaveCost(end) ? countUnknown(state, bound) : undefined;
+}
+
+/** Whether a job that ended so cost something, or may have. */
+export function mayHaveCost({ cost, billed, error }: Pick<JobRecord, 'cost' | 'billed' | 'error'>): boolean {
+  return cost !== undefined || (billed ?? error?.billed) !== 'no';
+}
+
+async function addKnown(cost: NonNullable<JobRecord['cost']>, state: Pick<BatchState, 'spending'>): Promise<void> {
+  state.spending = (await import('../../cost/cost.ts')).addSpending(state.spending, cost);
+}
+
+/** Returns what it counts with against a limit. */
+export async function countUnknown(state: Pick<BatchState, 'spending'>, bound: Bound | undefined): Promise<string> {
+  if (bound === undefined && state.spending.dearest === '0') {
+    // Decimal arithmetic is not loaded where no job has a price.
+    state.spending.unknown++;
+    return '0';
+  }
+  const { addUnknown, heldFor } = await import('../../cost/cost.ts');
+  const held = heldFor(bound, state.spending.dearest);
+  state.spending = addUnknown(state.spending, held);
+  return held;
+}

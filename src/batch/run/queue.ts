@@ -1,0 +1,144 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Recorder } from '../folder/recorder.ts';
+import type { CheckedJob } from '../jobs/request.ts';
+import type { Job, Step } from '../types.ts';
+import { GatewayError } from '../../errors.ts';
+import type { JobAttempt, JobSender } from './sender.ts';
+import type { Batch } from './types.ts';
+
+/** Jobs on their way to the workers: while requests are in flight, the next ones are built and recorded as ready. */
+export interface JobQueue {
+  /** The next job; undefined after the last one and after the signal. Throws what building or recording a job threw. */
+  next(signal: AbortSignal): Promise<JobAttempt | undefined>;
+  /** It was taken, and is not sent in this run. */
+  giveBack(attempt: JobAttempt): void;
+  /** Records that what is left was not sent. Throws GatewayError not-written. */
+  close(): Promise<void>;
+}
+
+export interface JobQueueOptions {
+  /** The jobs to send, in the order of their file. */
+  jobs: AsyncIterator<Job, void>;
+  sender: JobSender;
+  recorder: Recorder;
+  /** The most jobs that are ready, unless jobs end much faster than the disk writes. */
+  ahead: number;
+  /** Monotonic clock in ms. */
+  elapsed: () => number;
+  step?: Step | undefined;
+}
+
+/**
+ * Groups that follow each other sooner, in ms, become larger: a sync takes that long at times, and all wait for it then. Not
+ * without end: after a power cut it is unknown which of those that were ready were sent.
+ */
+const soonMs = 50;
+const mostTimes = 4;
+/** So many are built in one turn of the event loop. */
+const atOnce = 16;
+
+/** Nothing is taken before the first `next`. */
+export function openJobQueue({ jobs, sender, recorder, ahead: usual, elapsed, step }: JobQueueOptions): JobQueue {
+  const ready: JobAttempt[] = [];
+  // The first group is smaller: its jobs are sent while the next are built.
+  let ahead = Math.min(usual, Math.max(4, Math.ceil(usual / 8)));
+  let loadedAt: number | undefined;
+  let loading: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+  let over = false;
+
+  async function load(): Promise<void> {
+    const group: JobAttempt[] = [];
+    if (loadedAt !== undefined && ahead < usual) ahead = usual;
+    else if (loadedAt !== undefined && elapsed() - loadedAt < soonMs) ahead = Math.min(ahead * 2, usual * mostTimes);
+    try {
+      while (!over && ready.length + group.length < ahead) {
+        const { value: job, done } = await jobs.next();
+        if (done) over = true;
+        if (!job) break;
+        step?.('taken', job.id);
+        group.push(await sender.prepare(job));
+        if (group.length % atOnce === 0) await yieldToEventLoop();
+      }
+      if (group.length > 0) await recorder.ready(group);
+      ready.push(...group);
+      loadedAt = elapsed();
+    } catch (error) {
+      failure = { error };
+      // The journal does not name them: to record them as unsent would make them as new.
+      for (const attempt of group) await sender.drop(attempt);
+    }
+    loading = undefined;
+  }
+
+  return {
+    async next(signal) {
+      for (;;) {
+        if (failure) throw failure.error;
+        if (signal.aborted) return undefined;
+        const attempt = ready.shift();
+        if (!over && ready.length <= ahead / 2) loading ??= load();
+        if (attempt || !loading) return attempt;
+        await loading;
+      }
+    },
+    giveBack: (attempt) => void ready.unshift(attempt),
+    async close() {
+      over = true;
+      await loading;
+      for (const attempt of ready) await sender.drop(attempt);
+      await recorder.unsent(ready);
+    },
+  };
+}
+
+/** The jobs that this run sends, each once, in the order of their file. Throws GatewayError batch-locked if that changed since it was checked. */
+export async function* jobsToSend({ source, state: { index }, plan }: Batch): AsyncGenerator<Job, void> {
+  let left = plan.toSend - plan.ready.size;
+  for (const { job } of plan.ready.values()) {
+    index.mark(index.find(job.id), 'toSend', false);
+    yield job;
+  }
+  if (left === 0) return;
+  const refuse = (cause: unknown): never => {
+    throw changed(source.name, cause);
+  };
+  for await (const job of source.jobs(refuse)) {
+    const row = index.find(job.id);
+    // The next run sends what was added since.
+    if (row < 0) continue;
+    if (index.has(row, 'reread')) throw changed(`${source.name}:${job.line}`);
+    index.mark(row, 'reread');
+    if (!index.has(row, 'toSend')) continue;
+    left--;
+    index.mark(row, 'toSend', false);
+    yield job;
+  }
+  if (left > 0) throw changed(source.name);
+}
+
+/** The request as it was checked, or built again from the file, and then the same. Throws GatewayError batch-locked. */
+export async function checkAgain(job: Job, { plan, builder, state, source }: Batch): Promise<CheckedJob> {
+  const ready = plan.ready.get(job.id);
+  // It grows with its answer, so the plan must not hold it.
+  plan.ready.delete(job.id);
+  if (ready) return ready.checked;
+  const place = `${source.name}:${job.line}: the job or its files`;
+  try {
+    const checked = await builder.check(job, plan.origin);
+    if (state.index.requestOf(state.index.find(job.id)) === checked.request) return checked;
+    await checked.own.end();
+  } catch (error) {
+    // It was valid when it was checked.
+    throw error instanceof GatewayError && error.class === 'usage' ? changed(place, error) : error;
+  }
+  throw changed(place);
+}
+
+function changed(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('batch-locked', `${what} changed during the run`, {
+    hint: 'run the same command again',
+    sent: 'no',
+    cause,
+  });
+}

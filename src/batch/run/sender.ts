@@ -1,0 +1,299 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashId, hexOf } from '../jobs/digest.ts';
+import { isObject } from '../../json.ts';
+import { endSignals } from '../folder/results.ts';
+import type { JournalEntry } from '../folder/recorder.ts';
+import { createYield, type Pacer, paceRetries } from './throttle.ts';
+import type { SharedGate } from '../../transport/gate.ts';
+import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.ts';
+import { blobsOf } from '../../client/result.ts';
+import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
+import { outcomeOf, perform } from '../../client/perform.ts';
+import type { Pricing } from '../../cost/price.ts';
+import type { Bound, Meter, Reservation } from '../../cost/types.ts';
+import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
+import { otherModel } from '../../model-name.ts';
+import { fileWord } from '../../images/naming.ts';
+import { createFileStore } from '../../images/store.ts';
+import { gatewayKey } from './plan.ts';
+import type { CheckedJob } from '../jobs/request.ts';
+import type { Batch } from './types.ts';
+import type { BuiltRequest } from '../../cli/request/build-request.ts';
+import type { Context } from '../../cli/context.ts';
+import { resultDocument, unbilled } from '../../cli/output/document.ts';
+import { hintOf } from '../../advice.ts';
+import { type ImageOutput, mostImages, planImages } from '../../cli/output/image-output.ts';
+import { saveAfterBug, saveForRecovery } from '../../cli/run/recovery.ts';
+import type { Connection } from '../../cli/run/connection.ts';
+import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
+
+/** One job of this run, from the moment its request is built until its outcome is recorded. */
+export interface JobAttempt extends JournalEntry {
+  job: Job;
+  checked: CheckedJob;
+  /** The request, with what its URLs name once that is fetched. */
+  built: BuiltRequest;
+  /** Why that could not be fetched. */
+  inputFailure?: unknown;
+  /** What the budget holds for it. */
+  reservation?: Reservation | undefined;
+  /** Bounds its time, which starts when its inputs are fetched, or when it is sent. */
+  deadline?: Deadline;
+  startedAt: number;
+  /** Requests that were sent. */
+  attempts: number;
+  /** One of its requests went out and may have been billed. */
+  mayBeBilled: boolean;
+  /** A request is in flight: its reply is paid for, and worth waiting for. */
+  inFlight: boolean;
+}
+
+/** Sends the jobs of a run. */
+export interface JobSender {
+  /** Builds the request. Throws what ends the batch. */
+  prepare(job: Job): Promise<JobAttempt>;
+  /** Fetches what its URLs name, before it is recorded as sent. A failure is the outcome of `send`. */
+  fetchInputs(attempt: JobAttempt): Promise<void>;
+  /**
+   * Sends the request, reads the reply and publishes its images. A failure of the job is in the outcome; what it throws (a full
+   * disk, a bug) ends the batch.
+   */
+  send(attempt: JobAttempt): Promise<JobOutcome>;
+  /** It is not sent after all. */
+  drop(attempt: JobAttempt): Promise<void>;
+  /** Jobs whose reply is waited for. */
+  readonly inFlight: number;
+}
+
+export interface SenderOptions {
+  batch: Pick<Batch, 'context' | 'flags' | 'outdir' | 'lock'>;
+  /** Checks the job, and builds its request. */
+  check(job: Job): Promise<CheckedJob>;
+  /** By `gatewayKey`. */
+  connections: ReadonlyMap<string, Connection>;
+  gate: SharedGate;
+  /** Waits for the turn that `--rate` gives. */
+  pace: Pacer;
+  /** Ends the requests in flight. The signal of the context ends only what is not in flight. */
+  abortOn: AbortSignal;
+  /** If prices are set. */
+  costs: { createMeter(pricing: Pricing): Meter; boundOf(checked: CheckedJob): Bound | undefined } | undefined;
+}
+
+interface Sending extends SenderOptions {
+  /** Waits if a turn of the event loop becomes long. */
+  yieldToEventLoop: () => Promise<void> | undefined;
+}
+
+export function createJobSender(options: SenderOptions): JobSender {
+  const { batch, check, costs, abortOn } = options;
+  const { io, signal } = batch.context;
+  const sending: Sending = { ...options, yieldToEventLoop: createYield(() => io.elapsed()) };
+  const startDeadline = createDeadlines();
+  // Two listeners for all jobs: none has to listen for itself.
+  const started = new Set<JobAttempt>();
+  const endWaiting = (): void => {
+    for (const { inFlight, deadline } of started) if (!inFlight) deadline?.abort(signal.reason);
+  };
+  signal.addEventListener('abort', endWaiting, { once: true });
+  abortOn.addEventListener('abort', () => started.forEach(({ deadline }) => deadline?.abort(abortOn.reason)));
+
+  function start(attempt: JobAttempt): Deadline {
+    if (attempt.deadline) return attempt.deadline;
+    attempt.startedAt = io.elapsed();
+    attempt.deadline = startDeadline(attempt.checked.settings.timeoutMs.value);
+    started.add(attempt);
+    if (signal.aborted) attempt.deadline.abort(signal.reason);
+    return attempt.deadline;
+  }
+
+  async function end(attempt: JobAttempt): Promise<void> {
+    started.delete(attempt);
+    attempt.deadline?.end();
+    await attempt.checked.own.end();
+  }
+
+  return {
+    async prepare(job) {
+      const checked = await check(job);
+      const { request, built } = checked;
+      const fresh = { startedAt: 0, attempts: 1, mayBeBilled: false, inFlight: false };
+      return { job, request, bound: costs?.boundOf(checked), checked, built, ...fresh };
+    },
+    async fetchInputs(attempt) {
+      const { fetchInputs } = attempt.checked;
+      if (!fetchInputs) return;
+      const deadline = start(attempt);
+      attempt.inputFailure = await thrownBy(async () => void (attempt.built = await fetchInputs(deadline)));
+    },
+    async send(attempt) {
+      try {
+        return await sendJob(attempt, start(attempt), sending);
+      } finally {
+        await end(attempt);
+      }
+    },
+    drop: end,
+    get inFlight() {
+      return [...started].filter(({ inFlight }) => inFlight).length;
+    },
+  };
+}
+
+async function thrownBy(act: () => Promise<void>): Promise<unknown> {
+  try {
+    await act();
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('nothing was thrown');
+  }
+}
+
+async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending): Promise<JobOutcome> {
+  const { job, checked } = attempt;
+  const batch = sending.batch.context;
+  const context = checked.own.output;
+  const { report } = context;
+  report.meter = sending.costs?.createMeter(checked.settings);
+  const failure = attempt.inputFailure ?? (await thrownBy(() => readAnswer(attempt, deadline, sending)));
+  report.attempts = attempt.attempts;
+  const { result } = report;
+  const error = await savedFailure(failure, context, batch);
+  if (batch.signal.aborted && error && endSignals.has(error.class) && !attempt.mayBeBilled) return { state: 'unsent' };
+  const isSpent = error !== undefined && isQuotaSpent(error);
+  if (isSpent && error.details.reason !== 'retry-time' && attempt.attempts === 1)
+    return { state: 'unsent', quotaSpent: error };
+  const durationMs = batch.io.elapsed() - attempt.startedAt;
+  const { model, prompt } = checked.built;
+  const answeredBy = result && otherModel(result.model, result.modelVersion);
+  const saveReply: SaveReply = async (unwritten) => {
+    report.lost.text = (result?.text ?? '') !== '';
+    return { failure: await savedIfUnwritten(unwritten, context), path: report.kept };
+  };
+  return {
+    state: stateOf(error, attempt),
+    document: Object.assign(resultDocument(report, { error, durationMs, redaction: context.ui }), {
+      ...(result === undefined && { requestedModel: model, model }),
+      name: job.name,
+      ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
+    }),
+    ...(answeredBy !== undefined && { requestedModel: result?.model, model: answeredBy }),
+    // What a cache answers counts in no sum.
+    ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
+    error: error && { class: error.class, message: batch.ui.redact(error.message), billed: error.billed },
+    incomplete: error === undefined && result?.complete === false ? true : undefined,
+    ...(isSpent && { longWait: error }),
+    saveReply: result && saveReply,
+  };
+}
+
+/** Sent and never answered, or cut by a signal: it may have been billed, so it is not sent again unless the user asks. */
+function stateOf(error: GatewayError | undefined, { mayBeBilled }: JobAttempt): 'done' | 'failed' | 'unknown' {
+  if (error === undefined) return 'done';
+  return error.class === 'no-reply' || (endSignals.has(error.class) && mayBeBilled) ? 'unknown' : 'failed';
+}
+
+async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Sending): Promise<void> {
+  const { job, built, checked } = attempt;
+  const { batch, gate, pace, connections } = sending;
+  const context = checked.own.output;
+  const { retryMaxTime, maxImages = mostImages } = batch.flags;
+  const isImage = job.command.startsWith('image');
+  // The folder of images is checked before anything is paid for.
+  let output = isImage ? await planOutput(attempt, sending) : undefined;
+  const store = createFileStore({ folder: join(batch.outdir, batchFiles.images), fallback: tmpdir() });
+  context.atEnd(() => store.discard());
+  let maybeBilled = false;
+  const endOf = () => timeOf(deadline);
+  const candidates = (job.values['candidates'] as number | undefined) ?? 1;
+  const connection = connections.get(gatewayKey(checked.settings)) as Connection;
+  const deltas = perform({ post: built.post, model: built.model, candidates }, connection, {
+    deadline,
+    store,
+    endOf,
+    mostImages: maxImages,
+    joined: true,
+    beforeRead({ attempts }) {
+      attempt.attempts = attempts;
+      if (attempts === 0) context.report.fromCache = true;
+      return sending.yieldToEventLoop();
+    },
+    policy: { maxWaitMs: retryMaxTime ?? longestWaitMs },
+    gate: paceRetries(gate, pace, batch.lock),
+    onSent: () => void Object.assign(attempt, { mayBeBilled: true, inFlight: true }),
+    onRetry({ error }) {
+      attempt.attempts++;
+      attempt.inFlight = false;
+      // An attempt that cost nothing does not change that an earlier one may have been billed.
+      maybeBilled ||= error.billed !== 'no';
+      attempt.mayBeBilled = maybeBilled;
+      if (context.signal.aborted) deadline.abort(context.signal.reason);
+    },
+  });
+  const answer = await outcomeOf(deltas);
+  context.report.result = answer.result;
+  if (!answer.isRecorded) context.report.meter?.count(answer);
+  const blobs = blobsOf(answer.result);
+  if (blobs.length > 0) output ??= await planOutput(attempt, sending);
+  // A signal that comes now ends nothing: what was paid for is written first.
+  await output?.save(blobs, answer.result, endOf);
+  // An image that could not be written is saved for recovery, and ends the batch.
+  if (context.report.lost.failure !== undefined) throw context.report.lost.failure;
+  await checkAnswer(answer, wantedOf(batch.flags, isImage ? candidates : 0), context);
+  if (built.check) context.report.answer = answerOfSchema(built.check, answer);
+  if (output?.mismatch) throw output.mismatch;
+}
+
+/** The longest wait of a job between its retries. */
+const longestWaitMs = 300_000;
+
+/** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */
+async function planOutput(attempt: JobAttempt, { batch }: Sending): Promise<ImageOutput> {
+  const { job, built, checked } = attempt;
+  const { prompt, model } = built;
+  const { strict = false, maxImages = mostImages } = batch.flags;
+  const { aspect, size } = job.values as { aspect?: string; size?: string };
+  const output = `${batchFiles.images}/${imageName(job)}.{ext}`;
+  try {
+    return await planImages({ output, aspect, size, strict, maxImages, prompt, model }, checked.own.output);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    throw new GatewayError('not-written', error.message, { ...error.details, cause: error });
+  }
+}
+
+/** The job's `name`, else its id; an id that is not a file name gets its hash. */
+function imageName({ id, name }: Pick<Job, 'id' | 'name'>): string {
+  if (name !== undefined) return name;
+  const word = fileWord(id);
+  return word === id ? word : `${word}-${hexOf(hashId(id)).slice(0, 8)}`;
+}
+
+/** The failure of a job. What of its reply could not be written is saved for recovery. Throws what ends the batch. */
+async function savedFailure(failure: unknown, context: Context, batch: Context): Promise<GatewayError | undefined> {
+  if (failure === undefined) return undefined;
+  const { report, io, ui } = context;
+  const recovery = { report, io, redaction: ui };
+  if (isBug(failure) && report.result !== undefined) {
+    // A reply came, so a bug ends its job alone.
+    const error = await saveAfterBug(failure, recovery);
+    await batch.ui.warn(`${error.message}; ${hintOf(error) ?? ''}`);
+    return unbilled(error, report);
+  }
+  if (isBug(failure) || (failure as GatewayError).class === 'not-written')
+    throw await savedIfUnwritten(failure, context);
+  const error = failure as GatewayError;
+  if (report.lost.images.length === 0) return unbilled(error, report);
+  const saved = await saveForRecovery(error, recovery);
+  await batch.ui.warn(`${error.message}; ${hintOf(saved) ?? ''}`);
+  return unbilled(saved, report);
+}
+
+/** The disk is full, or another run has the folder. */
+const unwritten: ReadonlySet<ErrorClass> = new Set(['not-written', 'batch-locked']);
+
+async function savedIfUnwritten(failure: unknown, { report, io, ui }: Context): Promise<unknown> {
+  if (!(failure instanceof GatewayError) || !unwritten.has(failure.class)) return failure;
+  return saveForRecovery(failure, { report, io, redaction: ui });
+}

@@ -177,7 +177,7 @@ function readable(error: unknown): unknown {
 }
 
 /** A context for one job: its warnings and files are its own, it prints nothing and reads no stdin. */
-export interface JobContext {
+interface JobContext {
   /** Its paths are read against the folder of the jobs. */
   input: Context;
   /** The same, with paths against the folder of the batch. */
@@ -187,13 +187,13 @@ export interface JobContext {
 }
 
 /** The folders that jobs read from and write to. */
-export interface JobFolders {
+interface JobFolders {
   input: string;
   output: string;
 }
 
 /** Makes contexts of jobs out of the batch's. What all have in common is made once: there are thousands. */
-export function createJobContexts(batch: Context, folders: JobFolders): (command: string) => JobContext {
+function createJobContexts(batch: Context, folders: JobFolders): (command: string) => JobContext {
   const { signal, gracePeriod, root } = batch;
   const common = {
     signal,

@@ -22,6 +22,9 @@ export function localTime(at: number): string {
 /** Time of a whole call, retries and waits included, where nobody says otherwise. */
 export const defaultTimeoutMs = 600_000;
 
+/** The same in the flex lane, where an answer can take 15 minutes. */
+export const flexTimeoutMs = 1_800_000;
+
 /** A span of time for people: `0.5 s`, `34 s`, `2 min 5 s`, `1 h 10 min`. */
 export function timeText(ms: number): string {
   if (ms < 950) return `${Math.max(0.1, Math.round(ms / 100) / 10)} s`;

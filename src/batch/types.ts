@@ -43,6 +43,8 @@ export type JobOutcome =
       /** Both names, if another model answered than the requested one. */
       requestedModel?: string | undefined;
       model?: string | undefined;
+      /** The service tier that answered, if it is not the usual one. */
+      tier?: string | undefined;
       usage?: Usage | undefined;
       /** Absent if it is unknown. */
       cost?: Cost | undefined;
@@ -106,6 +108,7 @@ export interface JobRecord {
   bound?: Bound | undefined;
   requestedModel?: string | undefined;
   model?: string | undefined;
+  tier?: string | undefined;
   usage?: Usage | undefined;
   cost?: Cost | undefined;
   billed?: 'no' | undefined;

@@ -96,7 +96,7 @@ export function boundOf(body: Body, price: Price, { lane, ...limits }: RequestLi
   const bytes = Buffer.byteLength(text);
   // The service tier is unknown before the reply, and so is the number of tokens of an image or a document.
   const tiers = pricedTiers.flatMap((tier) => priceOfTier(price, tier) ?? []);
-  const batch = lane === 'batch' ? priceOfTier(price, lane) : undefined;
+  const batch = lane?.value === 'batch' ? priceOfTier(price, 'batch') : undefined;
   const possible = batch === undefined ? [{ price, factor: 1 }, ...tiers] : [batch];
   const amounts = possible.map(({ price, factor }) => new Big(mostAt(price, bytes, limits)).times(factor).toFixed());
   return { amount: greatest(amounts), isMost: limits.maxTokens !== undefined && !hasFiles };

@@ -12,7 +12,7 @@ export interface Pricing {
   /** The format of the usage. */
   format: Sourced<FormatName>;
   /** `batch`: the service tier is batch, whatever a reply says. In every other lane the reply tells it. */
-  lane?: string | undefined;
+  lane?: Pick<Sourced<string>, 'value'> | undefined;
 }
 
 /** The price of a model at a time (ms since 1970): by its exact name, else by the longest matching pattern. */
@@ -36,6 +36,15 @@ function countsAt({ from = '', until = '9' }: Price, at: number): boolean {
 /** Names of service tiers with the factor 1. */
 const plainTiers = new Set(['', 'standard', 'default', 'on_demand', 'on-demand', 'unspecified']);
 
+function normalised(tier: string): string {
+  return tier.toLowerCase().replace(/^service_tier_/, '');
+}
+
+/** The service tier that answered, if it is not the one of the full price. */
+export function unusualTier(tier = ''): string | undefined {
+  return plainTiers.has(normalised(tier)) ? undefined : tier;
+}
+
 /** The price of an answer, of which each amount is to be multiplied, or why there is none although the requested model has one. */
 type AnswerPrice = { price: Price; factor: string | number } | { lack: string | undefined };
 
@@ -52,8 +61,8 @@ export function priceOfAnswer(
   const found = other === undefined ? requested : priceOf(prices, other);
   const price = found ?? (isMovingAlias(model) ? requested : undefined);
   if (price === undefined) return { lack: requested && `the model ${quote(other ?? model, 200)} has no price` };
-  const told = lane === 'batch' ? lane : serviceTier;
-  const tier = told.toLowerCase().replace(/^service_tier_/, '');
+  const told = lane?.value === 'batch' ? lane.value : serviceTier;
+  const tier = normalised(told);
   if (plainTiers.has(tier)) return { price, factor: 1 };
   const known = pricedTiers.find((name) => name === tier);
   const lack = `the price has no factor of the service tier ${quote(told, 60)}, which answered`;

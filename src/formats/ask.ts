@@ -48,6 +48,8 @@ export interface Ask {
   aspect?: string | undefined;
   /** Size of a picture: `1K`, `2K`, `4K`, `512` or `WxH`. */
   size?: string | undefined;
+  /** The service tier that is asked for: half price, slower, refused while the service is busy. */
+  tier?: 'flex' | undefined;
   /** Fields that one format has. */
   safety?: readonly { category: string; threshold: string }[] | undefined;
   toolConfig?: JsonObject | undefined;

@@ -22,6 +22,8 @@ export interface FormatFacts {
   path: RegExp;
   /** Fields of an ask that it has no place for. */
   lacks: readonly (keyof Ask)[];
+  /** The field of the service tier; absent where no cheaper one can be asked for. */
+  tierField?: 'serviceTier' | 'service_tier';
   /** The field of earlier turns. */
   turnsField: 'contents' | 'messages';
   /** Fields of a body that the request itself decides. */
@@ -37,6 +39,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     title: 'the content format',
     path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
     lacks: ['metadata'],
+    tierField: 'serviceTier',
     turnsField: 'contents',
     reserved: ['model', 'stream'],
     takesTextFiles: true,
@@ -45,7 +48,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
   messages: {
     title: 'the messages format',
     path: /^\/v1\/messages(?:\?|$)/,
-    lacks: ['candidates', 'seed', 'responseMime', 'aspect', 'size', 'safety', 'toolConfig', 'cachedContent'],
+    lacks: ['candidates', 'seed', 'responseMime', 'aspect', 'size', 'safety', 'toolConfig', 'cachedContent', 'tier'],
     turnsField: 'messages',
     reserved: ['stream'],
     takesTextFiles: false,
@@ -55,6 +58,7 @@ export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
     title: 'the completions format',
     path: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))(?:\?|$)/,
     lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
+    tierField: 'service_tier',
     turnsField: 'messages',
     reserved: ['stream'],
     takesTextFiles: false,

@@ -1,3 +1,4 @@
+import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
 import { authUseOf, type FormatName } from '../formats/facts.ts';
 import { type ServiceName, services, usesOf, vendorHeaderNames } from '../services.ts';
@@ -104,7 +105,10 @@ function pickPlain(
     return inProfile(name, profiles[only ?? 'any']) ?? (byItself === undefined ? undefined : byDefault(byItself));
   };
   const names = settingNames.filter((name) => !(settings[name] as Row).rule);
-  return Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as PlainSettings;
+  const picked = Object.fromEntries(names.map((name) => [name, pick(name)])) as unknown as PlainSettings;
+  const { lane, timeoutMs } = picked;
+  if (lane.value !== 'flex' || timeoutMs.origin.kind !== 'default') return picked;
+  return { ...picked, timeoutMs: { ...timeoutMs, value: flexTimeoutMs } };
 }
 
 /** The least that the service recommends for images. */

@@ -12,6 +12,8 @@ export interface RetryPolicy {
   maxWaitMs: number;
   /** Repeats only what was certainly not billed. */
   safeOnly: boolean;
+  /** Attempts after the first one while the gateway says that it is busy, if more than `retries`. */
+  busyRetries?: number | undefined;
 }
 
 export const defaultRetryPolicy: Readonly<RetryPolicy> = { retries: 2, maxWaitMs: 60_000, safeOnly: false };
@@ -75,7 +77,7 @@ export async function sendWithRetries(
     closeGate(gate, { outcome, decision, policy });
     if (!decision.retry) throw finalError(error, decision, policy);
     if (gate?.allowRetry?.() === false) throw error;
-    options.onRetry?.({ attempt, retries: policy.retries, waitMs: decision.waitMs, error });
+    options.onRetry?.({ attempt, retries: retriesFor(outcome, policy), waitMs: decision.waitMs, error });
     await sleep(decision.waitMs, signal).catch(() => endWait(signal, error));
     waitedMs += decision.waitMs;
     last = error;
@@ -219,12 +221,18 @@ export function decideRetry(failed: {
 }): RetryDecision {
   const { attempt, outcome, policy, now } = failed;
   const hint = outcome.kind === 'reply' ? retryHintMs(outcome.headers, now, outcome.bodyHintMs) : undefined;
-  if (attempt > policy.retries || !isRetryable(outcome, policy.safeOnly)) return { retry: false, retryAfterMs: hint };
+  if (attempt > retriesFor(outcome, policy) || !isRetryable(outcome, policy.safeOnly))
+    return { retry: false, retryAfterMs: hint };
   const left = policy.maxWaitMs - failed.waitedMs;
   if (hint !== undefined && hint > left) return { retry: false, retryAfterMs: hint, overBudget: true };
   const waitMs = retryDelay(attempt, hint, failed.random);
   if (waitMs <= left) return { retry: true, waitMs };
   return hint === undefined ? { retry: false } : { retry: true, waitMs: left };
+}
+
+function retriesFor(outcome: Outcome, { retries, busyRetries = 0 }: RetryPolicy): number {
+  const isBusy = outcome.kind === 'reply' && unbilledStatuses.has(outcome.status);
+  return isBusy ? Math.max(retries, busyRetries) : retries;
 }
 
 /** ms to wait after failed attempt number `attempt`: half of the backoff is random, a hint is a minimum and up to 10 % longer. */

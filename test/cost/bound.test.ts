@@ -56,5 +56,5 @@ test.each([
   const own = { batch: { input: '1', output: '2' }, priority: { input: '5', output: '9' } };
   const price = { input: '3', output: '4', flex: '0.5', ...own };
   const limits = messages.limits(body);
-  expect(boundOf(body, price, { ...limits, lane })).toEqual(boundOf(body, own[tier], limits));
+  expect(boundOf(body, price, { ...limits, lane: { value: lane } })).toEqual(boundOf(body, own[tier], limits));
 });

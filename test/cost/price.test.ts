@@ -37,9 +37,9 @@ test.each<[string, string | undefined, string | undefined, unknown]>([
   ['a flex request that the standard tier answered', 'flex', 'default', { price: tiered, factor: 1 }],
   ['the lane batch, whose replies name no tier', 'batch', 'default', { price: { input: '0.9' }, factor: 1 }],
 ])('the tier that answered chooses the price: %s', (_, lane, serviceTier, expected) => {
-  expect(priceOfAnswer({ prices: table({ m: tiered }), lane }, { model: 'm', serviceTier })).toMatchObject(
-    expected as object,
-  );
+  expect(
+    priceOfAnswer({ prices: table({ m: tiered }), lane: { value: lane ?? 'live' } }, { model: 'm', serviceTier }),
+  ).toMatchObject(expected as object);
 });
 
 test('a tier without a price is told, that of the lane batch too', () => {
@@ -47,8 +47,8 @@ test('a tier without a price is told, that of the lane batch too', () => {
   const lack = (tier: string) => ({
     lack: `the price has no factor of the service tier ${quote(tier)}, which answered`,
   });
-  expect(priceOfAnswer({ prices, lane: 'flex' }, { model: 'm', serviceTier: 'FLEX' })).toEqual(lack('FLEX'));
-  expect(priceOfAnswer({ prices, lane: 'batch' }, { model: 'm' })).toEqual(lack('batch'));
+  expect(priceOfAnswer({ prices, lane: { value: 'flex' } }, { model: 'm', serviceTier: 'FLEX' })).toEqual(lack('FLEX'));
+  expect(priceOfAnswer({ prices, lane: { value: 'batch' } }, { model: 'm' })).toEqual(lack('batch'));
 });
 
 test('never adds different currencies', () => {

@@ -114,8 +114,8 @@ export async function openRecorder({ folder, run, lostEnds, now, step }: Recorde
 }
 
 /** What the journal keeps of an end. */
-function endOf({ requestedModel, model, usage, cost, billed, incomplete, error }: Ended): Partial<JobRecord> {
-  return { requestedModel, model, usage, cost, billed, incomplete, error };
+function endOf({ requestedModel, model, tier, usage, cost, billed, incomplete, error }: Ended): Partial<JobRecord> {
+  return { requestedModel, model, tier, usage, cost, billed, incomplete, error };
 }
 
 /** A recorder that writes as long as its run has the folder. Its methods throw GatewayError batch-locked, too. */

@@ -2,6 +2,7 @@ import { type Digest, digestRequest } from './digest.ts';
 import { atLine } from './job-line.ts';
 import type { Job, JobCommand } from '../types.ts';
 import type { Deadline } from '../../client/deadline.ts';
+import { formatFacts } from '../../formats/facts.ts';
 import { codeOf, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import type { JsonValue } from '../../json.ts';
@@ -9,6 +10,7 @@ import type { Settings, Use } from '../../settings/types.ts';
 import { byDefault } from '../../settings/sources.ts';
 import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../cli/input/prompt.ts';
+import type { Body } from '../../upload.ts';
 import type { Context } from '../../cli/context.ts';
 import { compileSchema, type SchemaCheck } from '../../cli/input/schema.ts';
 import type { FetchUrl } from '../../cli/input/url-input.ts';
@@ -110,7 +112,7 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
         const parts = { context: own.input, settings: found, compile, adviseBlank };
         const built = await build(job, { ...parts, fetchUrl: openFetchUrl(found) });
         const elsewhere = origin === batchOrigin ? undefined : origin;
-        const digest = await digestRequest({ ...built.post, origin: elsewhere }, onHashed);
+        const digest = await digestRequest({ ...built.post, body: withoutLane(built), origin: elsewhere }, onHashed);
         const fetchInputs = (deadline: Deadline): Promise<BuiltRequest> => {
           // What the inputs warn of is told once.
           own.input.report.warnings.length = 0;
@@ -123,6 +125,14 @@ export function createRequestBuilder(options: BuilderOptions): RequestBuilder {
       }
     },
   };
+}
+
+/** A folder can go on in another lane: the tier of the lane is not a part of the request. */
+function withoutLane({ ask, post: { body, format } }: BuiltRequest): Body {
+  const { tierField } = formatFacts[format];
+  if (ask.tier === undefined || tierField === undefined || body[tierField] !== ask.tier) return body;
+  const { [tierField]: _, ...rest } = body;
+  return rest;
 }
 
 const origins = new WeakMap<Settings, string>();

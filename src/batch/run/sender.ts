@@ -10,7 +10,7 @@ import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.
 import { blobsOf } from '../../client/result.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
 import { outcomeOf, perform } from '../../client/perform.ts';
-import type { Pricing } from '../../cost/price.ts';
+import { type Pricing, unusualTier } from '../../cost/price.ts';
 import type { Bound, Meter, Reservation } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
 import { otherModel } from '../../model-name.ts';
@@ -179,6 +179,7 @@ async function sendJob(attempt: JobAttempt, deadline: Deadline, sending: Sending
       ...context.ui.clean({ vars: isObject(job.values['vars']) ? job.values['vars'] : undefined, prompt }),
     }),
     ...(answeredBy !== undefined && { requestedModel: result?.model, model: answeredBy }),
+    tier: unusualTier(result?.serviceTier),
     // What a cache answers counts in no sum.
     ...(report.fromCache ? { billed: 'no' } : { usage: result?.usage, cost: report.meter?.total }),
     error: error && { class: error.class, message: batch.ui.redact(error.message), billed: error.billed },
@@ -219,8 +220,8 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
       if (attempts === 0) context.report.fromCache = true;
       return sending.yieldToEventLoop();
     },
-    policy: { maxWaitMs: retryMaxTime ?? longestWaitMs },
-    gate: paceRetries(gate, pace, batch.lock),
+    policy: retryMaxTime === undefined && built.ask.tier ? {} : { maxWaitMs: retryMaxTime ?? longestWaitMs },
+    gate: { ...paceRetries(gate, pace, batch.lock), ...(built.ask.tier && { allowRetry: () => true }) },
     onSent: () => void Object.assign(attempt, { mayBeBilled: true, inFlight: true }),
     onRetry({ error }) {
       attempt.attempts++;
@@ -245,7 +246,7 @@ async function readAnswer(attempt: JobAttempt, deadline: Deadline, sending: Send
   if (output?.mismatch) throw output.mismatch;
 }
 
-/** The longest wait of a job between its retries. */
+/** The longest wait of a job between its retries; the flex lane has its own. */
 const longestWaitMs = 300_000;
 
 /** Images go to `images/<name>`. A name that is taken gets a number, so no image is replaced. */

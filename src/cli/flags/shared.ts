@@ -1,4 +1,4 @@
-import { type FlagTable, notAFlag, age, amount, decimal, duration, notEmpty, variable, whole } from './flag.ts';
+import { type FlagTable, notAFlag, age, amount, decimal, duration, notEmpty, oneOf, variable, whole } from './flag.ts';
 import { parseFieldPath } from './set.ts';
 import { settingFlags } from './setting-flags.ts';
 import { parseSetting } from './set.ts';
@@ -100,8 +100,17 @@ export const connectionFlags = {
   ...furtherConnection,
 } as const satisfies FlagTable;
 
-/** Prices. */
-export const priceFlags = settingFlags('costs');
+/** Prices, and the lane, which decides the price. */
+export const priceFlags = {
+  ...settingFlags('costs'),
+  laneFallback: {
+    flags: '--lane-fallback <lane>',
+    text: 'with --lane flex: live sends at full price what the service stays too busy for',
+    parse: oneOf(['live']),
+    values: ['live'],
+    advanced: true,
+  },
+} satisfies FlagTable;
 
 /** A limit of costs; each command has its own text. */
 export const maxCost = { flags: '--max-cost <amount>', parse: amount } as const;

@@ -63,7 +63,8 @@ export interface Building {
   command: string;
   use: Use;
   fetchUrl: FetchUrl;
-  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'>;
+  settings: Pick<Settings, 'model' | 'noStdin' | 'maxTokens' | 'service' | 'format' | 'baseUrl'> &
+    Partial<Pick<Settings, 'lane'>>;
   /** Replaced where many requests share a schema. */
   compile?: ((schema: JsonValue) => Promise<SchemaCheck>) | undefined;
   /** What to type for a blank without a value, where it is not a flag. */
@@ -126,6 +127,7 @@ export async function buildRequest(
     prompt,
     media,
     results: openCallResults(earlier?.at(-1)),
+    tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };
   const encoded = postOf(ask, format, quirks);
   const post = { ...encoded, body: applySettings(encoded.body, flags.set ?? [], formatFacts[format.name].reserved) };

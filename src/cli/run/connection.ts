@@ -10,7 +10,9 @@ import { closest } from '../../closest.ts';
 import { readKey } from '../../settings/key.ts';
 import { type Secret, isUnmistakable } from '../../settings/redact.ts';
 import type { SettingsSurvey, KeySource } from '../../settings/types.ts';
+import type { RetryPolicy } from '../../transport/retry.ts';
 import type { Exchange, HttpReply, Transport } from '../../transport/types.ts';
+import { laneOf, openFallback } from './lane.ts';
 import { quote } from '../../formats/quote.ts';
 import type { Context } from '../context.ts';
 import { isCache, replayedFolder } from '../flags/shared.ts';
@@ -69,8 +71,8 @@ export async function openConnection(
   context: Context,
   { forms, deadline = deadlineOnce(settings.timeoutMs.value, context.signal) }: OpenOptions = {},
 ): Promise<Connection> {
-  const { connections } = await openConnectionsTo([{ settings, forms }], flags, context, deadline);
-  return connections[0] as Connection;
+  const { connections, close } = await openConnectionsTo([{ settings, forms }], flags, context, deadline);
+  return { send: (connections[0] as Connection).send, close };
 }
 
 /** One of the gateways that a command asks. */
@@ -85,8 +87,9 @@ export async function openConnectionsTo(
   flags: ConnectionFlags,
   context: Context,
   deadline = deadlineOnce(gateways[0]?.settings.timeoutMs.value ?? defaultTimeoutMs, context.signal),
-): Promise<{ connections: Connection[]; close(): Promise<void> }> {
+): Promise<{ connections: Pick<Connection, 'send'>[]; close(): Promise<void> }> {
   const { exchanges, keyed } = await openKeyed(gateways, flags, { context, deadline });
+  const fallback = openFallback(context);
   const connections = gateways.map(({ settings, forms }, at) => {
     const options: ClientOptions = {
       ...gatewayOf(settings, context, forms),
@@ -96,9 +99,17 @@ export async function openConnectionsTo(
       onRetry: (notice) => logRetry(notice, context),
       ...keyed[at],
     };
-    return createConnection(options, { exchanges, settings, context, deadline });
+    const { policy, goesOnLive } = laneOf(flags, settings);
+    const send = createSend(options, { exchanges, settings, context, deadline, policy });
+    return { send: goesOnLive ? fallback.wrap(send) : send };
   });
-  return { connections, close: () => exchanges.close() };
+  return {
+    connections,
+    async close() {
+      await exchanges.close();
+      await fallback.note();
+    },
+  };
 }
 
 interface KeyedExchanges {
@@ -198,10 +209,14 @@ interface Parts {
   settings: SettingsSurvey;
   context: Context;
   deadline: () => Deadline;
+  policy: Partial<RetryPolicy>;
 }
 
-/** A sender of one command, which has one deadline for all that it sends. */
-function createConnection(options: ClientOptions, { exchanges, settings, context, deadline }: Parts): Connection {
+/** What one command sends, with one deadline for all of it. */
+function createSend(
+  options: ClientOptions,
+  { exchanges, settings, context, deadline, policy }: Parts,
+): Connection['send'] {
   const hidden = hiddenHeaderNames(settings);
   let isAnnounced = false;
   const sender = createSender(options, {
@@ -222,13 +237,12 @@ function createConnection(options: ClientOptions, { exchanges, settings, context
       void context.ui.warn(end);
     },
   });
-  return {
-    send: (post, own = {}) =>
-      sender.send(post, { ...own, deadline: own.deadline ?? deadline() }).catch(async (error: unknown) => {
+  return (post, own = {}) =>
+    sender
+      .send(post, { ...own, deadline: own.deadline ?? deadline(), policy: { ...policy, ...own.policy } })
+      .catch(async (error: unknown) => {
         throw await withNearestModel(withSource(error, settings), post, { settings, context });
-      }),
-    close: () => sender.close(),
-  };
+      });
 }
 
 /** What a reply says of the end of its model or operation (RFC 9745, RFC 8594). */

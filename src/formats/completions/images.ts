@@ -33,6 +33,11 @@ export function encodeImages(ask: Ask): Encoded {
 }
 
 function refuseUnfit(ask: Ask): void {
+  if (ask.tier !== undefined)
+    throw usageError(
+      `the images operation of this service has no ${ask.tier} tier`,
+      'text and chat have it; pictures go at full price',
+    );
   const found = unfit.find((field) => [ask[field] ?? []].flat().length > 0);
   if (found !== undefined)
     throw usageError(`the images operation of this service has no place for '${found}'`, 'leave it out');

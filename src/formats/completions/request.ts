@@ -25,6 +25,7 @@ export function encodeChat(ask: Ask, quirks: Quirks): Encoded {
     tool_choice: toolChoiceOf(ask.toolChoice),
     response_format: responseFormatOf(ask),
     metadata: ask.metadata,
+    service_tier: ask.tier,
     ...pictureFields(ask, body),
   });
   return withStream(encoded, ask, quirks);

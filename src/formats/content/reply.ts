@@ -9,6 +9,9 @@ import { createCallJoiner, type CallPiece } from './streamed-call.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
 
+/** Names the tier that answered where the body does not. */
+const tierHeader = 'x-gemini-service-tier';
+
 /** Of other formats: nothing follows (deviation 23). */
 const done = '[DONE]';
 
@@ -26,8 +29,10 @@ export function createContentDecoder(head: ReplyHead): Decoder {
 
   function read(values: readonly unknown[]): ReplyEvent[] {
     const pieces = values.map(unwrap).filter((piece) => piece !== undefined);
+    const tier = head.headers[tierHeader];
+    const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'tier', tier }] : [];
     isRead ||= pieces.length > 0;
-    const events = pieces.flatMap((piece) => eventsOf(piece, calls));
+    const events = [...said, ...pieces.flatMap((piece) => eventsOf(piece, calls))];
     for (const event of events) {
       if (event.type === 'candidate')
         reasons.set(event.candidate ?? 0, reasons.get(event.candidate ?? 0) || !!event.reason);

@@ -22,6 +22,7 @@ export function encodeContentBody(ask: Ask, quirks: Quirks): Body {
     tools: ask.tools && contentTools(ask.tools),
     toolConfig: toolConfigOf(ask),
     cachedContent: ask.cachedContent,
+    serviceTier: ask.tier,
   });
 }
 

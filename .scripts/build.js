@@ -18,9 +18,7 @@ const own = (paths) => new RegExp(`[\\\\/]src[\\\\/](?:${paths.replaceAll('/', '
 const groups = [
   {
     name: 'client',
-    test: own(
-      'client/(?:connection|perform|read-reply)|formats/(?:content/)?format|images/aspect|files/file-reason|shell-word',
-    ),
+    test: own('client/(?:send|read-reply)|formats/(?:content/)?format|images/aspect|files/file-reason|shell-word'),
   },
   { name: 'library', test: own('client/.*') },
   { name: 'text', test: own('cli/run|commands/text/text') },

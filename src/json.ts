@@ -78,3 +78,59 @@ export function parseObject(text: string): JsonObject {
     return {};
   }
 }
+
+/** What a value of JSON takes in memory, about: a list of empty lists takes ten times its text. */
+export const valueCost = 64;
+
+const quotationMark = 0x22;
+
+/** How many values a JSON text holds at most: its brackets and commas outside of strings. */
+export function countValues(text: string): number {
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quotationMark) at = stringEnd(text, at + 1);
+    else if (code === 0x2c || code === 0x5b || code === 0x7b) values++;
+  }
+  return values;
+}
+
+/** A key of a foreign object in camelCase or snake_case; null is absent (deviations 6 and 9). `name` is camelCase. */
+export function field(object: JsonObject, name: string): JsonValue | undefined {
+  return object[name] ?? object[snakeCase(name)] ?? undefined;
+}
+
+/** The same, when it is a string. */
+export function textField(object: JsonObject, name: string): string | undefined {
+  const value = field(object, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The same, when it is a number. */
+export function numberField(object: JsonObject, name: string): number | undefined {
+  const value = field(object, name);
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The same, when it is an object. */
+export function objectField(object: JsonObject, name: string): JsonObject | undefined {
+  const value = field(object, name);
+  return isObject(value) ? value : undefined;
+}
+
+/** The same, when it is an array. */
+export function listField(object: JsonObject, name: string): JsonValue[] | undefined {
+  const value = field(object, name);
+  return Array.isArray(value) ? value : undefined;
+}
+
+/** Names are our own, few, and asked for with every reply. */
+const snakeCased = new Map<string, string>();
+
+function snakeCase(name: string): string {
+  const known = snakeCased.get(name);
+  if (known !== undefined) return known;
+  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  snakeCased.set(name, made);
+  return made;
+}

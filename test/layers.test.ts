@@ -68,7 +68,7 @@ const allowed: Record<string, readonly string[]> = {
   files: [],
 };
 const open = new Set([
-  'formats/facts.ts',
+  'formats/format.ts',
   'advice-words.ts',
   'advice.ts',
   'clock.ts',
@@ -76,10 +76,9 @@ const open = new Set([
   'errors.ts',
   'json-position.ts',
   'json.ts',
-  'model-name.ts',
   'services.ts',
   'shell-word.ts',
-  'upload.ts',
+  'body.ts',
   'version.ts',
 ]);
 

@@ -7,7 +7,7 @@ import { copyRange, notWritten, writeAnew, writeFully } from '../files/temp-file
 import { answeredMessages, lastTurnStart, parseMessage, type SessionMessage, wholeTurns } from './message.ts';
 import type { JsonValue } from '../json.ts';
 import { shellWord } from '../shell-word.ts';
-import { type BodyValue, isUpload } from '../upload.ts';
+import { type BodyValue, isUpload } from '../body.ts';
 import { type ProcessLock, takeProcessLock } from '../files/lock.ts';
 
 /** The content of a session file. */

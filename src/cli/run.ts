@@ -1,20 +1,18 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { buildProgram, type Hooks } from './cli.ts';
 import { commandOf, helpAsFlag, isShown, shownDocument, throwParsed } from './run/argv.ts';
 import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { emptyReport, fieldLine, missingField, resultDocument } from './output/document.ts';
 import { formatHelp } from './help/help.ts';
-import { createStdin } from './input/stdin.ts';
+import { createStdin } from './input/prompt.ts';
 import { createUi, noSecrets } from './output/log.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
 import { escapeForTerminal, jsonLine } from '../terminal/escape.ts';
 import { wrapForStderr, formatError } from '../terminal/error-text.ts';
-import { githubErrorLine, sanitizeOutput, tolerateFailure } from '../terminal/wrap-output.ts';
+import { createStyle, githubErrorLine, sanitizeOutput, tolerateFailure, wantsColor } from '../terminal/output.ts';
 import { writePaged } from '../terminal/pager.ts';
 import type { Io } from '../terminal/io.ts';
-import { createStyle, wantsColor } from '../terminal/style.ts';
-import type { Command } from 'commander';
 
 /** How a run can be ended from outside. */
 export interface Ending {

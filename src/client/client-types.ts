@@ -1,6 +1,6 @@
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import type { FormatName } from '../formats/facts.ts';
+import type { FormatName } from '../formats/format.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
 import type { Result } from './result.ts';
 import type { ServiceName } from '../services.ts';

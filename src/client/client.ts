@@ -2,8 +2,7 @@ import { monotonic } from '../clock.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import type { Ask } from '../formats/ask.ts';
 import type { StreamDelta } from '../formats/events.ts';
-import { formatFacts, type FormatName } from '../formats/facts.ts';
-import { loadFormat } from '../formats/format.ts';
+import { formatFacts, type FormatName, loadFormat } from '../formats/format.ts';
 import type { JsonValue } from '../json.ts';
 import { isAspect } from '../images/aspect.ts';
 import { services, type Use } from '../services.ts';
@@ -21,11 +20,10 @@ import type {
   Picture,
   Reply,
 } from './client-types.ts';
-import { createSender, type Sender, targetOf } from './connection.ts';
+import { createSender, outcomeOf, perform, type Performed, type Sender, targetOf } from './send.ts';
 import { postOf } from './post.ts';
 import { type Deadline, endOf } from './deadline.ts';
 import { openMedia } from './media.ts';
-import { outcomeOf, perform, type Performed } from './perform.ts';
 import { folderSink, memorySink, type PictureSink } from './picture-sink.ts';
 import { ResponseError } from './response-error.ts';
 import { verdictOf } from './verdict.ts';

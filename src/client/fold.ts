@@ -1,10 +1,8 @@
 import { GatewayError } from '../errors.ts';
-import { countValues, valueCost } from '../formats/count-values.ts';
+import { countValues, type JsonObject, type JsonValue, valueCost } from '../json.ts';
 import type { ReplyEvent, StreamDelta } from '../formats/events.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { type Block, openBlock } from './blocks.ts';
-import { foldResult } from './fold-result.ts';
 import {
+  type Block,
   blockOf,
   candidateAt,
   type EventOf,
@@ -12,10 +10,12 @@ import {
   type Folded,
   type FoldedCandidate,
   type FoldOptions,
+  foldResult,
+  openBlock,
 } from './folded.ts';
-import { blobOf } from './pictures.ts';
+import { blobOf } from './picture-store.ts';
 import type { Result } from './result.ts';
-import { createTextFilter, type TextFilter } from './text-filter.ts';
+import { createTextFilter, type TextFilter } from './text-images.ts';
 
 /** Makes one result of the events of a reply, and says what each means to a reader. */
 export interface Fold {

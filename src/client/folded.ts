@@ -1,8 +1,11 @@
 import type { ReplyEvent, Usage } from '../formats/events.ts';
-import type { Block } from './blocks.ts';
-import type { PictureStore } from './picture-store.ts';
-import type { ResultImage } from './result.ts';
-import type { TextFilter } from './text-filter.ts';
+import { isPicture, type PictureStore } from './picture-store.ts';
+import { emptyResult, otherModelWarnings, type Result, type ResultImage } from './result.ts';
+import type { TextFilter } from './text-images.ts';
+import { isObject, type JsonObject, type JsonValue, objectField, parseFlat, textField } from '../json.ts';
+import { GatewayError } from '../errors.ts';
+import { quote } from '../formats/quote.ts';
+import { endedWell } from './verdict.ts';
 
 /** How a fold is made. */
 export interface FoldOptions {
@@ -66,4 +69,169 @@ export function firstOf({ candidates }: Folded): FoldedCandidate | undefined {
 /** The block that an event belongs to: that of its index, or the newest where it has none. */
 export function blockOf({ open }: FoldedCandidate, index: number | undefined): Block | undefined {
   return index === undefined ? [...open.values()].at(-1) : open.get(index);
+}
+
+/** A content block of a reply, while it arrives and afterwards. */
+export interface Block {
+  /** `text`, `thinking`, `code`, or the type that the wire gives it. */
+  readonly kind: string;
+  /** Its text is for people: `text`, `thinking` or `code`. Else `text` is the JSON of a call's input. */
+  readonly isText: boolean;
+  /** The block as it began. */
+  readonly start: JsonObject;
+  /** Its number for readers; undefined where they are not shown it. */
+  readonly position: number | undefined;
+  /** Base64 that came in it, or the placeholder for it, and its type. */
+  readonly data?: string | undefined;
+  readonly mimeType?: string | undefined;
+  text: string;
+  signature?: string | undefined;
+  citations: JsonValue[];
+  /** Begun by its text: the next block without an index ends it. */
+  isImplicit?: boolean;
+  /** Whether all input of a call came, where the decoder knows it. */
+  isWhole?: boolean;
+}
+
+/** Begins a block. Null is absent in it (deviation 9), and a later turn that repeated it would be refused. */
+export function openBlock(raw: JsonObject, position: number | undefined): Block {
+  const start = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null));
+  const kind = textField(start, 'type') ?? '';
+  const isText = kind === 'text' || kind === 'thinking' || kind === 'code';
+  const citations = start['citations'];
+  return {
+    kind,
+    isText,
+    start,
+    position,
+    ...blobOf(start),
+    text: (isText && kind !== 'code' && textField(start, kind)) || '',
+    citations: Array.isArray(citations) ? [...citations] : [],
+  };
+}
+
+/** A block with bytes, such as an image, is of no official reply; gateways add it (deviation 5). */
+function blobOf(start: JsonObject): Pick<Block, 'data' | 'mimeType'> {
+  const source = objectField(start, 'source');
+  const data = source && textField(source, 'data');
+  if (!source || data === undefined || source['type'] === 'text') return {};
+  return { data, mimeType: textField(source, 'mediaType') ?? textField(source, 'mimeType') };
+}
+
+/** The block as far as it came, in the words of a turn. Tool input that was cut stays the string it was (formats 4). */
+function closeBlock({ kind, start, text, signature, citations }: Block): JsonObject {
+  const signed = signature === undefined ? {} : { signature };
+  if (kind === 'text') return { ...start, text, ...(citations.length > 0 && { citations }), ...signed };
+  if (kind === 'thinking') return { ...start, thinking: text, ...signed };
+  if (kind === 'code') return { type: 'text', text };
+  const input = 'input' in start || text !== '' || kind === 'tool_use' ? { input: inputOf(text, start['input']) } : {};
+  return { ...start, ...input, ...signed };
+}
+
+function inputOf(json: string, atStart: JsonValue | undefined): JsonValue {
+  if (json.trim() === '') return atStart ?? {};
+  try {
+    return parseFlat(json) as JsonValue;
+  } catch {
+    return json;
+  }
+}
+
+/** Empty text, a call whose input was cut, and pictures of a gateway's own making are refused in an assistant turn. */
+function isReplayable(block: Block): boolean {
+  if (block.kind === 'text') return block.text !== '';
+  if (block.data !== undefined) return false;
+  const { input, id } = closeBlock(block);
+  if (block.kind === 'tool_use') return block.isWhole ?? (isObject(input) && id !== undefined);
+  return typeof input !== 'string';
+}
+
+/** The result of a reply that was folded, and why a call of it is not whole, if one is not. */
+export function foldResult(folded: Folded): { result: Result; error: GatewayError | undefined } {
+  const { mostCandidates, surplus, start, feedback, usage, tier } = folded;
+  const candidates = [...folded.candidates.values()];
+  const [first] = candidates;
+  const result = resultOf(candidates, folded.model);
+  result.modelVersion = start?.model;
+  result.serviceTier = tier;
+  result.responseId = start?.id;
+  result.role = first?.said.role ?? start?.role;
+  result.promptFeedback = feedback?.feedback;
+  result.usage = usage && Object.values(usage).some((count) => count !== undefined) ? usage : undefined;
+  result.stopReason = first?.said.reason ?? feedback?.blockReason;
+  result.stopSequence = first?.said.sequence;
+  result.stopDetails = first?.said.details;
+  result.warnings.push(...folded.warnings, ...otherModelWarnings(result));
+  result.complete = endedWell(result);
+  if (surplus.size > 0) {
+    const count = candidates.length + surplus.size;
+    result.warnings.push(`the reply has ${count} candidates; the first ${mostCandidates} are read`);
+    result.complete = false;
+  }
+  return { result, error: result.complete ? cutCall(candidates) : undefined };
+}
+
+function resultOf(candidates: readonly FoldedCandidate[], model: string): Result {
+  const result = emptyResult(model);
+  const [first] = candidates;
+  for (const candidate of candidates) {
+    const { index, said, blobs, blocks, picturesInText } = candidate;
+    const markdown = markdownOf(blocks);
+    result.candidates.push({
+      index,
+      text: textOf(blocks, 'text'),
+      ...(markdown !== undefined && { markdown }),
+      finishReason: said.reason,
+      finishMessage: said.message,
+      safetyRatings: said.ratings,
+    });
+    const files = blobs.filter((blob) => !isPicture(blob));
+    result.images.push(...blobs.filter(isPicture), ...picturesInText);
+    if (files.length > 0) (result.files ??= []).push(...files);
+    for (const block of blocks) if (block.kind === 'tool_use') result.toolCalls.push(callOf(block));
+  }
+  result.images = withoutDrafts(result.images);
+  result.text = result.candidates[0]?.text ?? '';
+  result.thinking = (first && textOf(first.blocks, 'thinking')) || undefined;
+  result.content = first?.blocks.filter(isReplayable).map(withId) ?? [];
+  return result;
+}
+
+function textOf(blocks: readonly Block[], kind: 'text' | 'thinking'): string {
+  return blocks.map((block) => (block.kind === kind ? block.text : '')).join('');
+}
+
+/** The text with the code that the service ran, and what that printed; undefined where it ran none. */
+function markdownOf(blocks: readonly Block[]): string | undefined {
+  if (!blocks.some(({ kind }) => kind === 'code')) return undefined;
+  const text = blocks.map((block) => (block.kind === 'code' || block.kind === 'text' ? block.text : '')).join('');
+  return text.replace(/\n{3,}(?=`{3})/g, '\n\n').trim();
+}
+
+function callOf(block: Block): Result['toolCalls'][number] {
+  const { id, name = '', input = {} } = closeBlock(block) as { id?: string; name?: string; input?: JsonValue };
+  return { id, name, input };
+}
+
+/** A call of which the service gave no id gets one, by which its result is joined to it. */
+function withId(block: Block, position: number): JsonObject {
+  const raw = closeBlock(block);
+  return block.isWhole && raw['id'] === undefined ? { ...raw, id: `call_${position}` } : raw;
+}
+
+/** Drafts are kept only where a reply has no other picture; then the last of them. */
+function withoutDrafts(images: readonly ResultImage[]): ResultImage[] {
+  const finals = images.filter((image) => !image.draft);
+  return finals.length > 0 ? finals : images.slice(-1);
+}
+
+/** A reply that ended well may lack arguments of a call that it streamed. */
+function cutCall(candidates: readonly FoldedCandidate[]): GatewayError | undefined {
+  const part = candidates.flatMap(({ blocks }) => blocks).find(({ isWhole }) => isWhole === false);
+  if (part === undefined) return undefined;
+  const name = quote(callOf(part).name, 60) || 'without a name';
+  return new GatewayError('incomplete', `the call ${name} is not whole: its streamed arguments do not end`, {
+    sent: 'yes',
+    retryable: false,
+  });
 }

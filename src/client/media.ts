@@ -1,7 +1,7 @@
 import { usageError } from '../errors.ts';
 import { readInputImage } from '../images/input.ts';
 import { sniffType } from '../images/image-type.ts';
-import { createUpload, type Upload } from '../upload.ts';
+import { createUpload, type Upload } from '../body.ts';
 import type { MediaInput } from './client-types.ts';
 
 /** Media ready to be sent. */

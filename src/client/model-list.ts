@@ -1,12 +1,10 @@
 import { GatewayError } from '../errors.ts';
 import { createMemoryStore } from '../images/store.ts';
-import { type JsonValue, isObject } from '../json.ts';
-import { type Answered } from './connection.ts';
+import { field, isObject, type JsonValue, listField, textField } from '../json.ts';
+import type { Answered } from './send.ts';
 import type { PostOrGet } from './post.ts';
-import { located, readDiverted } from './read-body.ts';
-import { field, listField, textField } from '../formats/fields.ts';
-import { authUseOf, type FormatName } from '../formats/facts.ts';
-import { loadFormat } from '../formats/format.ts';
+import { withRequest, readDiverted } from './read-reply.ts';
+import { authUseOf, type FormatName, loadFormat } from '../formats/format.ts';
 import { parseReply } from '../formats/parse-reply.ts';
 
 /** No service has so many. */
@@ -57,7 +55,7 @@ async function readPage({ reply }: Answered, format: FormatName) {
       sent: 'yes',
     });
   } catch (error) {
-    throw located(error, reply);
+    throw withRequest(error, reply);
   }
 }
 

@@ -4,12 +4,11 @@ import { usageError } from '../errors.ts';
 import { writeReason } from '../files/file-reason.ts';
 import { isFolder } from '../files/temp-file.ts';
 import { candidateNames, planOutput } from '../images/naming.ts';
-import { checkOutput } from '../images/publish.ts';
-import { publish } from '../images/publish.ts';
+import { checkOutput, publish } from '../images/publish.ts';
 import { createFileStore, createMemoryStore } from '../images/store.ts';
 import type { BlobStore } from '../images/types.ts';
 import type { FilePicture, MemoryPicture, Picture, Reply } from './client-types.ts';
-import { describePicture } from './pictures.ts';
+import { describePicture } from './picture-store.ts';
 import type { Result, ResultImage } from './result.ts';
 
 /** Where the pictures of one call go. */

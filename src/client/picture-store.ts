@@ -1,8 +1,10 @@
 import { GatewayError } from '../errors.ts';
-import type { StoredBlob } from '../images/types.ts';
-import type { BlobStore } from '../images/types.ts';
+import type { BlobStore, StoredBlob } from '../images/types.ts';
 import type { Base64Diversion, Base64Sink } from '../scan/json-scan.ts';
 import { createWatch, type EndOf } from './deadline.ts';
+import { extensionFor, imageFacts, mediaType, sniffType } from '../images/image-type.ts';
+import type { Picture } from './client-types.ts';
+import type { ResultImage } from './result.ts';
 
 /** What bounds the work on a reply that has come. */
 export interface ReplyBounds {
@@ -96,4 +98,38 @@ export function createLateStore(open: () => Promise<BlobStore>): BlobStore {
     resolve: async (data) => (await opened()).resolve(data),
     discard: async () => (await store)?.discard(),
   };
+}
+
+/** Where a picture of a reply stands. */
+interface Place {
+  candidate: number;
+  draft: boolean;
+}
+
+/** The bytes of an inlineData part or of a block, or undefined where its Base64 is bad. */
+export async function blobOf(
+  { mimeType, data }: { mimeType: string | undefined; data: string },
+  place: Place,
+  store: PictureStore,
+): Promise<ResultImage | undefined> {
+  const blob = await store.resolve(data);
+  return blob && { declaredType: mimeType, ...place, blob };
+}
+
+/** Whether a blob is a picture, by its declared type or by its bytes; audio, a document and the like are none. */
+export function isPicture({ declaredType, blob }: Pick<ResultImage, 'declaredType' | 'blob'>): boolean {
+  const declared = declaredType === undefined ? undefined : mediaType(declaredType);
+  return declared?.startsWith('image/') === true || sniffType(blob.head) !== undefined;
+}
+
+/** What is known of a picture, or of a file that is none, by its bytes, and what is odd about them. */
+export async function describePicture({
+  blob,
+  candidate,
+  declaredType,
+}: ResultImage): Promise<{ picture: Picture; warning: string | undefined }> {
+  const { extension, mimeType, warning } = await extensionFor({ declaredType, head: blob.head });
+  const { width, height } = await imageFacts(blob.head);
+  const { bytes, sha256 } = blob;
+  return { picture: { mimeType, extension, width, height, bytes, sha256, candidate }, warning };
 }

@@ -1,6 +1,5 @@
 import type { Ask, Encoded } from '../formats/ask.ts';
-import type { Format, Quirks } from '../formats/format-types.ts';
-import { type AuthUse, authUseOf, type FormatName } from '../formats/facts.ts';
+import { type AuthUse, authUseOf, type Format, type FormatName, type Quirks } from '../formats/format.ts';
 import type { JsonObject } from '../json.ts';
 import { segmentForm } from '../transport/form.ts';
 import {

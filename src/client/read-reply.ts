@@ -1,16 +1,17 @@
 import { GatewayError } from '../errors.ts';
 import type { Decoder, ServerEvent, StreamDelta, TextRun } from '../formats/events.ts';
-import type { Format } from '../formats/format-types.ts';
-import { parseReply } from '../formats/parse-reply.ts';
+import type { Format } from '../formats/format.ts';
+import { mostBytes, parseReply } from '../formats/parse-reply.ts';
 import type { BlobStore } from '../images/types.ts';
-import { divertBase64 } from '../scan/json-scan.ts';
+import { type Base64Diversion, divertBase64 } from '../scan/json-scan.ts';
 import { readEvents } from '../transport/sse.ts';
 import type { HttpReply } from '../transport/types.ts';
 import { createWatch, readWhilePatient } from './deadline.ts';
 import { createFold, type Fold } from './fold.ts';
 import { keepGoodPictures, type PictureStore, type ReplyBounds } from './picture-store.ts';
-import { isBare, isCut, located, looksLikeSse, peek, readDiverted, readPlain } from './read-body.ts';
 import { type Answer, answerOf, emptyResult } from './result.ts';
+import { isUtf8 } from 'node:buffer';
+import { field, isObject, parseFlat } from '../json.ts';
 
 /** What was asked for, and where the pictures of the reply go. */
 export interface Reading extends ReplyBounds {
@@ -40,9 +41,9 @@ export async function* readReply(
 ): AsyncGenerator<StreamDelta[], Answer> {
   try {
     const { result, error } = yield* readBody(reply, reading, format);
-    return { result, error: error && located(error, reply) };
+    return { result, error: error && withRequest(error, reply) };
   } catch (error) {
-    throw located(error, reply);
+    throw withRequest(error, reply);
   }
 }
 
@@ -101,15 +102,16 @@ async function readWhole(
 
 /** The same of a stream. */
 async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<StreamDelta[], GatewayError | undefined> {
-  const { decoder, fold, store, format } = reader;
+  const { decoder, fold, store, format, reading } = reader;
   const broken: { by?: GatewayError } = {};
-  const patience = reader.reading.patience ?? format.patience;
-  const waits = { open: undefined, ...patience };
+  const waits = { open: undefined, ...(reading.patience ?? format.patience) };
   const patient = readWhilePatient(reply.body, () => waits[decoder.progress]);
   const body = untilCut(divertBase64(patient, store, { mode: 'sse' }), broken);
+  const { shortcut } = format;
+  const most = reading.joined ? Infinity : 1;
   let failure: GatewayError | undefined;
   try {
-    for await (const events of readEvents(body, { shortcut: shortcutOf(reader) })) {
+    for await (const events of readEvents(body, { shortcut: shortcut && ((text, at) => shortcut(text, at, most)) })) {
       if (decoder.progress === 'ended') continue;
       const deltas: StreamDelta[] = [];
       try {
@@ -133,11 +135,6 @@ async function* readStream(reply: HttpReply, reader: Reader): AsyncGenerator<Str
   if (rest.length > 0) yield rest;
   await fold.store();
   return whyCut(reader, failure, broken.by);
-}
-
-function shortcutOf({ format: { shortcut }, reading }: Reader) {
-  const most = reading.joined ? Infinity : 1;
-  return shortcut && ((text: string, at: number) => shortcut(text, at, most));
 }
 
 function feed(
@@ -166,16 +163,16 @@ function whyCut(
   if (failure !== undefined && failure.class !== 'incomplete') {
     if (fold.isEmpty) throw failure;
     // Where pieces came, the address is right.
-    return failure.details.reason === 'address' ? badStream('an event of the stream is not JSON') : failure;
+    return failure.details.reason === 'address' ? badReply('an event of the stream is not JSON') : failure;
   }
   if (decoder.progress !== 'open') return undefined;
   const cut = broken ?? failure;
   if (cut !== undefined) return cut;
-  if (fold.isEmpty) throw badStream('the stream held no reply');
+  if (fold.isEmpty) throw badReply('the stream held no reply');
   return new GatewayError('incomplete', format.missingEnd, { sent: 'yes', retryable: false });
 }
 
-function badStream(what: string): GatewayError {
+function badReply(what: string): GatewayError {
   return new GatewayError('bad-reply', what, { sent: 'yes', retryable: false });
 }
 
@@ -187,4 +184,109 @@ async function* untilCut(body: AsyncIterable<Uint8Array>, broken: { by?: Gateway
     if (!isCut(error)) throw error;
     broken.by = error;
   }
+}
+
+/** What a body held, and the error that ended it early. */
+interface ReadBody {
+  text: string;
+  /** Set when the connection ended before the body did. */
+  cut: GatewayError | undefined;
+  /** Set when bytes of it are no UTF-8: the text has replacements in their places. */
+  damage?: GatewayError | undefined;
+}
+
+/** Characters of a reply that cannot hold too many values. */
+const mostPlain = 1024 * 1024;
+
+/** Reads a body whose long Base64 strings go to the store; what is left is small. Throws bad-reply, not-written, or the abort. */
+export async function readDiverted(chunks: AsyncIterable<Uint8Array>, store: Base64Diversion): Promise<ReadBody> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  let cut: GatewayError | undefined;
+  try {
+    for await (const part of divertBase64(chunks, store)) {
+      bytes += part.byteLength;
+      if (bytes > mostBytes)
+        throw new GatewayError('bad-reply', `the reply is larger than ${mostBytes} bytes`, { sent: 'yes' });
+      parts.push(new Uint8Array(part));
+    }
+  } catch (error) {
+    if (!isCut(error)) throw error;
+    cut = error;
+  }
+  const whole = Buffer.concat(parts);
+  const damage = cut || isUtf8(whole) ? undefined : badReply('the reply is not UTF-8');
+  return { text: new TextDecoder().decode(whole), cut, damage };
+}
+
+/** Whether the connection ended before the reply did. */
+function isCut(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.class === 'incomplete';
+}
+
+/** A reply of the content format with nothing odd about it; undefined for all others. */
+function readPlain({ text, cut, damage }: ReadBody): { value: unknown; cut: undefined } | undefined {
+  if (cut !== undefined || damage !== undefined || text.length > mostPlain) return undefined;
+  try {
+    const value = parseFlat(text);
+    const isPlain = isObject(value) && field(value, 'candidates') !== undefined && !isObject(value['error']);
+    return isPlain ? { value, cut: undefined } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing, or the `{}` that is left of a reply that was cut at its beginning. */
+export function isBare(value: unknown): boolean {
+  return value === undefined || (isObject(value) && Object.keys(value).length === 0);
+}
+
+/** The first bytes of a body that are no white space (BOM included), and the body from its start. */
+export async function peek(
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<{ head: Uint8Array; chunks: AsyncIterable<Uint8Array> }> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const seen: Uint8Array[] = [];
+  let head: Uint8Array = new Uint8Array();
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    seen.push(Uint8Array.from(next.value));
+    head = Buffer.concat(seen);
+    if (head.byteLength >= enough || new TextDecoder().decode(head).trim().length >= longestMark) break;
+  }
+  return { head, chunks: rest(seen, iterator) };
+}
+
+/** White space before a reply ends somewhere: no more than this is looked at. */
+const enough = 4096;
+const longestMark = 'event:'.length;
+
+/** Not a generator: its `return` would wait for the next chunk. */
+function rest(seen: Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncIterableIterator<Uint8Array> {
+  return {
+    next() {
+      const value = seen.shift();
+      return value === undefined ? iterator.next() : Promise.resolve({ done: false, value });
+    },
+    return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+const fieldNames = ['event:', 'data:', 'id:', 'retry:', ':'];
+
+/**
+ * Whether a body is a stream of server-sent events, whatever its Content-Type says (deviations 37 and 38).
+ * Wants the first 16 bytes, or the whole body where it is shorter; a byte order mark and blank lines are passed over.
+ */
+export function looksLikeSse(firstBytes: Uint8Array): boolean {
+  const start = new TextDecoder().decode(firstBytes.subarray(0, 64)).trimStart();
+  return fieldNames.some((name) => start.startsWith(name));
+}
+
+/** An error of reading a reply, with where its request went and its status. Failures of this machine stay as they are. */
+export function withRequest<E>(error: E, { request, status }: Pick<HttpReply, 'request' | 'status'>): E | GatewayError {
+  if (request === undefined || !(error instanceof GatewayError)) return error;
+  return error.details.sent === 'yes' && error.class !== 'not-written' ? error.with({ request, status }) : error;
 }

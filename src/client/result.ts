@@ -1,11 +1,11 @@
 import type { GatewayError } from '../errors.ts';
 import type { Usage } from '../formats/events.ts';
-import type { FormatName } from '../formats/facts.ts';
+import type { FormatName } from '../formats/format.ts';
 import type { StoredBlob } from '../images/types.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { StopReason } from './client-types.ts';
 import { quote } from '../formats/quote.ts';
-import { isMovingAlias, otherModel } from '../model-name.ts';
+import { isMovingAlias, otherModel } from '../services.ts';
 
 /** A candidate as the result document shows it. */
 export interface ResultCandidate {

@@ -1,7 +1,7 @@
 import { type Advice, GatewayError } from '../errors.ts';
-import { formatFacts } from '../formats/facts.ts';
+import { formatFacts } from '../formats/format.ts';
 import { quote } from '../formats/quote.ts';
-import { type JsonValue, isObject } from '../json.ts';
+import { isObject, type JsonValue } from '../json.ts';
 import { otherModelWarnings, type Result } from './result.ts';
 
 /** What was asked for, as far as the verdict needs it. */

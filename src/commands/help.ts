@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { usageError } from '../errors.ts';
 import { closest } from '../closest.ts';
 import { writePaged } from '../terminal/pager.ts';
-import { wantsColor } from '../terminal/style.ts';
+import { wantsColor } from '../terminal/output.ts';
 import type { Action } from '../cli/context.ts';
 import { addFlags, quote } from '../cli/flags/flag.ts';
 import { formatHelp, setExamples, setNotes } from '../cli/help/help.ts';

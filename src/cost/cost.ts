@@ -1,9 +1,8 @@
 import { Big } from 'big.js';
 import type { Usage } from '../formats/events.ts';
-import { type FormatFacts, formatFacts } from '../formats/facts.ts';
-import type { RequestLimits } from '../formats/format-types.ts';
+import { type FormatFacts, formatFacts, type RequestLimits } from '../formats/format.ts';
 import type { Price } from '../settings/types.ts';
-import { type Body, isUpload } from '../upload.ts';
+import { type Body, isUpload } from '../body.ts';
 import { currencyOf, pricedTiers, priceOfAnswer, priceOfTier, type Pricing } from './price.ts';
 import type { Bound, Budget, Cost, Meter, MeteredAnswer, Spending } from './types.ts';
 

@@ -1,9 +1,9 @@
-import type { FormatName } from '../formats/facts.ts';
+import type { FormatName } from '../formats/format.ts';
 import type { Price, Prices, Sourced } from '../settings/types.ts';
 import type { Result } from '../client/result.ts';
 import { isoTime } from '../clock.ts';
 import { quote } from '../formats/quote.ts';
-import { isMovingAlias, otherModel } from '../model-name.ts';
+import { isMovingAlias, otherModel } from '../services.ts';
 import type { Cost } from './types.ts';
 
 /** The settings that determine the cost of a request. */

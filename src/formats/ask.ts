@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Use } from '../services.ts';
-import type { Body, Upload } from '../upload.ts';
+import type { Body, Upload } from '../body.ts';
 import type { Turn } from './turns.ts';
 
 /** A picture or a file that goes into the last turn of the user. */

@@ -1,8 +1,7 @@
 import { GatewayError } from '../errors.ts';
-import { isObject, parseFlat } from '../json.ts';
-import { countValues, valueCost } from './count-values.ts';
+import { countValues, isObject, parseFlat, valueCost } from '../json.ts';
 import { closeCutJson } from './cut-json.ts';
-import { formatFacts, type FormatName } from './facts.ts';
+import { formatFacts, type FormatName } from './format.ts';
 import { quote } from './quote.ts';
 
 /** Values of one event: parsed, it takes no more memory than the largest text of an event. */

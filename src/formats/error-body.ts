@@ -1,6 +1,14 @@
-import { isObject, type JsonObject, type JsonValue, parseFlat } from '../json.ts';
-import type { FormatName } from './facts.ts';
-import { field, listField, objectField, textField } from './fields.ts';
+import {
+  field,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  objectField,
+  parseFlat,
+  textField,
+} from '../json.ts';
+import type { FormatName } from './format.ts';
 import { quote } from './quote.ts';
 import { proseDelayMs, durationMs } from './retry-delay.ts';
 

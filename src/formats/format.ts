@@ -1,9 +1,148 @@
-import type { FormatName } from './facts.ts';
-import type { Format } from './format-types.ts';
+import { usageError } from '../errors.ts';
+import type { Use } from '../services.ts';
+import type { Ask, Encoded } from './ask.ts';
+import type { Body } from '../body.ts';
+import type { Decoder, TextRun } from './events.ts';
+import type { Turn } from './turns.ts';
+
+/** Every format, by its name. */
+export const formatNames = ['content', 'messages', 'completions'] as const;
+export type FormatName = (typeof formatNames)[number];
+
+/** What a request is for; it decides the header that carries the key (formats 1). */
+export type AuthUse = 'text' | 'image' | 'messages' | 'completions';
+
+/** How the key of a request is carried depends on its format, and in the content format on whether an image is asked for. */
+export function authUseOf(format: FormatName, use: Use): AuthUse {
+  if (format !== 'content') return format;
+  return use === 'image' || use === 'edit' ? 'image' : 'text';
+}
+
+/** What is said of a format before any of it is loaded. */
+export interface FormatFacts {
+  /** For messages: `the messages format`. */
+  title: string;
+  /** The paths of its requests. */
+  path: RegExp;
+  /** Fields of an ask that it has no place for. */
+  lacks: readonly (keyof Ask)[];
+  /** The field of the service tier; absent where no cheaper one can be asked for. */
+  tierField?: 'serviceTier' | 'service_tier';
+  /** The field of earlier turns. */
+  turnsField: 'contents' | 'messages';
+  /** Fields of a body that the request itself decides. */
+  reserved: readonly string[];
+  /** Files of any type are bytes in it; else text is sent as text. */
+  takesTextFiles: boolean;
+  /** Whether the count of output tokens holds those of thinking, and the count of input tokens those of the cache. */
+  billing: { outputHasThinking: boolean; inputHasCached: boolean };
+}
+
+export const formatFacts: Readonly<Record<FormatName, FormatFacts>> = {
+  content: {
+    title: 'the content format',
+    path: /\/models\/[^/]+:(?:streamG|g)enerateContent/,
+    lacks: ['metadata'],
+    tierField: 'serviceTier',
+    turnsField: 'contents',
+    reserved: ['model', 'stream'],
+    takesTextFiles: true,
+    billing: { outputHasThinking: false, inputHasCached: true },
+  },
+  messages: {
+    title: 'the messages format',
+    path: /^\/v1\/messages(?:\?|$)/,
+    lacks: ['candidates', 'seed', 'responseMime', 'aspect', 'size', 'safety', 'toolConfig', 'cachedContent', 'tier'],
+    turnsField: 'messages',
+    reserved: ['stream'],
+    takesTextFiles: false,
+    billing: { outputHasThinking: true, inputHasCached: false },
+  },
+  completions: {
+    title: 'the completions format',
+    path: /^\/v1\/(?:chat\/completions|images\/(?:generations|edits))(?:\?|$)/,
+    lacks: ['topK', 'safety', 'toolConfig', 'cachedContent'],
+    tierField: 'service_tier',
+    turnsField: 'messages',
+    reserved: ['stream'],
+    takesTextFiles: false,
+    billing: { outputHasThinking: true, inputHasCached: true },
+  },
+};
+
+/** The format whose requests have a path, if one has. */
+export function formatOfPath(path: string): FormatName | undefined {
+  return formatNames.find((name) => formatFacts[name].path.test(path));
+}
+
+/** In what a service differs from others of its format. */
+export interface Quirks {
+  /** Which service it is: what it signed goes back to it alone. */
+  service: string;
+  /** The field that limits the tokens of an answer, where the format has two. */
+  maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
+  /** A stream tells its usage only where it is asked to. */
+  includeUsage?: boolean | undefined;
+  /** Pictures have an operation of their own. */
+  imagesOperation?: boolean | undefined;
+}
+
+/** What a decoder must know of the reply around its body. */
+export interface ReplyHead {
+  status: number;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** A wire format: how an ask is said in it, and how its replies are read. */
+export interface Format {
+  name: FormatName;
+  /** The request of an ask. Throws GatewayError usage for a model or a body that cannot be sent. */
+  encode(ask: Ask, quirks: Quirks): Encoded;
+  /** A request that goes on with further turns, such as the results of tools. */
+  append(body: Body, turns: readonly Turn[], quirks: Quirks): Body;
+  createDecoder(head: ReplyHead): Decoder;
+  /** Reads text deltas in their usual spelling where they are in the stream, without parsing each. */
+  shortcut?: ((text: string, at: number, most: number) => Shortcut | undefined) | undefined;
+  /** ms that the end of a body is waited for when the reply has stopped, or ended; undefined: as long as it takes. */
+  patience: { stopped: number | undefined; ended: number };
+  /** What a stream lacks that ends while it is open. */
+  missingEnd: string;
+  /** Path and query of a page of the list of models. */
+  models(token?: string): { path: string; query: string };
+  /** Names of the tools that a request offers. */
+  toolNames(body: Body): string[];
+  /** What a request allows at most, for the most that it can cost. */
+  limits(body: Body): RequestLimits;
+}
+
+/** What a request allows at most. */
+export interface RequestLimits {
+  /** Of each candidate; undefined where nothing limits them. */
+  maxTokens: number | undefined;
+  candidates: number;
+  /** Pictures; as many as candidates where it is absent. */
+  images?: number | undefined;
+}
+
+interface Shortcut {
+  value: TextRun;
+  events: number;
+  end: number;
+}
 
 /** Loads a format: a command speaks one of them. */
 export async function loadFormat(name: FormatName): Promise<Format> {
   if (name === 'content') return (await import('./content/format.ts')).content;
   if (name === 'messages') return (await import('./messages/format.ts')).messages;
   return (await import('./completions/format.ts')).completions;
+}
+
+/** The size of a picture in a format that takes its longer side alone. Throws GatewayError usage for `WxH`. */
+export function sideOf(size: string | undefined): string | undefined {
+  if (size === undefined || !/^\d+x\d+$/.test(size)) return size;
+  throw usageError(
+    `this service takes no size of both sides, such as '${size}'`,
+    'it has 512, 1K, 2K, 4K, and an aspect ratio',
+  );
 }

@@ -1,5 +1,4 @@
-import { isObject } from '../json.ts';
-import type { JsonValue } from '../json.ts';
+import { isObject, type JsonValue } from '../json.ts';
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const span = /^(\d{1,12}(?:\.\d{1,12})?) ?(ms|s(?:econds?)?|m(?:inutes?)?|h(?:ours?)?)(?![a-z])/;

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject } from '../json.ts';
-import type { BodyValue } from '../upload.ts';
+import { type BodyValue, setFields } from '../body.ts';
 import type { Ask, Media } from './ask.ts';
-import { setFields } from './fields.ts';
 
 /*
  * A conversation in the words of no service. Its blocks are written as the messages format writes them, which has the most

@@ -5,7 +5,7 @@ import { closest } from '../closest.ts';
 import { durationForm, parseDurationOf } from './duration.ts';
 import { invalidNameReason, invalidValueReason, refusedHeaderNames } from './headers.ts';
 import type { ConfigValue, Profile } from './types.ts';
-import { profileNameForm, profileNameRule } from './profile.ts';
+import { profileNameForm, profileNameRule } from './config-file.ts';
 import { type Kind, type Row, settings } from './table.ts';
 import { longestTimerMs } from '../clock.ts';
 

@@ -5,7 +5,7 @@ import { type ServiceName, services } from '../services.ts';
 import { isLoopback } from '../transport/request.ts';
 import { formatDuration } from './duration.ts';
 import { vendorWay } from './missing.ts';
-import { baseUrlOfProfile } from './profile.ts';
+import { baseUrlOfProfile } from './config-file.ts';
 import { Secret, createRedactor } from './redact.ts';
 import { type Environment, flagOf, fromEnvironment, fromFlagOf, fromVariables, variablesOf } from './sources.ts';
 import type { KeySource, PickedProfile, SettingsInput, Sourced } from './types.ts';

@@ -1,6 +1,6 @@
 import { type GatewayError, usageError } from '../errors.ts';
 import { services, usesOf, vendorsOf } from '../services.ts';
-import { isNamed, keysIn, namesIn, pickProfile, serviceOfProfile } from './profile.ts';
+import { isNamed, keysIn, namesIn, pickProfile, serviceOfProfile } from './config-file.ts';
 import { fromEnvironment, typedFlags, variablesOf } from './sources.ts';
 import type { Config, SettingsInput, SettingsSurvey, Use } from './types.ts';
 

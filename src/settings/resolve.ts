@@ -1,12 +1,12 @@
 import { flexTimeoutMs } from '../clock.ts';
 import { usageError } from '../errors.ts';
-import { authUseOf, type FormatName } from '../formats/facts.ts';
+import { authUseOf, type FormatName } from '../formats/format.ts';
 import { type ServiceName, services, usesOf, vendorHeaderNames } from '../services.ts';
 import { formatDuration } from './duration.ts';
 import { invalidNameReason, pickHeaders } from './headers.ts';
 import { ownsOrigin, pickKey } from './key.ts';
 import { missingError, useError } from './missing.ts';
-import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './profile.ts';
+import { isForAnotherService, pickProfile, pickService, serviceOfKey } from './config-file.ts';
 import {
   byDefault,
   fromFlagOf,

@@ -1,6 +1,6 @@
 import { formatDuration } from './duration.ts';
 import { usesOf } from '../services.ts';
-import { formatNames } from '../formats/facts.ts';
+import { formatNames } from '../formats/format.ts';
 import { surveyUses } from './resolve.ts';
 import { mask } from './redact.ts';
 import { type Row, type SettingName, settingNames, settings } from './table.ts';

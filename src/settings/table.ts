@@ -1,5 +1,5 @@
 import { defaultTimeoutMs } from '../clock.ts';
-import { type FormatName, formatNames } from '../formats/facts.ts';
+import { type FormatName, formatNames } from '../formats/format.ts';
 import { authForms, serviceNames, type Use } from '../services.ts';
 
 /** What the value of a setting is. `definition.ts` has the schema of each kind, `readValue` reads what flags and variables say. */

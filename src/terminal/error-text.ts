@@ -1,7 +1,7 @@
 import { hintOf } from '../advice.ts';
 import type { GatewayError } from '../errors.ts';
 import { escapeLine } from './escape.ts';
-import { isReadByCi } from './wrap-output.ts';
+import { isReadByCi } from './output.ts';
 import type { Io } from './io.ts';
 
 /**

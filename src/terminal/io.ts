@@ -1,7 +1,7 @@
 import type { Dialog } from './dialog.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
 import type { GatewayError } from '../errors.ts';
-import type { After } from './progress.ts';
+import type { After } from '../clock.ts';
 
 /** An output stream. */
 export interface Output {
@@ -13,7 +13,7 @@ export interface Output {
   readonly isFile?: boolean | undefined;
   /** stdout was closed (`>&-`) when the process began: output is lost. */
   readonly isClosed?: boolean | undefined;
-  /** Why nothing more is written, while the command goes on (see wrap-output.ts). */
+  /** Why nothing more is written, while the command goes on (see output.ts). */
   readonly failure?: GatewayError | undefined;
   /** Resolves when the reader has room again. Rejects with GatewayError closed (EPIPE) or not-written (ENOSPC …). */
   write(chunk: string | Uint8Array): Promise<void>;

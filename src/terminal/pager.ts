@@ -1,4 +1,4 @@
-import { isReadByCi } from './wrap-output.ts';
+import { isReadByCi } from './output.ts';
 import type { Io } from './io.ts';
 
 /** Rows of a terminal without a size. */

@@ -1,10 +1,9 @@
 import { createReadStream, fstatSync, type Stats, readSync, statSync, writeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { monotonic } from '../clock.ts';
+import { afterOnClock, monotonic } from '../clock.ts';
 import type { Dialog } from './dialog.ts';
 import type { InputKind, Io, Output, Input } from './io.ts';
 import type { EditorOptions, LineEditor } from './line-editor.ts';
-import { afterOnClock } from './progress.ts';
 import type { WriteStream } from 'node:tty';
 import { codeOf, GatewayError, settingError } from '../errors.ts';
 import { writeReason, readReason } from '../files/file-reason.ts';

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { timeText } from '../clock.ts';
 import { escapeLine } from './escape.ts';
 import type { Io } from './io.ts';
-import { wantsColor } from './style.ts';
+import { wantsColor } from './output.ts';
 
 /** Shows on stderr that the program waits: a spinner, one line if nothing can be animated, or nothing with `--quiet`. */
 export interface Progress {
@@ -149,24 +149,4 @@ async function spinWithOra(text: string, color: boolean): Promise<Spinner | unde
   const { default: ora } = await import('ora');
   const options = { text, stream: process.stderr, discardStdin: false, hideCursor: false, isEnabled: true };
   return ora({ ...options, color: color ? 'cyan' : false }).start();
-}
-
-/** Runs a function later; returns its cancellation. */
-export type After = (ms: number, act: () => void) => () => void;
-
-/** The real clock. A timer alone does not keep the process alive. */
-export const afterOnClock: After = (ms, act) => {
-  const timer = setTimeout(act, ms).unref();
-  return () => clearTimeout(timer);
-};
-
-/** The promise, which an abort rejects at once. */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
-  });
 }

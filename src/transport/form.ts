@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Body, type BodyValue, isUpload, type Upload } from '../upload.ts';
+import { type Body, type BodyValue, isUpload, type Upload } from '../body.ts';
 import { withLength } from './request.ts';
 import type { RequestBody } from './types.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { codeOf, GatewayError, settingError, usageError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
-import type { AuthUse } from '../formats/facts.ts';
-import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../upload.ts';
+import type { AuthUse } from '../formats/format.ts';
+import { base64Length, type Body, type BodyValue, isUpload, type Upload } from '../body.ts';
 import type { RequestBody } from './types.ts';
 
 const versions = ['/v1', '/v1beta'];

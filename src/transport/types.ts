@@ -1,4 +1,4 @@
-import type { Upload } from '../upload.ts';
+import type { Upload } from '../body.ts';
 
 /** A request body, cut where uploads belong: bytes are sent as they are, uploads as Base64 of their content. */
 export interface RequestBody {

@@ -3,7 +3,7 @@ import { exportMarkdown } from '../../src/chat/markdown.ts';
 import { lastTurnStart, openCallResults, type SessionMessage, wholeTurns } from '../../src/chat/message.ts';
 import { storable } from '../../src/chat/session-file.ts';
 import { lastTurn } from '../../src/formats/turns.ts';
-import { createUpload } from '../../src/upload.ts';
+import { createUpload } from '../../src/body.ts';
 
 const call: SessionMessage = {
   role: 'assistant',

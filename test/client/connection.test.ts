@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { sendPost } from '../../src/client/connection.ts';
+import { sendPost } from '../../src/client/send.ts';
 import { type Deadline, startDeadline } from '../../src/client/deadline.ts';
 import type { Exchange, HttpReply } from '../../src/transport/types.ts';
 import { requestTo } from '../transport/post.ts';

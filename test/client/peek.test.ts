@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { peek } from '../../src/client/read-body.ts';
+import { peek } from '../../src/client/read-reply.ts';
 
 /** Two chunks, then silence. */
 function silent() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keepGoodPictures } from '../../src/client/picture-store.ts';
-import { isBare, readDiverted } from '../../src/client/read-body.ts';
+import { isBare, readDiverted } from '../../src/client/read-reply.ts';
 import { type Answer, emptyResult } from '../../src/client/result.ts';
 import { GatewayError } from '../../src/errors.ts';
 import { parseReply } from '../../src/formats/parse-reply.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { costOfAnswer } from '../../src/cost/cost.ts';
 import { completions } from '../../src/formats/completions/format.ts';
 import { content as contentFormat } from '../../src/formats/content/format.ts';
-import type { Format } from '../../src/formats/format-types.ts';
+import type { Format } from '../../src/formats/format.ts';
 import { messages as messagesFormat } from '../../src/formats/messages/format.ts';
 import type { ResultImage } from '../../src/client/result.ts';
 import type { JsonObject } from '../../src/json.ts';

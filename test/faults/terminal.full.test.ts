@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createCiGuard } from '../../src/terminal/wrap-output.ts';
+import { createCiGuard } from '../../src/terminal/output.ts';
 import { eventStream, messageEvents, textReply } from '../helpers/with-server.ts';
 import { bash, becomes, folder, serve, start } from './program.ts';
 import { isFull } from '../helpers/full.ts';

@@ -2,9 +2,8 @@ import { createFold } from '../../src/client/fold.ts';
 import type { Result } from '../../src/client/result.ts';
 import { GatewayError } from '../../src/errors.ts';
 import type { Progress, ReplyEvent, ServerEvent, StreamDelta } from '../../src/formats/events.ts';
-import type { Format } from '../../src/formats/format-types.ts';
-import type { PictureStore } from '../../src/client/picture-store.ts';
-import { keepGoodPictures } from '../../src/client/picture-store.ts';
+import type { Format } from '../../src/formats/format.ts';
+import { keepGoodPictures, type PictureStore } from '../../src/client/picture-store.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 
 /** What the decoder of a format said of a reply, and the result that it makes. Pictures stay where they are: in events. */

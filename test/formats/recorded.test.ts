@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { looksLikeSse } from '../../src/client/read-body.ts';
+import { looksLikeSse } from '../../src/client/read-reply.ts';
 import { content } from '../../src/formats/content/format.ts';
 import { findErrorInReply } from '../../src/formats/error-body.ts';
 import type { ReplyEvent, Usage } from '../../src/formats/events.ts';
@@ -8,8 +8,7 @@ import { failureOf } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { eventsOf, type Folded, foldStream, foldWhole } from './folding.ts';
 import { splitEvents } from './messages/feeding.ts';
-import { hasRecorded, recordedBody, recordedReplies } from './recorded.ts';
-import type { Expectation, Recorded } from './recorded.ts';
+import { type Expectation, hasRecorded, type Recorded, recordedBody, recordedReplies } from './recorded.ts';
 
 const ok = ({ http_status }: Recorded) => http_status === 200;
 const contents = recordedReplies(/^content\/.*\.json$/);

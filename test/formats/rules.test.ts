@@ -4,8 +4,7 @@ import { findErrorInReply, readErrorBody, readDetails, saysSpent } from '../../s
 import { statusOfName, failureOf, failureOfError } from '../../src/formats/failure.ts';
 import { messages } from '../../src/formats/messages/format.ts';
 import { durationMs, proseDelayMs } from '../../src/formats/retry-delay.ts';
-import { objectAt } from '../../src/formats/fields.ts';
-import { createUpload } from '../../src/upload.ts';
+import { createUpload, objectAt } from '../../src/body.ts';
 import { foldWhole } from './folding.ts';
 
 test('an overload that comes inside a begun stream may have been billed', () => {

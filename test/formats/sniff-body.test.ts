@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { looksLikeSse } from '../../src/client/read-body.ts';
+import { looksLikeSse } from '../../src/client/read-reply.ts';
 
 test.each([
   ['event: message_start\n', true],

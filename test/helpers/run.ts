@@ -3,7 +3,7 @@ import { usageError } from '../../src/errors.ts';
 import { runProgram } from '../../src/cli/run.ts';
 import type { Dialog } from '../../src/terminal/dialog.ts';
 import type { InputKind, Io, Output } from '../../src/terminal/io.ts';
-import { afterOnClock } from '../../src/terminal/progress.ts';
+import { afterOnClock } from '../../src/clock.ts';
 import { scratchFolder } from './scratch.ts';
 
 /** What a test gives a run; the rest is a bare environment without terminal, network or key. */

@@ -6,7 +6,7 @@ import { describeRequest } from '../../src/recordings/request-key.ts';
 import { segmentForm } from '../../src/transport/form.ts';
 import { segmentBody } from '../../src/transport/request.ts';
 import type { HttpRequest } from '../../src/transport/types.ts';
-import { createUpload } from '../../src/upload.ts';
+import { createUpload } from '../../src/body.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 
 const base = new URL('https://gateway.example/prefix/');

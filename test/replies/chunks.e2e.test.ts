@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openConnections, sendPost } from '../../src/client/connection.ts';
+import { openConnections, sendPost } from '../../src/client/send.ts';
 import { addressPost, createTarget, postOf } from '../../src/client/post.ts';
 import { startDeadline } from '../../src/client/deadline.ts';
 import { messages } from '../../src/formats/messages/format.ts';

@@ -1,8 +1,8 @@
 import type { StreamDelta } from '../../src/formats/events.ts';
 import { content } from '../../src/formats/content/format.ts';
-import type { Format } from '../../src/formats/format-types.ts';
+import type { Format } from '../../src/formats/format.ts';
 import { messages } from '../../src/formats/messages/format.ts';
-import { readReply, type Reading } from '../../src/client/read-reply.ts';
+import { type Reading, readReply } from '../../src/client/read-reply.ts';
 import type { Answer } from '../../src/client/result.ts';
 import { createMemoryStore } from '../../src/images/store.ts';
 import type { HttpReply } from '../../src/transport/types.ts';

@@ -1,10 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { revealHeaders } from '../../src/settings/headers.ts';
 import { parseConfig } from '../../src/settings/parse.ts';
-import type { Config, LoadedConfig } from '../../src/settings/types.ts';
-import { withNameFor } from '../../src/settings/profile.ts';
+import {
+  type Config,
+  type LoadedConfig,
+  type Settings,
+  type SettingsFlags,
+  type Use,
+  useNames,
+} from '../../src/settings/types.ts';
+import { withNameFor } from '../../src/settings/config-file.ts';
 import { resolveSettings, surveySettings } from '../../src/settings/resolve.ts';
-import { type Settings, type SettingsFlags, type Use, useNames } from '../../src/settings/types.ts';
 
 const path = '/etc/gateway/config.json';
 const env = { GATEWAY_BASE_URL: 'https://env.example', GATEWAY_MODEL: 'env-model', GATEWAY_IMAGE_MODEL: 'env-image' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError, usageError } from '../../src/errors.ts';
 import { formatError } from '../../src/terminal/error-text.ts';
-import { githubErrorLine } from '../../src/terminal/wrap-output.ts';
+import { githubErrorLine } from '../../src/terminal/output.ts';
 
 describe('formatError', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createCiGuard, isReadByCi } from '../../src/terminal/wrap-output.ts';
+import { createCiGuard, isReadByCi } from '../../src/terminal/output.ts';
 
 const hidden = '\u200b';
 

@@ -2,7 +2,7 @@
 // what is tested.
 import { GatewayError } from '../../src/errors.ts';
 import { createProcessIo } from '../../src/terminal/process-io.ts';
-import { readStdinText } from '../../src/cli/input/stdin.ts';
+import { readStdinText } from '../../src/cli/input/prompt.ts';
 import { startProgress } from '../../src/terminal/progress.ts';
 
 const io = createProcessIo(process);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sanitizeOutput } from '../../src/terminal/wrap-output.ts';
+import { sanitizeOutput } from '../../src/terminal/output.ts';
 
 const hostile = '::error::x\nа ##[set-output name=a]\u001b]52;c;x\u0007\u009b2J\u202e\u001b[31mred\u001b[0m';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createStyle, wantsColor } from '../../src/terminal/style.ts';
+import { createStyle, wantsColor } from '../../src/terminal/output.ts';
 
 describe('wantsColor', () => {
   test.each([

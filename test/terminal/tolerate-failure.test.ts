@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
 import type { Output } from '../../src/terminal/io.ts';
-import { tolerateFailure } from '../../src/terminal/wrap-output.ts';
+import { tolerateFailure } from '../../src/terminal/output.ts';
 
 const never = new Promise<never>(() => undefined);
 const idle = new AbortController().signal;

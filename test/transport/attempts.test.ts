@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest';
 import { GatewayError } from '../../src/errors.ts';
-import { type ErrorReply, type Gate, type RetryOptions, sendWithRetries } from '../../src/transport/retry.ts';
-import { defaultRetryPolicy } from '../../src/transport/retry.ts';
+import {
+  defaultRetryPolicy,
+  type ErrorReply,
+  type Gate,
+  type RetryOptions,
+  sendWithRetries,
+} from '../../src/transport/retry.ts';
 import type { RetryNotice } from '../../src/transport/retry-types.ts';
-import { createUpload } from '../../src/upload.ts';
+import { createUpload } from '../../src/body.ts';
 import { createPause, cut, reset, type ScriptedServer } from '../helpers/scripted-server.ts';
 import { open, requestTo, serve } from './post.ts';
 

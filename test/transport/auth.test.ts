@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuthUse } from '../../src/formats/facts.ts';
+import type { AuthUse } from '../../src/formats/format.ts';
 import { type AuthForm, authHeaders, type HeaderNames } from '../../src/transport/request.ts';
 
 const version = { 'vendor-b-version': '2023-06-01' };

@@ -5,7 +5,7 @@ import { addressPost, createTarget } from '../../src/client/post.ts';
 import { segmentForm } from '../../src/transport/form.ts';
 import { checkUploads, describeBody, segmentBody, streamBody } from '../../src/transport/request.ts';
 import type { RequestBody } from '../../src/transport/types.ts';
-import { type Body, createUpload, type Upload } from '../../src/upload.ts';
+import { type Body, createUpload, type Upload } from '../../src/body.ts';
 import { scratchFolder } from '../helpers/scratch.ts';
 import { open, serve } from './post.ts';
 

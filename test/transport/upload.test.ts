@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { segmentBody, streamBody } from '../../src/transport/request.ts';
-import { createUpload } from '../../src/upload.ts';
+import { createUpload } from '../../src/body.ts';
 import { createPause, cut, reset } from '../helpers/scripted-server.ts';
 import { authority, serverPair } from './certificates.ts';
 import { failureOf, post, serve } from './post.ts';

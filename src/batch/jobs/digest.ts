@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type Body, type BodyValue, type Upload, isUpload } from '../../upload.ts';
+import { type Body, type BodyValue, type Upload, isUpload } from '../../body.ts';
 import type { Shard } from '../types.ts';
 
 /** The first 64 bits of the SHA-256 of an id, as two unsigned halves. */

@@ -7,7 +7,7 @@ import { quote } from '../../cli/flags/flag.ts';
 import { type Blanks, fillLeaves, hasBlank, normaliseName, valueText } from '../../cli/input/blanks.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { parsePromptYaml, type PromptYaml } from '../../cli/input/prompt-yaml.ts';
-import { isPromptYaml } from '../../cli/run/prepare.ts';
+import { isPromptYaml } from '../../cli/run/command.ts';
 import { mergePromptYaml } from '../../cli/request/prompt-yaml-flags.ts';
 import { type DataFile, type DataFlags, idOf, openData, rethrow } from './data-rows.ts';
 import { atLine, type Defaults, type JobRules, readJobObject } from './job-line.ts';

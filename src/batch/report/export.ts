@@ -12,7 +12,7 @@ import { checkFile } from '../../images/publish.ts';
 import { type Row, type Column, findColumns, rowOf, type RowState } from './row.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { jsonLine } from '../../terminal/escape.ts';
-import { prefixUsageError, addFlags } from '../../cli/flags/flag.ts';
+import { addFlags, prefixUsageError } from '../../cli/flags/flag.ts';
 import { exportFlags, type ExportFormat, exportFormats } from '../flags.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { writeNewFile } from '../../cli/output/new-file.ts';

@@ -9,11 +9,11 @@ import type { SharedGate } from '../../transport/gate.ts';
 import { batchFiles, type Job, type JobOutcome, type SaveReply } from '../types.ts';
 import { blobsOf } from '../../client/result.ts';
 import { createDeadlines, type Deadline, timeOf } from '../../client/deadline.ts';
-import { outcomeOf, perform } from '../../client/perform.ts';
+import { outcomeOf, perform } from '../../client/send.ts';
 import { type Pricing, unusualTier } from '../../cost/price.ts';
 import type { Bound, Meter, Reservation } from '../../cost/types.ts';
 import { type ErrorClass, GatewayError, isBug, isQuotaSpent } from '../../errors.ts';
-import { otherModel } from '../../model-name.ts';
+import { otherModel } from '../../services.ts';
 import { fileWord } from '../../images/naming.ts';
 import { createFileStore } from '../../images/store.ts';
 import { gatewayKey } from './plan.ts';
@@ -26,7 +26,7 @@ import { hintOf } from '../../advice.ts';
 import { type ImageOutput, mostImages, planImages } from '../../cli/output/image-output.ts';
 import { saveAfterBug, saveForRecovery } from '../../cli/run/recovery.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
+import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/command.ts';
 
 /** One job of this run, from the moment its request is built until its outcome is recorded. */
 export interface JobAttempt extends JournalEntry {

@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { isTooDeep, type JsonValue } from '../../json.ts';
-import { type Body, type BodyValue, isUpload } from '../../upload.ts';
+import { type Body, type BodyValue, isUpload } from '../../body.ts';
 import { quote } from './flag.ts';
 import { shellWord } from '../../shell-word.ts';
 

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { bold } from '../../terminal/style.ts';
+import { bold } from '../../terminal/output.ts';
 import { isAdvanced } from '../flags/flag.ts';
 import { exampleText, twoColumns, wrapText } from './help-layout.ts';
 

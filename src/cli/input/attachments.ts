@@ -6,11 +6,10 @@ import { usageError } from '../../errors.ts';
 import type { Media } from '../../formats/ask.ts';
 import { readInputImage, spool } from '../../images/input.ts';
 import { sniffType } from '../../images/image-type.ts';
-import { decodeText } from './stdin.ts';
-import { createUpload, type Upload } from '../../upload.ts';
+import { decodeText, unreadable } from './input-files.ts';
+import { createUpload, type Upload } from '../../body.ts';
 import type { Context } from '../context.ts';
 import { quote } from '../flags/flag.ts';
-import { unreadable } from './input-files.ts';
 import { sizeOf } from './prompt.ts';
 import { type FetchUrl, type OpenedInput, openUrlInput } from './url-input.ts';
 

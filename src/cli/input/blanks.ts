@@ -1,5 +1,5 @@
 import { usageError } from '../../errors.ts';
-import { isObject, type JsonValue, type JsonObject } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { closest } from '../../closest.ts';
 import { shellWord } from '../../shell-word.ts';
 import type { Context } from '../context.ts';

@@ -1,12 +1,12 @@
+import { codeOf, type GatewayError, usageError } from '../../errors.ts';
+import { isUtf8 } from 'node:buffer';
 import { constants, openSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
-import { codeOf, type GatewayError, usageError } from '../../errors.ts';
 import { readReason } from '../../files/file-reason.ts';
 import { lookAt, shellWord } from '../../shell-word.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { decodeText } from './stdin.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 
@@ -117,4 +117,31 @@ export async function readListFlag(
 
 function flagAndPath(flag: string, path: FileOrJson): string {
   return typeof path === 'string' ? `${flag} ${path}` : flag;
+}
+
+/**
+ * The text of the user's input, `name` in messages, without a byte order mark; CRLF stays. Throws GatewayError usage with the
+ * offset (from 0) of the first byte that is not UTF-8: nothing is replaced silently.
+ */
+export function decodeText(bytes: Uint8Array, name: string): string {
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  const utf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  const convert = utf16
+    ? 'it looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8'
+    : 'convert it to UTF-8, for example with iconv';
+  throw usageError(`${name} is not UTF-8 text: invalid byte at offset ${invalidOffset(bytes)}`, convert);
+}
+
+/** Every invalid sequence decodes to U+FFFD: the first one that is not U+FFFD in the bytes is the place. */
+function invalidOffset(bytes: Uint8Array): number {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let offset = 0;
+  for (let from = 0; ;) {
+    const at = text.indexOf('\uFFFD', from);
+    if (at === -1) return offset;
+    offset += Buffer.byteLength(text.slice(from, at));
+    if (!(bytes[offset] === 0xef && bytes[offset + 1] === 0xbf && bytes[offset + 2] === 0xbd)) return offset;
+    offset += 3;
+    from = at + 1;
+  }
 }

@@ -1,10 +1,11 @@
-import { usageError } from '../../errors.ts';
-import { readStdinText, shouldReadStdin } from './stdin.ts';
-import type { Context } from '../context.ts';
+import { settingError, usageError } from '../../errors.ts';
+import type { Context, Stdin } from '../context.ts';
 import { quote } from '../flags/flag.ts';
 import { type Blanks, fillText } from './blanks.ts';
-import { readTextFlag } from './input-files.ts';
+import { decodeText, readTextFlag } from './input-files.ts';
 import type { ImageInputFlags } from './stray-files.ts';
+import type { InputKind, Io } from '../../terminal/io.ts';
+import { type After, afterOnClock, untilAborted } from '../../clock.ts';
 
 /** The flags and words that a prompt can come from. */
 export interface PromptFlags extends ImageInputFlags {
@@ -26,7 +27,7 @@ export interface TextPlaces {
 }
 
 /** How a command takes its prompt. */
-export interface PromptRules {
+interface PromptRules {
   /** `text`, for the hint. */
   command: string;
   /** text and chat read stdin in addition to a prompt; image commands only for `-`. */
@@ -136,4 +137,134 @@ function missingPrompt({ command, readsStdin }: PromptRules, { io, stdin }: Cont
       ? `to take it from stdin: gateway-cli ${command} --prompt-file -`
       : `for example: gateway-cli ${command} ${command === 'image edit' ? '-i photo.jpg "make it gray"' : '"a lighthouse at dusk"'}`,
   );
+}
+
+/** How to note that the program waits for stdin. */
+interface StdinNotes {
+  note: (text: string) => void;
+  after?: After;
+}
+
+/** Wraps the process's stdin so that two flags cannot both read it. */
+export function createStdin(io: Pick<Io, 'stdin'>, notes?: StdinNotes): Stdin {
+  let claimedBy: string | undefined;
+  let reserved = false;
+  const take = (by: string): void => {
+    if (claimedBy !== undefined && !(reserved && claimedBy === by)) {
+      throw usageError(
+        `stdin is read by ${claimedBy} already, so ${by} - cannot read it too`,
+        'put one of them into a file',
+      );
+    }
+    claimedBy = by;
+  };
+  return {
+    get claimedBy() {
+      return claimedBy;
+    },
+    claim(by, { quiet } = { quiet: false }) {
+      take(by);
+      reserved = false;
+      const input = io.stdin.read();
+      return quiet || !notes ? input : withNotes(input, { ...notes, isTerminal: io.stdin.kind === 'terminal' });
+    },
+    reserve(by) {
+      take(by);
+      reserved = true;
+    },
+  };
+}
+
+/** The same bytes; notes a wait for the first of them. */
+function withNotes(
+  input: AsyncIterable<Uint8Array>,
+  { note, after = afterOnClock, isTerminal }: StdinNotes & { isTerminal: boolean },
+): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = input[Symbol.asyncIterator]();
+      let cancel: (() => void) | undefined;
+      if (isTerminal) note('reading stdin; end with Ctrl-D');
+      else cancel = after(noteMs, () => note('waiting for stdin'));
+      return {
+        async next() {
+          return source.next().finally(() => cancel?.());
+        },
+        async return() {
+          cancel?.();
+          return (await source.return?.()) ?? { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}
+
+const noteMs = 2000;
+const mebibyte = 1024 * 1024;
+
+/** Whether stdin is read for the prompt: never a terminal, and in addition to a prompt only a file, pipe or socket. */
+export function shouldReadStdin(place: { kind: InputKind; hasPrompt: boolean; noStdin: boolean }): boolean {
+  const { kind, hasPrompt, noStdin } = place;
+  if (noStdin || kind === 'terminal' || kind === 'closed') return false;
+  return !hasPrompt || kind !== 'null';
+}
+
+export interface StdinTextOptions {
+  /** Longest wait for the first byte, in ms; later bytes can take any time. */
+  timeoutMs: number;
+  /** Called after 2 s without a byte, or when stdin is abandoned. */
+  onWait: () => void;
+  /** For a stdin that may stay silent: the longest wait for its first byte, in ms. After it, stdin counts as empty. */
+  abandonAfterMs?: number | undefined;
+  /** Ends the wait; the promise rejects with its reason. */
+  signal?: AbortSignal | undefined;
+  maxBytes?: number;
+  after?: After;
+}
+
+/**
+ * All of stdin as text, without a byte order mark. Throws GatewayError usage if the first byte does not come in time, if there
+ * are more than 64 MiB, or if it is not UTF-8.
+ */
+export async function readStdinText(input: AsyncIterable<Uint8Array>, options: StdinTextOptions): Promise<string> {
+  const { maxBytes = 64 * mebibyte } = options;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const source = input[Symbol.asyncIterator]();
+  try {
+    for (
+      let next = await firstOf(source, options);
+      !next.done;
+      next = await untilAborted(source.next(), options.signal)
+    ) {
+      bytes += next.value.byteLength;
+      if (bytes > maxBytes)
+        throw settingError(`stdin holds more than ${maxBytes / mebibyte} MiB`, { reason: 'stdin-size' });
+      chunks.push(next.value);
+    }
+  } catch (error) {
+    // Not awaited: a source that is blocked in a read may never return.
+    void source.return?.().catch(() => undefined);
+    throw error;
+  }
+  return decodeText(Buffer.concat(chunks), 'stdin');
+}
+
+function firstOf(source: AsyncIterator<Uint8Array>, options: StdinTextOptions): Promise<IteratorResult<Uint8Array>> {
+  const { timeoutMs, abandonAfterMs, onWait, signal, after = afterOnClock } = options;
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void =>
+      reject(settingError(`nothing came on stdin for ${timeoutMs / 1000} s`, { reason: 'stdin-late' }));
+    const abandon = (): void => {
+      void source.return?.().catch(() => undefined);
+      onWait();
+      resolve({ done: true, value: undefined });
+    };
+    const timers =
+      abandonAfterMs === undefined
+        ? [after(noteMs, onWait), after(timeoutMs, giveUp)]
+        : [after(abandonAfterMs, abandon)];
+    const settled = untilAborted(source.next(), signal).finally(() => timers.forEach((cancel) => cancel()));
+    settled.then(resolve, reject);
+  });
 }

@@ -2,7 +2,7 @@ import { basename } from 'node:path/posix';
 import { usageError } from '../../errors.ts';
 import { spool } from '../../images/input.ts';
 import type { FetchedInput } from '../../transport/types.ts';
-import type { Upload } from '../../upload.ts';
+import type { Upload } from '../../body.ts';
 import { quote } from '../flags/flag.ts';
 import type { Context } from '../context.ts';
 import { isUrl, shownUrl, urlForFile } from './input-files.ts';

@@ -3,7 +3,7 @@ import { type Progress, startProgress } from '../../terminal/progress.ts';
 import { wrapForStderr } from '../../terminal/error-text.ts';
 import { escapeForTerminal, escapeLine } from '../../terminal/escape.ts';
 import type { Io } from '../../terminal/io.ts';
-import { createStyle } from '../../terminal/style.ts';
+import { createStyle } from '../../terminal/output.ts';
 import type { Report, RootOptions, Ui, Context } from '../context.ts';
 import type { GatewayError } from '../../errors.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';

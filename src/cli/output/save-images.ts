@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { EndOf } from '../../client/deadline.ts';
-import { describePicture, isPicture } from '../../client/pictures.ts';
+import { describePicture, isPicture } from '../../client/picture-store.ts';
 import type { ResultImage } from '../../client/result.ts';
 import { GatewayError, usageError } from '../../errors.ts';
 import { isFolder } from '../../files/temp-file.ts';

@@ -6,7 +6,7 @@ import type { Settings, KeySource } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import type { StdoutFlags } from '../flags/shared.ts';
 import type { HttpRequest } from '../../transport/types.ts';
-import { isUpload } from '../../upload.ts';
+import { isUpload } from '../../body.ts';
 
 /** Prints the request for `--dry-run` or `--curl`. Reads no key and sends nothing. */
 export async function showRequest(

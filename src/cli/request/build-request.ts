@@ -2,14 +2,12 @@ import { lastSystem, openCallResults, type SessionMessage } from '../../chat/mes
 import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask, Media } from '../../formats/ask.ts';
-import type { Format, Quirks } from '../../formats/format-types.ts';
-import { formatFacts } from '../../formats/facts.ts';
-import { loadFormat } from '../../formats/format.ts';
+import { type Format, formatFacts, loadFormat, type Quirks } from '../../formats/format.ts';
 import type { Turn } from '../../formats/turns.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { services, type Use } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
-import type { Body } from '../../upload.ts';
+import type { Body } from '../../body.ts';
 import type { Context } from '../context.ts';
 import { parseJson, quote } from '../flags/flag.ts';
 import { applySettings, type Setting } from '../flags/set.ts';

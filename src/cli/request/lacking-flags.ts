@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import type { Ask } from '../../formats/ask.ts';
-import { formatFacts, formatNames } from '../../formats/facts.ts';
+import { formatFacts, formatNames } from '../../formats/format.ts';
 import type { Building, RequestFlags } from './build-request.ts';
 
 /** The flag of each field that a format can lack. */

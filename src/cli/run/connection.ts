@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { ClientOptions } from '../../client/client-types.ts';
-import { type Answered, createSender, type Exchanges, type PostOptions, targetOf } from '../../client/connection.ts';
+import { type Answered, createSender, type Exchanges, type PostOptions, targetOf } from '../../client/send.ts';
 import type { PostOrGet, Target } from '../../client/post.ts';
 import { type Deadline, deadlineOnce, within } from '../../client/deadline.ts';
 import { defaultTimeoutMs } from '../../clock.ts';

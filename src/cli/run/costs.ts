@@ -1,11 +1,10 @@
 import { GatewayError, usageError } from '../../errors.ts';
 import { currencyOf, isWholePrice, type Pricing, priceOf } from '../../cost/price.ts';
 import type { Meter, Reservation } from '../../cost/types.ts';
-import type { Price } from '../../settings/types.ts';
+import type { Price, Settings } from '../../settings/types.ts';
 import { shellWord } from '../../shell-word.ts';
-import type { Settings } from '../../settings/types.ts';
-import type { Format } from '../../formats/format-types.ts';
-import type { Body } from '../../upload.ts';
+import type { Format } from '../../formats/format.ts';
+import type { Body } from '../../body.ts';
 import type { Ui } from '../context.ts';
 
 /** The model of a command, and the prices of its settings. */

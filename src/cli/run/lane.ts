@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.ts';
-import { formatFacts } from '../../formats/facts.ts';
+import { formatFacts } from '../../formats/format.ts';
 import type { PostOrGet } from '../../client/post.ts';
 import type { RetryNotice } from '../../transport/retry-types.ts';
 import type { RetryPolicy } from '../../transport/retry.ts';

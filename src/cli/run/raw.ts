@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import type { Post } from '../../client/post.ts';
 import { BlockWriter } from '../../files/block-writer.ts';
 import { randomNonce } from '../../files/temp-file.ts';
-import { createCiByteGuard, isReadByCi } from '../../terminal/wrap-output.ts';
+import { createCiByteGuard, isReadByCi } from '../../terminal/output.ts';
 import type { Context } from '../context.ts';
 import type { Connection } from './connection.ts';
 

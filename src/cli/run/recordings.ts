@@ -1,12 +1,10 @@
 import { resolve } from 'node:path';
-import type { Exchanges } from '../../client/connection.ts';
+import { type Exchanges, outcomeOf } from '../../client/send.ts';
 import { createEmptyStore } from '../../images/store.ts';
 import { writeReason } from '../../files/file-reason.ts';
-import { outcomeOf } from '../../client/perform.ts';
 import { readReply } from '../../client/read-reply.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { formatOfPath } from '../../formats/facts.ts';
-import { loadFormat } from '../../formats/format.ts';
+import { formatOfPath, loadFormat } from '../../formats/format.ts';
 import { openCache } from '../../recordings/cache.ts';
 import { recordedModels } from '../../recordings/models.ts';
 import { openRecorder, type RecorderOptions } from '../../recordings/recorder.ts';

@@ -1,13 +1,12 @@
 import type { Lost } from '../context.ts';
 import pLimit from 'p-limit';
 import { type Deadline, endOf } from '../../client/deadline.ts';
-import { type Operation, outcomeOf, perform } from '../../client/perform.ts';
-import { type Answer, blobsOf, emptyResult } from '../../client/result.ts';
+import { type Operation, outcomeOf, perform } from '../../client/send.ts';
+import { type Answer, blobsOf, emptyResult, type Result } from '../../client/result.ts';
 import { type ErrorClass, GatewayError, isQuotaSpent, messageOf } from '../../errors.ts';
 import type { ImageOutput } from '../output/image-output.ts';
 import type { Connection } from './connection.ts';
 import { adviceForRest } from '../../client/verdict.ts';
-import type { Result } from '../../client/result.ts';
 import type { Gate } from '../../transport/retry.ts';
 import type { Usage } from '../../formats/events.ts';
 

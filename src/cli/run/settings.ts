@@ -1,5 +1,5 @@
 import { type GatewayError, usageError } from '../../errors.ts';
-import { readConfig, configPath } from '../../settings/config-file.ts';
+import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
 import type { Prices, Settings, SettingsFlags, SettingsInput, Use } from '../../settings/types.ts';

@@ -1,13 +1,17 @@
-import { openConnections, type Exchanges } from '../../client/connection.ts';
-import { usageError } from '../../errors.ts';
-import type { SettingsSurvey } from '../../settings/types.ts';
-import type { Transport, TransportOptions } from '../../transport/types.ts';
+import { type Exchanges, openConnections } from '../../client/send.ts';
+import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
+import type { Settings, SettingsSurvey } from '../../settings/types.ts';
+import type { FetchedInput, InputFetcher, Transport, TransportOptions } from '../../transport/types.ts';
 import type { Context } from '../context.ts';
-import type { RecordingFlags } from '../flags/shared.ts';
+import { type RecordingFlags, replayedFolder } from '../flags/shared.ts';
 import { quote } from '../flags/flag.ts';
-import { readUserFile } from '../input/input-files.ts';
+import { readUserFile, shownUrl } from '../input/input-files.ts';
 import type { Credential } from './connection.ts';
 import type { ConnectionFlags } from './settings.ts';
+import type { Deadline } from '../../client/deadline.ts';
+import type { Progress } from '../../terminal/progress.ts';
+import { sizeOf } from '../input/prompt.ts';
+import type { FetchUrl } from '../input/url-input.ts';
 
 /** The way to each gateway, by its own proxy and its own certificates. */
 export async function openTransports(
@@ -79,4 +83,88 @@ async function readCertificate(flag: string, path: string, cwd: string): Promise
 
 async function readText(flag: string, path: string, cwd: string): Promise<string> {
   return new TextDecoder().decode(await readUserFile(flag, path, cwd));
+}
+
+/** What fetches the URLs of a command, of one job, or of one turn. Without a deadline they are fetched later. */
+export type OpenFetchUrl = (settings: FetchSettings, deadline?: () => Deadline) => FetchUrl;
+
+type FetchSettings = Pick<Settings, 'offline' | 'proxy' | 'systemCa'>;
+
+/** What goes wrong on the way to a URL: nothing of it has reached the gateway. */
+const failures = new Set<ErrorClass>(['not-sent', 'no-reply', 'bad-reply', 'incomplete']);
+
+/** Opens the way to URLs for the length of a command; nothing is connected before the first is fetched. */
+export function openFetchUrls(flags: ConnectionFlags, context: Context): OpenFetchUrl {
+  /** By the settings that the way depends on: the jobs of a batch can have several. */
+  const opened = new Map<string, Promise<InputFetcher>>();
+  const fetcherFor = (settings: FetchSettings): Promise<InputFetcher> => {
+    const key = JSON.stringify([settings.proxy?.value, settings.systemCa.value]);
+    const known = opened.get(key) ?? openFetcher(settings, flags, context);
+    opened.set(key, known);
+    return known;
+  };
+  return (settings, deadline) => async (url, label) => {
+    const off = settings.offline.value ? '--offline' : replayedFolder(flags) !== undefined && '--replay';
+    if (off) throw usageError(`${label}: ${off} uses no network`, 'save the file, and name that');
+    if (deadline === undefined) return undefined;
+    const time = deadline();
+    const progress = context.ui.progress(`fetching ${url.host}`);
+    try {
+      const fetcher = await fetcherFor(settings);
+      const fetched = await fetcher.fetch(url, time.signal);
+      await context.ui.detail(`fetched ${shownUrl(url)} (${fetched.mimeType ?? 'no content-type'})`);
+      return { ...fetched, body: explained(fetched.body, { label, time, progress }) };
+    } catch (error) {
+      progress.stop();
+      throw explain(error, label, time);
+    }
+  };
+}
+
+async function openFetcher(settings: FetchSettings, flags: ConnectionFlags, context: Context): Promise<InputFetcher> {
+  const options = await transportOptions(settings, flags, context);
+  // The HTTP client is loaded where a URL stands, not at start-up.
+  const { openInputFetcher } = await import('../../transport/fetch-input.ts');
+  const fetcher = openInputFetcher(options);
+  context.atEnd(() => fetcher.close());
+  return fetcher;
+}
+
+interface Explaining {
+  label: string;
+  time: Deadline;
+  progress: Progress;
+}
+
+async function* explained(
+  body: FetchedInput['body'],
+  { label, time, progress }: Explaining,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      bytes += chunk.byteLength;
+      progress.update(sizeOf(bytes));
+      yield chunk;
+    }
+  } catch (error) {
+    throw explain(error, label, time);
+  } finally {
+    progress.stop();
+  }
+}
+
+/** The same failure with the URL in front. Hints that speak of the base URL, of billing or of the client's certificate do not fit. */
+function explain(error: unknown, label: string, time: Deadline): unknown {
+  const known = time.explain(error, 'unsent');
+  if (!(known instanceof GatewayError)) return known;
+  const { hint = '', reason, value } = known.details;
+  // Nobody is billed for asking again.
+  const retryable = known.class === 'no-reply' || known.details.retryable;
+  const message = `${label}: ${known.message}`;
+  if (known.class === 'usage') return new GatewayError('usage', message, { ...known.details, cause: error });
+  if (!failures.has(known.class)) return known;
+  const fits = known.class === 'not-sent' && !hint.includes('base URL') && reason !== 'client-certificate';
+  const advice = fits ? { hint, reason, value } : ({ reason: 'input-url' } as const);
+  return new GatewayError('not-sent', message, { ...advice, retryable, sent: 'no', billed: 'no', cause: error });
 }

@@ -1,13 +1,13 @@
 import { lastTurnStart, type SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import type { Turn } from '../../formats/turns.ts';
-import type { BodyValue } from '../../upload.ts';
+import type { BodyValue } from '../../body.ts';
 import { deadlineOnce } from '../../client/deadline.ts';
 import { GatewayError } from '../../errors.ts';
 import type { Settings } from '../../settings/types.ts';
 import { wrapForStderr, formatError } from '../../terminal/error-text.ts';
 import type { LineEditor } from '../../terminal/line-editor.ts';
-import { createStyle } from '../../terminal/style.ts';
+import { createStyle } from '../../terminal/output.ts';
 import type { AllChatFlags } from './flags.ts';
 import { buildRequest } from '../../cli/request/build-request.ts';
 import { keepInSession, type Resumed } from './session.ts';
@@ -15,11 +15,10 @@ import { openTools } from './tools.ts';
 import { askTurn, questionOf, storableTurns, systemOf } from './turn.ts';
 import type { Context } from '../../cli/context.ts';
 import { planImages } from '../../cli/output/image-output.ts';
-import { planBesideText } from '../../cli/run/prepare.ts';
-import type { OpenFetchUrl } from '../../cli/run/fetch-urls.ts';
+import { answerOfSchema, checkAnswer, planBesideText, wantedOf } from '../../cli/run/command.ts';
+import type { OpenFetchUrl } from '../../cli/run/transports.ts';
 import type { CostLimit } from '../../cli/run/costs.ts';
 import type { Connection } from '../../cli/run/connection.ts';
-import { answerOfSchema, checkAnswer, wantedOf } from '../../cli/run/finish.ts';
 
 /** A conversation with a person, while it goes on. */
 export interface Talk {

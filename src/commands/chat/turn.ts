@@ -1,14 +1,14 @@
 import type { SessionMessage } from '../../chat/message.ts';
 import { storable } from '../../chat/session-file.ts';
 import { type Deadline, endOf } from '../../client/deadline.ts';
-import { perform } from '../../client/perform.ts';
+import { perform } from '../../client/send.ts';
 import { type Answer, blobsOf, emptyResult, type Result } from '../../client/result.ts';
 import type { Reservation } from '../../cost/types.ts';
 import { GatewayError } from '../../errors.ts';
 import { lastTurn, type Turn } from '../../formats/turns.ts';
 import { isObject, type JsonValue } from '../../json.ts';
 import type { Redaction } from '../../settings/redact.ts';
-import type { BodyValue } from '../../upload.ts';
+import type { BodyValue } from '../../body.ts';
 import { callsOf, resultsTurn, type ToolBelt, type ToolFlags } from './tools.ts';
 import type { Context, Report, RunCall, Turn as ReportedTurn } from '../../cli/context.ts';
 import type { ImageOutput } from '../../cli/output/image-output.ts';

@@ -4,7 +4,7 @@ import { isObject } from '../../json.ts';
 import type { Dialog } from '../../terminal/dialog.ts';
 import { type Service, type ServiceName, serviceNames, services, usesOf } from '../../services.ts';
 import { checkKey } from '../../settings/key.ts';
-import { keysIn, nameFor, requireProfileName, serviceOfProfile, withNameFor } from '../../settings/profile.ts';
+import { keysIn, nameFor, requireProfileName, serviceOfProfile, withNameFor } from '../../settings/config-file.ts';
 import { fromEnvironment } from '../../settings/sources.ts';
 import { type Config, type LoadedConfig, type Profile, type Use, useNames } from '../../settings/types.ts';
 import { changeConfig, configDocument, describeMap, openConfig, warnOfAddress } from './file.ts';

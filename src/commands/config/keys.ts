@@ -5,7 +5,7 @@ import { closest } from '../../closest.ts';
 import { pricedTiers } from '../../cost/price.ts';
 import { amountFields, keyForms, priceFields } from '../../settings/definition.ts';
 import { checkConfig } from '../../settings/parse.ts';
-import { requireProfileName } from '../../settings/profile.ts';
+import { requireProfileName } from '../../settings/config-file.ts';
 import { isCredentialName } from '../../settings/redact.ts';
 import { type Row, settings } from '../../settings/table.ts';
 import type { Config, LoadedConfig, Profile } from '../../settings/types.ts';

@@ -10,7 +10,7 @@ import { type SettingRow, rowName } from '../../settings/survey.ts';
 import { type Use, useNames } from '../../settings/types.ts';
 import { escapeLine } from '../../terminal/escape.ts';
 import { runtime } from '../../terminal/runtime.ts';
-import { createStyle, type Style } from '../../terminal/style.ts';
+import { createStyle, type Style } from '../../terminal/output.ts';
 import {
   addressRow,
   type Check,

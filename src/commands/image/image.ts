@@ -1,8 +1,7 @@
 import { within } from '../../client/deadline.ts';
 import { describePost, type Post } from '../../client/post.ts';
 import type { JsonObject } from '../../json.ts';
-import type { Gate } from '../../transport/retry.ts';
-import { defaultRetryPolicy } from '../../transport/retry.ts';
+import { defaultRetryPolicy, type Gate } from '../../transport/retry.ts';
 import { version } from '../../version.ts';
 import { type Outcome, sendAll, mergeAnswers, resultOf } from '../../cli/run/send-all.ts';
 import type { Attached } from '../../cli/input/attachments.ts';
@@ -10,13 +9,11 @@ import type { Context, Action } from '../../cli/context.ts';
 import type { ImageOutputFlags } from '../../cli/output/image-output.ts';
 import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
-import { checkAnswer, wantedOf } from '../../cli/run/finish.ts';
-import { begin, connect } from '../../cli/run/prepare.ts';
-import type { StdoutFlags } from '../../cli/flags/shared.ts';
+import { begin, checkAnswer, connect, wantedOf } from '../../cli/run/command.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
 import type { Command } from 'commander';
 import { addFlags } from '../../cli/flags/flag.ts';
 import { contentFlags, imageFlags, editFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import { usageError } from '../../errors.ts';
 

@@ -10,7 +10,7 @@ import { escapeLine } from '../../terminal/escape.ts';
 import { type AuthForms, type Connection, openConnection } from '../../cli/run/connection.ts';
 import { type ModelList, readModelList, type ListedModel } from '../../client/model-list.ts';
 import { GatewayError } from '../../errors.ts';
-import { authUseOf, type FormatName } from '../../formats/facts.ts';
+import { authUseOf, type FormatName } from '../../formats/format.ts';
 import { usesOf } from '../../services.ts';
 import { missingError, vendorWay } from '../../settings/missing.ts';
 import { surveySettings } from '../../settings/resolve.ts';

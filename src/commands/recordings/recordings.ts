@@ -13,7 +13,7 @@ import { setExamples } from '../../cli/help/help.ts';
 import { sizeOf } from '../../cli/input/prompt.ts';
 import { removeFile } from '../../files/temp-file.ts';
 import { checkRecording } from '../../recordings/cache.ts';
-import { addFlags, type FlagTable, age } from '../../cli/flags/flag.ts';
+import { addFlags, age, type FlagTable } from '../../cli/flags/flag.ts';
 import { isCompleteReply } from '../../cli/run/recordings.ts';
 
 /** `recordings list <dir>`: a line for each, the newest first. */

@@ -1,15 +1,14 @@
-import { type Exchanges } from '../../client/connection.ts';
+import type { Exchanges } from '../../client/send.ts';
 import { addressPost, createTarget, keyHeaders, type Target } from '../../client/post.ts';
 import { GatewayError, usageError } from '../../errors.ts';
-import { type AuthUse, type FormatName, formatNames } from '../../formats/facts.ts';
+import { type AuthUse, type FormatName, formatNames } from '../../formats/format.ts';
 import type { GatewayRequest, Handler, ServedHeaderNames } from '../../gateway/types.ts';
 import type { ModelsByUse } from '../../recordings/models.ts';
 import { createUpstreamHandler } from '../../gateway/upstream.ts';
 import { services, useNames, vendorHeaderNames } from '../../services.ts';
-import { readConfig, configPath } from '../../settings/config-file.ts';
+import { configPath, readConfig, unknownProfile } from '../../settings/config-file.ts';
 import { fromFlag } from '../../settings/sources.ts';
 import { revealHeaders } from '../../settings/headers.ts';
-import { unknownProfile } from '../../settings/profile.ts';
 import { surveyUses } from '../../settings/resolve.ts';
 import { Secret } from '../../settings/redact.ts';
 import type { SettingsSurvey, Sourced, Use } from '../../settings/types.ts';

@@ -1,20 +1,17 @@
 import type { Command } from 'commander';
-import { begin, connect, planBesideText } from '../../cli/run/prepare.ts';
-import type { StdoutFlags } from '../../cli/flags/shared.ts';
-import { answerTexts, isPrintedAtEnd } from '../../cli/output/print.ts';
-import { finishText, wantedOf } from '../../cli/run/finish.ts';
+import { begin, connect, finishText, planBesideText, wantedOf } from '../../cli/run/command.ts';
+import { bodyFlags, connectionFlags, outputFlags, priceFlags, type StdoutFlags } from '../../cli/flags/shared.ts';
+import { answerTexts, isPrintedAtEnd, printStream, startPayload, stopPlain } from '../../cli/output/print.ts';
 import { type Answer, blobsOf } from '../../client/result.ts';
-import { outcomeOf, perform, type Performed } from '../../client/perform.ts';
+import { outcomeOf, perform, type Performed } from '../../client/send.ts';
 import { endOf, within } from '../../client/deadline.ts';
 import { usageError } from '../../errors.ts';
 import type { StreamDelta } from '../../formats/events.ts';
 import type { Action, Context } from '../../cli/context.ts';
 import { addFlags, advanced } from '../../cli/flags/flag.ts';
 import { answerFileFlags, contentFlags, textFlags } from '../../cli/flags/format.ts';
-import { bodyFlags, connectionFlags, outputFlags, priceFlags } from '../../cli/flags/shared.ts';
 import { setExamples } from '../../cli/help/help.ts';
 import type { Progress } from '../../terminal/progress.ts';
-import { startPayload, stopPlain } from '../../cli/output/print.ts';
 import type { ConnectionFlags } from '../../cli/run/settings.ts';
 import { buildRequest, type RequestFlags } from '../../cli/request/build-request.ts';
 
@@ -88,7 +85,6 @@ async function printDeltas(
   deltas: AsyncGenerator<StreamDelta[], Performed>,
   { flags, isMarkdown, progress, context }: { flags: Flags; isMarkdown: boolean; progress: Progress; context: Context },
 ): Promise<Performed> {
-  const { printStream } = await import('../../cli/output/print.ts');
   const answer = await printStream(deltas, { ...flags, isMarkdown, progress }, context);
   const { candidates, warnings } = answer.result;
   if (candidates.length > 1) warnings.push(`${candidates.length} candidates came, and --stream prints the first`);

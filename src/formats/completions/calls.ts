@@ -1,7 +1,14 @@
-import { isObject, type JsonObject, type JsonValue, parseFlat } from '../../json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  numberField,
+  objectField,
+  parseFlat,
+  textField,
+} from '../../json.ts';
 import { badStream } from '../bad-reply.ts';
 import type { ReplyEvent } from '../events.ts';
-import { numberField, objectField, textField } from '../fields.ts';
 
 /** A call of a tool while its pieces arrive. */
 interface OpenCall {

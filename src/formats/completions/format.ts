@@ -1,10 +1,14 @@
-import { isObject, type JsonObject } from '../../json.ts';
-import type { Body, BodyValue } from '../../upload.ts';
-import { objectField, textField } from '../fields.ts';
-import type { Format } from '../format-types.ts';
+import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
+import { type Body, type BodyValue, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import { type Format, type Quirks, sideOf } from '../format.ts';
 import { encodeImages } from './images.ts';
-import { appendTurns, encodeChat } from './request.ts';
 import { createCompletionsDecoder } from './stream.ts';
+import { usageError } from '../../errors.ts';
+import type { Ask, Encoded } from '../ask.ts';
+import { isPlainTool } from '../tools.ts';
+import { strictFits } from './strict-schema.ts';
+import type { Turn } from '../turns.ts';
+import { mediaPart, turnMessages } from './turns.ts';
 
 /** The format of OpenAI's chat completions, and of its operations for images (formats 7). */
 export const completions: Format = {
@@ -36,4 +40,107 @@ function limitsOf(body: Body): ReturnType<Format['limits']> {
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
     candidates: typeof n === 'number' ? n : 1,
   };
+}
+
+/** A chat completion (formats 7): `ask.body` first, the other fields over it. Throws usage for what the format cannot say. */
+function encodeChat(ask: Ask, quirks: Quirks): Encoded {
+  const body = ask.body ?? {};
+  const encoded = setFields(body, {
+    model: ask.model,
+    messages: messagesOf(ask, body, quirks),
+    [quirks.maxTokensField ?? 'max_tokens']: ask.maxTokens,
+    temperature: ask.temperature,
+    top_p: ask.topP,
+    stop: ask.stop?.length ? [...ask.stop] : undefined,
+    seed: ask.seed,
+    n: ask.candidates,
+    tools: ask.tools?.map(toolOf),
+    tool_choice: toolChoiceOf(ask.toolChoice),
+    response_format: responseFormatOf(ask),
+    metadata: ask.metadata,
+    service_tier: ask.tier,
+    ...pictureFields(ask, body),
+  });
+  return withStream(encoded, ask, quirks);
+}
+
+/** Further turns behind those of a body. A choice that forces a call would force one after each result, for ever. */
+function appendTurns(body: Body, turns: readonly Turn[], { service }: Quirks): Body {
+  const { tool_choice: choice, ...rest } = body;
+  const kept = choice === 'auto' || choice === 'none' ? { tool_choice: choice } : {};
+  const messages = [...listOf(body['messages'] ?? []), ...turns.flatMap((turn) => turnMessages(turn, service))];
+  return { ...rest, ...kept, messages };
+}
+
+function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | undefined {
+  const { system, turns, ownTurns, results = [] } = ask;
+  const given = ownTurns ?? turns?.flatMap((turn) => turnMessages(turn, service));
+  const added = [...turnMessages({ role: 'user', content: results }, service), ...promptMessages(ask)];
+  if (given === undefined && system === undefined && added.length === 0) return undefined;
+  const earlier = given ?? listOf(body['messages'] ?? []);
+  if (system === undefined) return [...earlier, ...added];
+  return [{ role: 'system', content: system }, ...earlier.filter((message) => !isSystem(message)), ...added];
+}
+
+/** The prompt stands before what it speaks of, as in the format's own documents. */
+function promptMessages({ prompt, media = [] }: Ask): Body[] {
+  if (media.length === 0) return prompt === undefined ? [] : [{ role: 'user', content: prompt }];
+  const text = prompt === undefined ? [] : [{ type: 'text', text: prompt }];
+  return [{ role: 'user', content: [...text, ...media.map(mediaPart)] }];
+}
+
+function listOf(messages: BodyValue): BodyValue[] {
+  if (Array.isArray(messages)) return messages;
+  throw usageError("'messages' in the body is not an array, so the prompt cannot follow it");
+}
+
+function isSystem(message: BodyValue): boolean {
+  return isObject(message) && (message['role'] === 'system' || message['role'] === 'developer');
+}
+
+/** A plain tool, or one as the messages format writes it, in this format's form; one of this format stays as it is. */
+function toolOf(tool: JsonValue): BodyValue {
+  if (!isObject(tool) || !(isPlainTool(tool) || 'input_schema' in tool)) return tool;
+  const { name, description, strict, input_schema, schema, parameters } = tool;
+  const described = { description, parameters: input_schema ?? schema ?? parameters, strict };
+  return { type: 'function', function: setFields(name === undefined ? {} : { name }, described) };
+}
+
+function toolChoiceOf(choice: string | JsonObject | undefined): BodyValue | undefined {
+  if (typeof choice !== 'string') return choice;
+  if (choice.startsWith('tool:')) return { type: 'function', function: { name: choice.slice('tool:'.length) } };
+  return choice === 'any' ? 'required' : choice;
+}
+
+/**
+ * `strict` is what makes OpenAI hold to a schema, and it refuses every schema that leaves its subset of JSON Schema: so it is
+ * set where the schema keeps to it, and otherwise left to the service.
+ */
+function responseFormatOf({ schema, responseMime }: Ask): BodyValue | undefined {
+  if (schema !== undefined) {
+    const strict = strictFits(schema) ? true : undefined;
+    return { type: 'json_schema', json_schema: setFields({ name: 'reply', schema }, { strict }) };
+  }
+  if (responseMime === undefined) return undefined;
+  if (responseMime === 'application/json') return { type: 'json_object' };
+  if (responseMime === 'text/plain') return { type: 'text' };
+  throw usageError(
+    `the completions format has no answer of type '${responseMime}'`,
+    'it has application/json and text/plain',
+  );
+}
+
+/** Models that answer in words too draw only where they are asked to. */
+function pictureFields({ use, aspect, size }: Ask, body: Body): Record<string, BodyValue | undefined> {
+  if (use !== 'image' && use !== 'edit') return {};
+  const config = setFields(objectAt(body, 'image_config'), { aspect_ratio: aspect, image_size: sideOf(size) });
+  return { modalities: body['modalities'] ?? ['image', 'text'], image_config: unlessEmpty(config) };
+}
+
+function withStream(body: Body, { stream }: Ask, { includeUsage }: Quirks): Encoded {
+  const path = '/v1/chat/completions';
+  const { stream: asked, stream_options: options, ...rest } = body;
+  if (!(stream ?? asked === true)) return { path, body: stream === undefined ? body : rest };
+  const usage = includeUsage ? { include_usage: true, ...objectAt(body, 'stream_options') } : options;
+  return { path, body: setFields(rest, { stream: true, stream_options: usage }), accept: 'text/event-stream' };
 }

@@ -1,9 +1,8 @@
 import { usageError } from '../../errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type BodyValue, isUpload } from '../../upload.ts';
+import { isObject, type JsonObject, type JsonValue, listField, textField } from '../../json.ts';
+import { type BodyValue, isUpload, setFields } from '../../body.ts';
 import type { Ask, Encoded, Media } from '../ask.ts';
 import type { ReplyEvent } from '../events.ts';
-import { listField, setFields, textField } from '../fields.ts';
 
 /** Shapes that the images operations have for sure; newer models take more sizes. */
 const sizes: Readonly<Record<string, string>> = { '1:1': '1024x1024', '3:2': '1536x1024', '2:3': '1024x1536' };

@@ -1,9 +1,17 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { valueCost } from '../count-values.ts';
+import {
+  field,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+  valueCost,
+} from '../../json.ts';
 import { findErrorInReply } from '../error-body.ts';
 import type { ReplyEvent } from '../events.ts';
 import { failureOfError } from '../failure.ts';
-import { field, listField, numberField, objectField, textField } from '../fields.ts';
 import { createCallJoiner } from './calls.ts';
 import { linkedImage } from './images.ts';
 import { addDetail, detailsText, signatureOf } from './thinking.ts';

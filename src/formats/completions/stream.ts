@@ -1,9 +1,8 @@
-import { isObject, type JsonObject } from '../../json.ts';
+import { isObject, type JsonObject, listField } from '../../json.ts';
 import { badStream, foreignReply, isCutData, parseEventData } from '../bad-reply.ts';
 import { type ErrorBody, findErrorInReply } from '../error-body.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun } from '../events.ts';
 import { failureOfError } from '../failure.ts';
-import { listField } from '../fields.ts';
 import { isImagesReply, readImages } from './images.ts';
 import { createReplyReader, type ReplyReader } from './reply.ts';
 

@@ -1,7 +1,5 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
-import type { Body } from '../../upload.ts';
-import { valueCost } from '../count-values.ts';
-import { textField } from '../fields.ts';
+import { type JsonObject, type JsonValue, textField, valueCost } from '../../json.ts';
+import type { Body } from '../../body.ts';
 
 /** DeepSeek and Moonshot refuse a turn of theirs that comes back without the field that its thinking came in. */
 const reasoningContent = 'reasoning_content';

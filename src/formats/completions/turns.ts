@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { type Body, type BodyValue, isUpload, type Upload } from '../../upload.ts';
+import { isObject, type JsonObject, type JsonValue, objectField, textField } from '../../json.ts';
+import { type Body, type BodyValue, isUpload, setFields, type Upload } from '../../body.ts';
 import type { Media } from '../ask.ts';
-import { objectField, setFields, textField } from '../fields.ts';
 import { blocksOf, type Turn } from '../turns.ts';
 import { thinkingFields } from './thinking.ts';
 

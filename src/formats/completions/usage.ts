@@ -1,6 +1,5 @@
-import { isObject, type JsonObject } from '../../json.ts';
+import { isObject, type JsonObject, numberField, objectField } from '../../json.ts';
 import type { ReplyEvent, Usage } from '../events.ts';
-import { numberField, objectField } from '../fields.ts';
 
 /** The counts of a reply or of a chunk, in every place where services put them. */
 export function usageEvents(json: JsonObject, choices: readonly JsonObject[]): ReplyEvent[] {

@@ -1,11 +1,11 @@
-import { isObject } from '../../json.ts';
-import type { Body } from '../../upload.ts';
-import type { Encoded } from '../ask.ts';
-import { countField, objectAt } from '../fields.ts';
-import type { Format } from '../format-types.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { type Body, type BodyValue, countField, objectAt, setFields, unlessEmpty } from '../../body.ts';
+import type { Ask, Encoded, Media } from '../ask.ts';
+import { type Format, type Quirks, sideOf } from '../format.ts';
 import { createContentDecoder, missingReason } from './reply.ts';
-import { contentPath, encodeContentBody } from './request.ts';
 import { contentTurns } from './turns.ts';
+import { usageError } from '../../errors.ts';
+import { isPlainTool, type PlainTool, plainTool } from '../tools.ts';
 
 /** The content format: `POST /v1beta/models/{model}:generateContent` (formats 2). */
 export const content: Format = {
@@ -49,4 +49,118 @@ export const content: Format = {
 
 function nameOf(declaration: unknown): string[] {
   return isObject(declaration) && typeof declaration['name'] === 'string' ? [declaration['name']] : [];
+}
+
+/**
+ * The body of a content-format request (formats 2): `body` of the ask first, the other fields over it, objects merged key by
+ * key. Nothing is sent that is not set, and every name of ours is camelCase. Throws usage when the body's `contents` is no array.
+ */
+function encodeContentBody(ask: Ask, quirks: Quirks): Body {
+  const body = ask.body ?? {};
+  return setFields(body, {
+    contents: contentsOf(ask, quirks),
+    systemInstruction: ask.system === undefined ? undefined : { parts: [{ text: ask.system }] },
+    generationConfig: generationConfigOf(ask, objectAt(body, 'generationConfig')),
+    safetySettings: ask.safety?.length ? ask.safety.map((setting) => ({ ...setting })) : undefined,
+    tools: ask.tools && contentTools(ask.tools),
+    toolConfig: toolConfigOf(ask),
+    cachedContent: ask.cachedContent,
+    serviceTier: ask.tier,
+  });
+}
+
+function contentsOf(ask: Ask, quirks: Quirks): BodyValue | undefined {
+  const { ownTurns, turns, body = {} } = ask;
+  const given: BodyValue | undefined = ownTurns ? [...ownTurns] : turns && contentTurns(turns, quirks.service);
+  const earlier = given ?? body['contents'] ?? [];
+  const parts = promptParts(ask, quirks);
+  if (parts.length === 0) return given;
+  if (!Array.isArray(earlier))
+    throw usageError("'contents' in the body is not an array, so the prompt cannot follow it");
+  return [...earlier, { role: 'user', parts }];
+}
+
+function promptParts({ prompt, media = [], results = [], turns = [] }: Ask, { service }: Quirks): BodyValue[] {
+  // The calls that the results answer are in earlier turns: their names are wanted here.
+  const answered = results.length === 0 ? [] : contentTurns([...turns, { role: 'user', content: results }], service);
+  const last = answered.at(-1) as { parts: BodyValue[] } | undefined;
+  const text = prompt === undefined ? [] : [{ text: prompt }];
+  return [...(last?.parts ?? []), ...text, ...media.map(mediaPart)];
+}
+
+function mediaPart({ mimeType, data, title }: Media): BodyValue {
+  if (typeof data !== 'string') return { inlineData: { mimeType, data } };
+  return { text: title === undefined ? data : `${title}:\n${data}` };
+}
+
+function generationConfigOf(ask: Ask, base: Body): Body | undefined {
+  const config = setFields(base, {
+    temperature: ask.temperature,
+    topP: ask.topP,
+    topK: ask.topK,
+    candidateCount: ask.candidates,
+    maxOutputTokens: ask.maxTokens,
+    stopSequences: ask.stop?.length ? [...ask.stop] : undefined,
+    seed: ask.seed,
+    responseMimeType: ask.responseMime,
+    imageConfig: unlessEmpty(
+      setFields(objectAt(base, 'imageConfig'), { aspectRatio: ask.aspect, imageSize: sideOf(ask.size) }),
+    ),
+  });
+  return unlessEmpty(ask.schema === undefined ? config : withSchema(config, ask.schema));
+}
+
+/** A schema needs its response type, and excludes the other way of giving one. */
+function withSchema(config: Body, schema: BodyValue): Body {
+  const { responseSchema: _, ...rest } = config;
+  return { responseMimeType: 'application/json', ...rest, responseJsonSchema: schema };
+}
+
+/** Tools in the plain form become one list of declarations; tools of the format stay as they are. */
+function contentTools(tools: readonly JsonValue[]): BodyValue[] {
+  const plain = tools.filter((tool): tool is JsonObject => isObject(tool) && isPlainTool(tool));
+  const own = tools.filter((tool) => !plain.includes(tool as JsonObject));
+  if (plain.length === 0) return own;
+  return [...own, { functionDeclarations: plain.map((tool) => declaration(plainTool(tool))) }];
+}
+
+function declaration({ name, description, schema }: PlainTool): BodyValue {
+  return setFields({ name }, { description, parametersJsonSchema: schema });
+}
+
+function toolConfigOf({ toolChoice, toolConfig }: Ask): BodyValue | undefined {
+  if (toolChoice === undefined) return toolConfig;
+  if (typeof toolChoice !== 'string') return { ...toolConfig, ...toolChoice };
+  const [word = '', name] = toolChoice.split(/:(.*)/s);
+  const calling: JsonObject =
+    name === undefined ? { mode: word.toUpperCase() } : { mode: 'ANY', allowedFunctionNames: [name] };
+  return { ...toolConfig, functionCallingConfig: calling };
+}
+
+/** One encoded path segment for a model, a leading `models/` removed. Throws usage for what could leave the segment. */
+export function modelSegment(model: string): string {
+  const name = model.startsWith('models/') ? model.slice('models/'.length) : model;
+  if (name === '') throw usageError('the model is empty', 'name a model');
+  const problem = problemOf(name);
+  if (problem) throw usageError(`the model may not ${problem}`, 'check the model');
+  try {
+    return encodeURIComponent(name);
+  } catch (error) {
+    throw usageError('the model holds half a character', 'check the model', error);
+  }
+}
+
+/** Path of an operation of the content format (formats 1). Throws usage like modelSegment. */
+export function contentPath(
+  model: string,
+  operation: 'generateContent' | 'streamGenerateContent' = 'generateContent',
+): string {
+  return `/v1beta/models/${modelSegment(model)}:${operation}`;
+}
+
+function problemOf(name: string): string | undefined {
+  if (/\p{Cc}/u.test(name)) return 'hold control characters';
+  if (name.includes('?') || name.includes('#')) return "hold '?' or '#'";
+  if (name.split(/[/\\]/).some((piece) => piece === '.' || piece === '..')) return "hold '.' or '..' as a path segment";
+  return undefined;
 }

@@ -1,9 +1,17 @@
 import { GatewayError } from '../../errors.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import {
+  field,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listField,
+  numberField,
+  objectField,
+  textField,
+} from '../../json.ts';
 import { foreignReply } from '../bad-reply.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun, Usage } from '../events.ts';
-import { field, listField, numberField, objectField, textField } from '../fields.ts';
-import type { ReplyHead } from '../format-types.ts';
+import type { ReplyHead } from '../format.ts';
 import { parseReply } from '../parse-reply.ts';
 import { createCallJoiner, type CallPiece } from './streamed-call.ts';
 

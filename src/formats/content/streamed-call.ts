@@ -1,6 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { field, isObject, type JsonObject, type JsonValue, textField } from '../../json.ts';
 import type { ReplyEvent } from '../events.ts';
-import { field, textField } from '../fields.ts';
 
 /** A call of a function, or a part of one whose arguments are streamed (deviation 44). */
 export interface CallPiece {

@@ -1,6 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import type { Body, BodyValue } from '../../upload.ts';
-import { objectAt } from '../fields.ts';
+import { type Body, type BodyValue, objectAt } from '../../body.ts';
 import { blocksOf, type Turn } from '../turns.ts';
 
 /** A conversation as `contents`. Results of tools want the name of the call that they answer, which an earlier turn has. */

@@ -1,10 +1,12 @@
-import { isObject } from '../../json.ts';
-import type { Body } from '../../upload.ts';
-import { countField } from '../fields.ts';
-import type { Format } from '../format-types.ts';
-import { encodeMessagesBody, messagesTurns } from './request.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { type Body, type BodyValue, countField, objectAt, setFields } from '../../body.ts';
+import type { Format, Quirks } from '../format.ts';
 import { createMessagesDecoder } from './stream.ts';
 import { readTextRun } from './text-run.ts';
+import { usageError } from '../../errors.ts';
+import type { Ask } from '../ask.ts';
+import { isPlainTool, plainTool } from '../tools.ts';
+import { lastTurn, type Turn } from '../turns.ts';
 
 /** The messages format: `POST /v1/messages` (formats 3 and 4). */
 export const messages: Format = {
@@ -37,3 +39,77 @@ export const messages: Format = {
   },
   limits: (body) => ({ maxTokens: countField(body, 'max_tokens'), candidates: 1, images: 0 }),
 };
+
+/** The format demands `max_tokens`. */
+const defaultMaxTokens = 4096;
+
+/**
+ * The body of a messages-format request (formats 3): `body` of the ask first, the other fields over it. Nothing is sent that
+ * is not set, but for the limit that the format demands. Throws usage when the body's `messages` is no array.
+ */
+function encodeMessagesBody(ask: Ask, quirks: Quirks): Body {
+  const body = ask.body ?? {};
+  const given = body['max_tokens'];
+  return setFields(body, {
+    model: ask.model,
+    max_tokens: ask.maxTokens ?? (typeof given === 'number' ? given : defaultMaxTokens),
+    system: ask.system,
+    messages: messagesOf(ask, body, quirks),
+    stream: ask.stream ? true : undefined,
+    temperature: ask.temperature,
+    top_p: ask.topP,
+    top_k: ask.topK,
+    stop_sequences: ask.stop?.length ? [...ask.stop] : undefined,
+    tools: ask.tools && ask.tools.map(messagesTool),
+    tool_choice: toolChoiceOf(ask.toolChoice),
+    metadata: ask.metadata,
+    output_config: outputConfigOf(ask, body),
+  });
+}
+
+function messagesOf(ask: Ask, body: Body, { service }: Quirks): BodyValue | undefined {
+  const { ownTurns, turns } = ask;
+  const given: BodyValue | undefined = ownTurns ? [...ownTurns] : turns && messagesTurns(turns, service);
+  const last = lastTurn(ask);
+  const content: BodyValue | undefined = typeof last === 'string' ? last : last && [...last];
+  if (content === undefined) return given;
+  const earlier = given ?? body['messages'] ?? [];
+  if (!Array.isArray(earlier))
+    throw usageError("'messages' in the body is not an array, so the prompt cannot follow it");
+  return [...earlier, { role: 'user', content }];
+}
+
+/** Turns as the wire takes them: what another service signed stays out, and so does what one format alone knows. */
+function messagesTurns(turns: readonly Turn[], service: string): BodyValue[] {
+  return turns.flatMap(({ role, content, service: by = service }): BodyValue[] => {
+    if (typeof content === 'string') return [{ role, content }];
+    const blocks: BodyValue[] = by === service ? [...content] : content.flatMap(unsigned);
+    return blocks.length === 0 && content.length > 0 ? [] : [{ role, content: blocks }];
+  });
+}
+
+function unsigned(block: BodyValue): BodyValue[] {
+  if (!isObject(block)) return [];
+  const { signature: _, ...rest } = block as JsonObject;
+  return typeof rest['type'] === 'string' && portable.has(rest['type']) ? [rest] : [];
+}
+
+/** Blocks that mean the same to every service. */
+const portable = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);
+
+/** A tool of the format stays as it is; the plain form names its schema otherwise. */
+function messagesTool(tool: JsonValue): JsonValue {
+  if (!isObject(tool) || !isPlainTool(tool) || 'input_schema' in tool) return tool;
+  const { schema: _schema, parameters: _parameters, ...rest } = tool;
+  return { ...rest, input_schema: plainTool(tool).schema ?? { type: 'object' } };
+}
+
+function toolChoiceOf(choice: Ask['toolChoice']): JsonObject | undefined {
+  if (choice === undefined || typeof choice !== 'string') return choice;
+  return choice.startsWith('tool:') ? { type: 'tool', name: choice.slice('tool:'.length) } : { type: choice };
+}
+
+function outputConfigOf(ask: Ask, body: Body): Body | undefined {
+  if (ask.schema === undefined) return undefined;
+  return setFields(objectAt(body, 'output_config'), { format: { type: 'json_schema', schema: ask.schema } });
+}

@@ -1,7 +1,6 @@
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
+import { field, isObject, type JsonObject, type JsonValue, numberField, objectField, textField } from '../../json.ts';
 import { foreignReply } from '../bad-reply.ts';
 import type { ReplyEvent, Usage } from '../events.ts';
-import { field, numberField, objectField, textField } from '../fields.ts';
 
 /**
  * Reads a whole messages-format reply as gateways are known to send it (formats 3 and 6): content as a string, nulls, image

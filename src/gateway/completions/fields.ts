@@ -1,4 +1,4 @@
-import { type JsonValue, isObject, type JsonObject } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import { textAt, flagAt, listAt, numberAt, objectAt, textsAt, valueAt } from '../fields/read.ts';
 import {
   anything,

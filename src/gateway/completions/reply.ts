@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, isObject } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, OperationStream, StreamEvent, Path } from '../types.ts';
 import { type Answer, type Draft, draftText, type MadePicture, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt, valueAt } from '../fields/read.ts';

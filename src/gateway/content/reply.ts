@@ -1,4 +1,4 @@
-import { type JsonObject, isObject } from '../../json.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import { type Answer, type AnswerPart, type Draft, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
 import type { StreamEvent, OperationStream, GatewayRequest, Path } from '../types.ts';

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isObject } from '../../json.ts';
-import type { JsonObject } from '../../json.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import { jsonFaultWords } from '../../json-position.ts';
 import { Problem } from '../problem.ts';
 import type { Budget } from './budget.ts';

@@ -1,4 +1,4 @@
-import { type JsonObject, isObject, type JsonValue } from '../../json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
 import type { ModelRequest, StreamEvent, OperationStream, Path } from '../types.ts';
 import { type Answer, type Draft, draftText, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addIdHash, digestRequest, hashId, hexOf } from '../../../src/batch/jobs/digest.ts';
-import { createUpload } from '../../../src/upload.ts';
+import { createUpload } from '../../../src/body.ts';
 
 test('the hash of an id is 16 hex digits, and their sum does not depend on the order', () => {
   expect(hexOf(hashId('x'))).toMatch(/^[0-9a-f]{16}$/);

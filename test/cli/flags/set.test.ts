@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { applySettings, parseSetting } from '../../../src/cli/flags/set.ts';
 import { GatewayError } from '../../../src/errors.ts';
-import { createUpload } from '../../../src/upload.ts';
+import { createUpload } from '../../../src/body.ts';
 
 test.each([
   ['a=1', ['a'], 1],

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type FormatName, formatNames as formats } from '../../../src/formats/facts.ts';
+import { type FormatName, formatNames as formats } from '../../../src/formats/format.ts';
 import { dot } from '../../helpers/recorded-run.ts';
 import { scratchFolder } from '../../helpers/scratch.ts';
 import { test } from '../../helpers/with-server.ts';

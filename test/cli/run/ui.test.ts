@@ -3,7 +3,7 @@ import type { RootOptions } from '../../../src/cli/context.ts';
 import { emptyReport } from '../../../src/cli/output/document.ts';
 import { createUi } from '../../../src/cli/output/log.ts';
 import { Secret } from '../../../src/settings/redact.ts';
-import { sanitizeOutput } from '../../../src/terminal/wrap-output.ts';
+import { sanitizeOutput } from '../../../src/terminal/output.ts';
 import type { Io } from '../../../src/terminal/io.ts';
 import { canaryKey, eventStream, messageEvents, test, textReply } from '../../helpers/with-server.ts';
 

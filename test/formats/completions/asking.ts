@@ -1,8 +1,8 @@
 import type { Ask } from '../../../src/formats/ask.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
-import type { Quirks } from '../../../src/formats/format-types.ts';
+import type { Quirks } from '../../../src/formats/format.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import { createUpload, isUpload } from '../../../src/upload.ts';
+import { createUpload, isUpload } from '../../../src/body.ts';
 
 export const data = createUpload(new Uint8Array([1, 2, 3]));
 export const base: Ask = { use: 'text', model: 'm', stream: undefined };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Ask } from '../../../src/formats/ask.ts';
 import { completions } from '../../../src/formats/completions/format.ts';
 import type { JsonObject, JsonValue } from '../../../src/json.ts';
-import type { Body } from '../../../src/upload.ts';
+import type { Body } from '../../../src/body.ts';
 import { base, bodyOf, data, local, openai, said, user } from './asking.ts';
 
 const chats: [string, Partial<Ask>, JsonObject][] = [

@@ -1,6 +1,6 @@
 import type { Ask } from '../../../src/formats/ask.ts';
 import { content } from '../../../src/formats/content/format.ts';
-import type { Body } from '../../../src/upload.ts';
+import type { Body } from '../../../src/body.ts';
 
 /** What is asked beside the model. */
 export type Asked = Omit<Ask, 'use' | 'model' | 'stream'>;

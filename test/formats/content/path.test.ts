@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { assert, property } from 'fast-check';
-import { contentPath, modelSegment } from '../../../src/formats/content/request.ts';
+import { contentPath, modelSegment } from '../../../src/formats/content/format.ts';
 import { GatewayError } from '../../../src/errors.ts';
 import { anyText } from '../../helpers/any-text.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createUpload } from '../../../src/upload.ts';
-import type { Body } from '../../../src/upload.ts';
+import { type Body, createUpload } from '../../../src/body.ts';
 import { type Asked, encode, prompt } from './asking.ts';
 
 const png = createUpload(new Uint8Array([1, 2, 3]));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { content } from '../../../src/formats/content/format.ts';
-import { createUpload, type Body } from '../../../src/upload.ts';
+import { type Body, createUpload } from '../../../src/body.ts';
 import { type Asked, encode, prompt, quirks } from './asking.ts';
 
 const png = createUpload(new Uint8Array([1, 2, 3]));

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Ask } from '../../../src/formats/ask.ts';
 import { messages } from '../../../src/formats/messages/format.ts';
-import { createUpload } from '../../../src/upload.ts';
-import type { Body } from '../../../src/upload.ts';
+import { type Body, createUpload } from '../../../src/body.ts';
 
 const data = createUpload(new Uint8Array([1, 2, 3]));
 

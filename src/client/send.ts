@@ -1,19 +1,69 @@
+import type { StreamDelta } from '../formats/events.ts';
+import { type AuthUse, loadFormat } from '../formats/format.ts';
+import { addressPost, createTarget, keyHeaders, type Post, type PostOrGet, type Target } from './post.ts';
+import { type Deadline, endOf, type Phase, startDeadline } from './deadline.ts';
+import { type Reading, readReply } from './read-reply.ts';
+import type { Answer } from './result.ts';
 import { GatewayError, usageError } from '../errors.ts';
 import type { FailedReply } from '../formats/failure.ts';
-import { type Gate, sendWithRetries } from '../transport/retry.ts';
+import { defaultRetryPolicy, type Gate, type RetryPolicy, sendWithRetries } from '../transport/retry.ts';
 import type { RetryNotice } from '../transport/retry-types.ts';
-import { type RetryPolicy, defaultRetryPolicy } from '../transport/retry.ts';
 import type { Exchange, HttpReply, HttpRequest, Transport, TransportOptions } from '../transport/types.ts';
-import { type Deadline, type Phase, startDeadline } from './deadline.ts';
 import { defaultTimeoutMs } from '../clock.ts';
 import type { SentKey } from '../formats/key-advice.ts';
 import { services } from '../services.ts';
-import type { AuthUse } from '../formats/facts.ts';
 import type { AuthForm, CallOptions, ClientOptions } from './client-types.ts';
-import { addressPost, createTarget, keyHeaders, type Post, type PostOrGet, type Target } from './post.ts';
+
+/** One request to a model, and what it asks for. */
+export interface Operation {
+  post: Post;
+  model: string;
+  /** Candidates that are asked for; 1 by default. */
+  candidates?: number | undefined;
+}
+
+/** How an operation is sent, and where its pictures go. */
+interface Performing extends PostOptions, Omit<Reading, 'model' | 'candidates'> {
+  /** Waited for between the head of the reply and its body. */
+  beforeRead?: ((answered: Answered) => Promise<void> | void) | false | undefined;
+}
+
+/** What came of an operation. */
+export interface Performed extends Answer {
+  /** Requests that were sent: none where a cache answered. */
+  attempts: number;
+  /** A recording answered. */
+  isRecorded: boolean;
+}
+
+/**
+ * The way of every request: it is sent, and its reply read. Yields the deltas of one arriving chunk together. What was cut, or
+ * came with an error, is returned with that error; throws GatewayError where nothing came.
+ */
+export async function* perform(
+  { post, model, candidates }: Operation,
+  sender: Pick<Sender, 'send'>,
+  options: Performing,
+): AsyncGenerator<StreamDelta[], Performed> {
+  const { deadline } = options;
+  const answered = await sender.send(post, options);
+  if (options.beforeRead) await options.beforeRead(answered);
+  const { reply, attempts } = answered;
+  const reading = { endOf: () => endOf(deadline), ...options, model, candidates };
+  const answer = yield* readReply(reply, reading, await loadFormat(post.format));
+  return { ...answer, attempts, isRecorded: reply.recordedAt !== undefined };
+}
+
+/** What deltas lead to, for who does not want them. */
+export async function outcomeOf<Outcome>(deltas: AsyncGenerator<unknown, Outcome>): Promise<Outcome> {
+  for (;;) {
+    const next = await deltas.next();
+    if (next.done) return next.value;
+  }
+}
 
 /** How a post is sent. */
-export interface SendOptions {
+interface SendOptions {
   deadline: Deadline;
   policy: RetryPolicy;
   /** Told of every attempt, for `-v`. */
@@ -134,7 +184,7 @@ export interface Exchanges {
 }
 
 /** What the commands give a sender, and the library does not offer. */
-export interface SenderInternals extends Pick<SendOptions, 'onRequest' | 'onReply'> {
+interface SenderInternals extends Pick<SendOptions, 'onRequest' | 'onReply'> {
   /** Recordings, or connections that are open already; without them connections are opened at the first post. */
   exchanges?: Exchanges;
 }

@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts';
+import { isObject, type JsonObject, type JsonValue } from './json.ts';
 
 const mark = Symbol('upload');
 
@@ -45,4 +45,32 @@ export function isUpload(value: unknown): value is Upload {
 /** Length of the Base64 text of so many bytes, padding included. */
 export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
+}
+
+/** Lays fields over a body; a field that is undefined is not set and leaves the body as it is. */
+export function setFields(body: Body, fields: Record<string, BodyValue | undefined>): Body {
+  const set = { ...body };
+  for (const key of Object.keys(fields)) if (fields[key] !== undefined) set[key] = fields[key];
+  return set;
+}
+
+/** The object at a key of a body, to lay fields over; empty where there is none. */
+export function objectAt(body: Body, key: string): Body {
+  const value = body[key];
+  return isBody(value) ? value : {};
+}
+
+/** A body, or undefined when nothing is in it: an empty object that nobody asked for is not sent. */
+export function unlessEmpty(body: Body): Body | undefined {
+  return Object.keys(body).length === 0 ? undefined : body;
+}
+
+function isBody(value: BodyValue | undefined): value is Body & JsonObject {
+  return isObject(value) && !isUpload(value);
+}
+
+/** A count that a body sets: a whole number from 0. */
+export function countField(body: Body, key: string): number | undefined {
+  const value = body[key];
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }

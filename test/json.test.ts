@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countValues } from '../../src/formats/count-values.ts';
+import { countValues } from '../src/json.ts';
 
 test.each([
   ['1', 1],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createMarkdownImageSplitter, extractDataUrls, type MarkdownPiece } from '../../src/images/markdown.ts';
+import { createMarkdownImageSplitter, extractDataUrls, type MarkdownPiece } from '../../src/client/text-images.ts';
 
 interface Split {
   text: string;

@@ -36,6 +36,7 @@ const { output } = await build({
   input: {
     main: 'src/main.ts',
     index: 'src/index.ts',
+    testing: 'src/testing/index.ts',
   },
   platform: 'node',
   checks: { ineffectiveDynamicImport: false },
@@ -69,6 +70,8 @@ await build({
   output: { dir: `${dist}/esm`, codeSplitting: false, polyfillRequire: false, minify: true, comments: false },
 });
 writeFileSync(`${dist}/esm/package.json`, '{"type":"module"}\n');
+// Nobody bundles a gateway for tests: as a module it is the one that `require` loads.
+writeFileSync(`${dist}/esm/testing.js`, "export { startGateway, useGateway } from '../testing.js';\n");
 writeFileSync(`${dist}/THIRD-PARTY-LICENSES.txt`, licenceTexts(output));
 // What is made of the source: JSON Schemas, of what JSON Schema can express of the definitions, and man pages.
 const maker = `${dist}/.maker`;
@@ -93,4 +96,4 @@ rmSync(maker, { recursive: true });
 const ask = (...words) => execFileSync(process.execPath, [`${root}bin/gateway-cli.js`, ...words]);
 writeFileSync(`${dist}/help.txt`, ask('help'));
 writeFileSync(`${dist}/version.txt`, ask('--version', '--quiet'));
-writeTypes(root, `${dist}/types`);
+writeTypes(root, `${dist}/types`, ['index', 'testing/index']);

@@ -1,16 +1,17 @@
-// The declarations of the library: index.d.ts and what it refers to, nothing else.
+// The declarations of the library and of what tests use: those that users import, and what they refer to.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import ts from 'typescript';
 
 /**
- * Writes the declarations that are reachable from src/index.ts. `npm run types` reports the errors of types.
+ * Writes the declarations that are reachable from some modules of src. `npm run types` reports the errors of types.
  * @param {string} root the package's folder
- * @param {string} outdir where index.d.ts goes
+ * @param {string} outdir where they go
+ * @param {string[]} entries the modules
  */
-export function writeTypes(root, outdir) {
-  const emitted = declarations(root);
-  const waiting = new Set(['index.d.ts']);
+export function writeTypes(root, outdir, entries) {
+  const emitted = declarations(root, entries);
+  const waiting = new Set(entries.map((name) => `${name}.d.ts`));
   for (const name of waiting) {
     const text = emitted.get(name);
     if (text === undefined) throw new Error(`there is no declaration of ${name}`);
@@ -22,13 +23,16 @@ export function writeTypes(root, outdir) {
   }
 }
 
-/** Every declaration of the program behind src/index.ts, by its path below src. */
-function declarations(root) {
+/** Every declaration of the programs behind these modules, by its path below src. */
+function declarations(root, entries) {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
   const src = join(root, 'src');
   const emitting = { noEmit: false, declaration: true, emitDeclarationOnly: true, stripInternal: true };
-  const program = ts.createProgram([join(src, 'index.ts')], { ...options, ...emitting, outDir: src, rootDir: src });
+  const program = ts.createProgram(
+    entries.map((name) => join(src, `${name}.ts`)),
+    { ...options, ...emitting, outDir: src, rootDir: src },
+  );
   const emitted = new Map();
   program.emit(undefined, (path, text) => void emitted.set(relative(src, path).split(sep).join('/'), text));
   return emitted;

@@ -14,6 +14,8 @@ import type {
   OperationStream,
   StreamEvent,
   Reply,
+  Script,
+  Scripted,
 } from './types.ts';
 import type { JsonObject } from '../json.ts';
 import { type Fault, findFault } from './faults/table.ts';
@@ -37,6 +39,8 @@ export interface OfflineOptions {
   faultDelay?: number | undefined;
   /** The service whose behaviour is imitated. */
   rules?: ServiceRules | undefined;
+  /** What answers in place of the models. */
+  script?: Script | undefined;
 }
 
 const defaultFaultDelay = 10_000;
@@ -46,7 +50,7 @@ const countedRequests = 10_000;
 
 /** Answers by the offline models: local-text, local-chat, local-image, local-edit and the fault models. */
 export function createOfflineHandler(options: OfflineOptions): Handler {
-  const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules } = options;
+  const { pace = 0, varied = false, faultDelay = defaultFaultDelay, rules, script } = options;
   const level = options.specOnly ? 'spec' : (rules?.level ?? (options.refuseUnknown ? 'strict' : 'lenient'));
   const countAttempt = createCounter();
   const threads = createThreads();
@@ -63,6 +67,7 @@ export function createOfflineHandler(options: OfflineOptions): Handler {
       mode: { level, leftOut: (path) => void ignored.push(path) },
       fallback: level === 'lenient' || rules !== undefined,
       rules,
+      script,
       threads,
       note: (text) => void notes.push(text),
       pace,
@@ -121,13 +126,15 @@ export type BodyHandler = (request: GatewayRequest, body: JsonObject, context: R
 /** Answers an operation by an offline model. */
 export function answer(operation: Operation): BodyHandler {
   return async (request, body, context) => {
-    const { asked, fault } = findModel(operation, request, body, context);
+    const { asked, fault: ownFault } = findModel(operation, request, body, context);
     const whole = operation.complete?.(body, context) ?? body;
-    const read = readBody(operation, whole, { asked, request, context });
+    const plain = readBody(operation, whole, { asked, request, context });
+    const scripted = context.script?.answer(plain, request);
+    const fault = scripted?.fault ?? ownFault;
+    const read = { ...plain, ...(scripted?.pieces && { pieces: scripted.pieces }) };
     const attempt = fault && context.attempt(read.stream);
     if (attempt) await fault?.before?.(attempt);
-    const drawn = draws(fault, operation, read, request);
-    const made = drawn ? await drawAnswer(read, context) : writeAnswer(read, context.id);
+    const made = await makeAnswer(read, scripted, draws(fault, operation, read, request), context);
     const changed = fault?.answer?.(made) ?? made;
     const written = changed.failure ? request.format.error(changed.failure) : operation.reply(changed, read);
     const json = fault?.body?.(written, request.format.name) ?? written;
@@ -135,7 +142,7 @@ export function answer(operation: Operation): BodyHandler {
     const { stream } = operation;
     const reply =
       read.stream && stream
-        ? streamed(stream.events(json, read), stream, { fault, request, pace: context.pace })
+        ? streamed(stream.events(json, read), stream, { fault, request, pace: context.pace, pauses: scripted?.pauses })
         : { status: 200, headers: { 'content-type': operation.contentType }, body: JSON.stringify(json) };
     const named = { ...reply, model: read.task.model };
     return attempt && fault?.reply ? fault.reply(named, attempt) : named;
@@ -165,12 +172,12 @@ function findModel(
   operation: Operation,
   request: GatewayRequest,
   body: JsonObject,
-  { fallback, rules }: RequestContext,
+  { fallback, rules, script }: RequestContext,
 ): FoundModel {
   const asked = operation.modelOf(request, body);
   const fault = findFault(asked ?? '');
   if (asked === undefined || fault || isServed(asked, operation)) return { asked, fault };
-  if (fallback && isVendorModel(asked, rules)) return { asked, fault };
+  if (script?.anyModel || (fallback && isVendorModel(asked, rules))) return { asked, fault };
   const shown = asked.slice(0, 100);
   throw (
     rules?.unknownModel(shown, request.target) ?? request.format.unknownModel(shown, namesOfModels(operation.serves))
@@ -188,7 +195,7 @@ function readBody(
   { asked = '', request, context }: { asked: string | undefined; request: GatewayRequest; context: RequestContext },
 ): ModelRequest {
   const checked = operation.check(body, context.mode);
-  const isOwn = findFault(asked) !== undefined || isServed(asked, operation);
+  const isOwn = findFault(asked) !== undefined || isServed(asked, operation) || context.script?.anyModel === true;
   const model = isOwn ? asked : operation.fallback(asked, checked);
   if (!isOwn) context.note(`${asked.slice(0, 100)} is answered by ${model}`);
   return operation.read(checked, model, request, context);
@@ -199,6 +206,18 @@ function draws(fault: Fault | undefined, operation: Operation, read: ModelReques
   if (!fault) return findLocalModel(read.task.model)?.draws === true;
   if (!operation.wantsPicture) return false;
   return fault.commands.every((command) => command.startsWith('image ')) || operation.wantsPicture(read, request);
+}
+
+function makeAnswer(
+  read: ModelRequest,
+  scripted: Scripted | undefined,
+  drawn: boolean,
+  context: RequestContext,
+): Answer | Promise<Answer> {
+  const { draft, draws } = scripted ?? {};
+  if (draft === undefined) return drawn || draws ? drawAnswer(read, context) : writeAnswer(read, context.id);
+  const drafts = Array.from({ length: read.candidates }, () => draft);
+  return answerOf(drafts, { task: read.task, id: context.id, drawn: draft.parts.some(({ picture }) => picture) });
 }
 
 function writeAnswer({ task, candidates }: ModelRequest, id: string): Answer {
@@ -221,19 +240,32 @@ function answerOf(
   return { model: task.model, id, drafts, drawn, tokens };
 }
 
+interface Streaming {
+  fault: Fault | undefined;
+  request: GatewayRequest;
+  pace: number;
+  pauses: readonly number[] | undefined;
+}
+
 function streamed(
   events: Iterable<StreamEvent>,
   stream: OperationStream,
-  { fault, request, pace }: { fault: Fault | undefined; request: GatewayRequest; pace: number },
+  { fault, request, pace, pauses = [] }: Streaming,
 ): Reply {
   function* pieces(): Generator<Piece> {
     let index = 0;
+    let deltas = 0;
     for (const event of fault?.events?.(events, stream) ?? events) {
-      yield { text: stream.encode(event, index++, request), waits: event.waits ?? event.step === 'delta' };
+      // The content format says the end with its last delta.
+      const isDelta = event.step === 'delta' || event.waits === true;
+      const pause = isDelta ? (pauses[deltas++] ?? 0) : 0;
+      const waitMs = Math.max(pause, (event.waits ?? isDelta) ? pace : 0);
+      yield { text: stream.encode(event, index++, request), waitMs };
     }
-    yield { text: stream.end?.(request) ?? '', waits: false };
+    yield { text: stream.end?.(request) ?? '', waitMs: 0 };
   }
-  return streamReply(stream.contentType(request), pieces(), { pace, left: request.left });
+  const paced = pace > 0 || pauses.some((ms) => ms > 0);
+  return streamReply(stream.contentType(request), pieces(), { paced, left: request.left });
 }
 
 /** `GET /v1beta/models` and `GET /v1/models`, or one model of them. Throws Problem 404. */

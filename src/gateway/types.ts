@@ -7,7 +7,8 @@ import type { Size } from '../images/pixels/picture.ts';
 import type { JsonObject } from '../json.ts';
 import type { Breach } from './fields/rule.ts';
 import type { LocalModel } from './models/local.ts';
-import type { Answer, TextTask } from './models/task.ts';
+import type { Fault } from './faults/table.ts';
+import type { Answer, Draft, TextTask } from './models/task.ts';
 import type { Problem } from './problem.ts';
 
 /** The form in which the caller sent its key. */
@@ -107,6 +108,7 @@ export interface RequestContext {
   fallback: boolean;
   /** The service whose behaviour is imitated. */
   rules: ServiceRules | undefined;
+  script: Script | undefined;
   threads: Threads;
   /** Adds to what the log says of the request. */
   note(text: string): void;
@@ -183,6 +185,27 @@ export interface ModelRequest {
   /** The service tier, where the reply names it. */
   tier?: string | undefined;
   picture: PictureRequest;
+  /** The pieces in which a stream sends the text. */
+  pieces?: readonly string[];
+}
+
+/** What is said to a request in place of the offline models' answer. */
+export interface Scripted {
+  draft?: Draft;
+  /** A picture is drawn. */
+  draws?: true;
+  fault?: Fault | undefined;
+  pieces?: readonly string[];
+  /** Waits before the deltas of a stream, ms. */
+  pauses?: readonly number[];
+}
+
+/** Answers requests in place of the offline models. */
+export interface Script {
+  /** Whether every name is that of a model. */
+  anyModel: boolean;
+  /** Undefined leaves the request to the offline models. Throws Problem. */
+  answer(read: ModelRequest, request: GatewayRequest): Scripted | undefined;
 }
 
 /** What a request says of the picture that it wants. */

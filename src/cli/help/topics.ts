@@ -15,6 +15,7 @@ export const topicSummaries: Readonly<Record<string, string>> = {
   services: 'six services, three formats, headers, profiles, models',
   settings: 'variables, config file, keys, proxies, certificates',
   templates: 'prompts with blanks, prompt files, rows of a table',
+  testing: 'a gateway inside your tests',
 };
 
 export const topics: readonly string[] = Object.keys(topicSummaries);

@@ -3,59 +3,9 @@ import { kill } from 'node:process';
 import { constants } from 'node:os';
 import { type ErrorClass, GatewayError, usageError } from '../../errors.ts';
 import { runReason } from '../../files/file-reason.ts';
-import type { ImitatedService } from '../../gateway/service.ts';
+import { misleadingVariables } from '../../gateway/variables.ts';
 import type { Context } from '../../cli/context.ts';
 import { servedEnvironment } from './models.ts';
-
-/** Variables that would lead the command elsewhere. */
-const misleading = [
-  'GATEWAY_OFFLINE',
-  'GATEWAY_PROFILE',
-  'GATEWAY_SERVICE',
-  'GATEWAY_FORMAT',
-  'GATEWAY_API_KEY_FILE',
-  'GATEWAY_HEADER_NAMES',
-  'GATEWAY_AUTH',
-];
-
-/** What the SDKs of a service read. */
-interface VendorVariables {
-  baseUrl: readonly string[];
-  /** What their base URL ends with. */
-  version?: string;
-  key: readonly string[];
-  /** What they prefer to these: another form of the key, or another service of the vendor. */
-  rivals: readonly string[];
-}
-
-const vendorVariables: Readonly<Record<ImitatedService, VendorVariables>> = {
-  gemini: {
-    baseUrl: ['GOOGLE_GEMINI_BASE_URL'],
-    // Some clients read no base URL: these do not see the real key either.
-    key: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
-    rivals: ['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_ENTERPRISE'],
-  },
-  anthropic: { baseUrl: ['ANTHROPIC_BASE_URL'], key: ['ANTHROPIC_API_KEY'], rivals: ['ANTHROPIC_AUTH_TOKEN'] },
-  openai: {
-    baseUrl: ['OPENAI_BASE_URL'],
-    version: '/v1',
-    key: ['OPENAI_API_KEY'],
-    rivals: ['OPENAI_API_BASE', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID'],
-  },
-};
-
-/** What leads the SDKs of the vendors and of Vercel to this gateway: of the imitated service, else of each. */
-export function vendorEnvironment(
-  service: ImitatedService | undefined,
-  { url, key }: { url: string; key: string },
-): { variables: Record<string, string>; unset: string[] } {
-  const vendors = service === undefined ? Object.values(vendorVariables) : [vendorVariables[service]];
-  const variables = vendors.flatMap((vendor) => [
-    ...vendor.baseUrl.map((name) => [name, url + (vendor.version ?? '')]),
-    ...vendor.key.map((name) => [name, key]),
-  ]);
-  return { variables: Object.fromEntries(variables), unset: vendors.flatMap(({ rivals }) => rivals) };
-}
 
 /** Runs a command against the gateway; its exit code becomes ours (128 + n where a signal ended it). */
 export async function runServed(
@@ -63,7 +13,7 @@ export async function runServed(
   { variables, unset, context }: { variables: Record<string, string>; unset: readonly string[]; context: Context },
 ): Promise<void> {
   const env = servedEnvironment(context.io.env, variables);
-  for (const name of [...misleading, ...unset]) if (!Object.hasOwn(variables, name)) delete env[name];
+  for (const name of [...misleadingVariables, ...unset]) if (!Object.hasOwn(variables, name)) delete env[name];
   const [program = '', ...args] = words;
   const isWindows = context.io.platform === 'win32';
   // Without a terminal, whose keys reach every program by themselves, the command leads a group of its own.

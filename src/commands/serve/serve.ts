@@ -14,7 +14,8 @@ import { serveFlags } from '../../cli/flags/serve.ts';
 import { setExamples, setNotes } from '../../cli/help/help.ts';
 import { readTextFlag } from '../../cli/input/input-files.ts';
 import { localModels } from './models.ts';
-import { runServed, vendorEnvironment } from './run.ts';
+import { vendorEnvironment } from '../../gateway/variables.ts';
+import { runServed } from './run.ts';
 import { openSource, type SourceFlags } from './source.ts';
 
 /** Flags of `serve`, as they were typed. */

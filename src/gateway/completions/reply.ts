@@ -202,7 +202,8 @@ export const completionsStream: OperationStream = {
 const argumentsPiece = 12;
 
 /** A whole completion as its chunks: of each choice the role, the deltas and the finish reason, then the usage where it is asked for. */
-function* chunksOf(reply: JsonObject, { streamUsage }: ModelRequest): Generator<StreamEvent> {
+function* chunksOf(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
+  const { streamUsage } = request;
   const { choices, usage, ...rest } = reply;
   if (!Array.isArray(choices)) return yield { data: reply, step: 'end' };
   const withUsage = streamUsage && usage !== undefined;
@@ -216,16 +217,16 @@ function* chunksOf(reply: JsonObject, { streamUsage }: ModelRequest): Generator<
       chunk([{ index, delta, logprobs: null, finish_reason: reason }], step);
     const content = textAt(message, 'content') === undefined ? null : '';
     yield part({ role: 'assistant', content, refusal: null }, 'start');
-    for (const delta of deltasOf(message)) yield part(delta, 'delta');
+    for (const delta of deltasOf(message, request)) yield part(delta, 'delta');
     yield part({}, 'end', finish_reason);
   }
   if (withUsage) yield { data: { ...rest, object: 'chat.completion.chunk', choices: [], usage }, step: 'end' };
   yield { data: '[DONE]', step: 'done' };
 }
 
-function deltasOf(message: JsonObject[string] | undefined): JsonObject[] {
+function deltasOf(message: JsonObject[string] | undefined, request: ModelRequest): JsonObject[] {
   const words = (name: string): JsonObject[] =>
-    splitWords(textAt(message, name) ?? '').map((text) => ({ [name]: text }));
+    splitWords(textAt(message, name) ?? '', request).map((text) => ({ [name]: text }));
   const images = valueAt(message, 'images');
   const calls = listAt(message, 'tool_calls').filter(isObject).flatMap(callDeltas);
   return [

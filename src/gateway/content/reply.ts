@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../json.ts';
 import { type Answer, type AnswerPart, type Draft, splitWords } from '../models/task.ts';
 import { listAt, objectAt, textAt } from '../fields/read.ts';
-import type { StreamEvent, OperationStream, GatewayRequest, Path } from '../types.ts';
+import type { StreamEvent, OperationStream, GatewayRequest, ModelRequest, Path } from '../types.ts';
 import { Problem } from '../problem.ts';
 import { type Breach, valueText } from '../fields/rule.ts';
 
@@ -148,10 +148,10 @@ function isSse({ query }: GatewayRequest): boolean {
  * Splits a whole reply into the pieces of a stream: the text by words, everything else in one piece each; only the last
  * piece of a candidate has its finish reason, only the last of all the final usage.
  */
-function* replyPieces(reply: JsonObject): Generator<StreamEvent> {
+function* replyPieces(reply: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const { candidates, usageMetadata, ...rest } = reply;
   const list = Array.isArray(candidates) ? candidates : [];
-  const pieces = list.filter(isObject).flatMap(candidatePieces);
+  const pieces = list.filter(isObject).flatMap((candidate) => candidatePieces(candidate, request));
   if (pieces.length === 0) return yield { data: reply, step: 'end' };
   for (const [index, piece] of pieces.entries()) {
     const last = index === pieces.length - 1;
@@ -160,8 +160,10 @@ function* replyPieces(reply: JsonObject): Generator<StreamEvent> {
   }
 }
 
-function candidatePieces(candidate: JsonObject): JsonObject[] {
-  const parts = listAt(objectAt(candidate, 'content'), 'parts').filter(isObject).flatMap(partPieces);
+function candidatePieces(candidate: JsonObject, request: ModelRequest): JsonObject[] {
+  const parts = listAt(objectAt(candidate, 'content'), 'parts')
+    .filter(isObject)
+    .flatMap((part) => partPieces(part, request));
   const { content, finishReason, safetyRatings, ...rest } = candidate;
   const end = {
     ...(finishReason !== undefined && { finishReason }),
@@ -175,8 +177,8 @@ function candidatePieces(candidate: JsonObject): JsonObject[] {
   }));
 }
 
-function partPieces(part: JsonObject): JsonObject[] {
+function partPieces(part: JsonObject, request: ModelRequest): JsonObject[] {
   const text = textAt(part, 'text');
   if (text === undefined || text === '') return [part];
-  return splitWords(text).map((word) => ({ ...part, text: word }));
+  return splitWords(text, request).map((word) => ({ ...part, text: word }));
 }

@@ -117,33 +117,33 @@ async function drop(request: IncomingMessage): Promise<void> {
   });
 }
 
-/** A piece of a stream, and whether a stream with a pace waits before it. */
+/** A piece of a stream, and the wait before it, ms. */
 export interface Piece {
   text: string;
-  waits: boolean;
+  waitMs: number;
 }
 
-/** A stream as a reply, with `pace` ms before each piece that waits. */
+/** A stream as a reply; `paced` where a piece may wait. */
 export function streamReply(
   contentType: string,
   pieces: Iterable<Piece>,
-  { pace, left }: { pace: number; left: GatewayRequest['left'] },
+  { paced, left }: { paced: boolean; left: GatewayRequest['left'] },
 ): Reply {
   const head = { status: 200, headers: { 'content-type': contentType } };
-  if (pace <= 0) return { ...head, body: textsOf(pieces) };
+  if (!paced) return { ...head, body: textsOf(pieces) };
   const all = [...pieces];
   // A paced body cannot be measured before it is sent, so its length is passed along.
   const length = all.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
-  return { ...head, body: delayed(all, pace, left.signal), length };
+  return { ...head, body: delayed(all, left.signal), length };
 }
 
 function* textsOf(pieces: Iterable<Piece>): Generator<string> {
   for (const { text } of pieces) yield text;
 }
 
-async function* delayed(pieces: readonly Piece[], pace: number, signal: AbortSignal): AsyncGenerator<string> {
-  for (const { text, waits } of pieces) {
-    if (waits) await sleep(pace, undefined, { signal });
+async function* delayed(pieces: readonly Piece[], signal: AbortSignal): AsyncGenerator<string> {
+  for (const { text, waitMs } of pieces) {
+    if (waitMs > 0) await sleep(waitMs, undefined, { signal });
     yield text;
   }
 }

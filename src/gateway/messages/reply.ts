@@ -132,7 +132,7 @@ const inputPiece = 12;
  * A whole message as the events of its stream, in the order of the format: message_start, a ping after the first block
  * has begun, the deltas of each block, message_delta with the cumulative usage, message_stop.
  */
-function* messageEvents(message: JsonObject): Generator<StreamEvent> {
+function* messageEvents(message: JsonObject, request: ModelRequest): Generator<StreamEvent> {
   const blocks = listAt(message, 'content').filter(isObject);
   const usage = objectAt(message, 'usage') ?? {};
   const { stop_reason, stop_sequence, stop_details } = message;
@@ -142,7 +142,7 @@ function* messageEvents(message: JsonObject): Generator<StreamEvent> {
   for (const [index, block] of blocks.entries()) {
     yield event({ type: 'content_block_start', index, content_block: openBlock(block) });
     if (index === 0) yield event({ type: 'ping' });
-    for (const delta of deltasOf(block)) yield event({ type: 'content_block_delta', index, delta });
+    for (const delta of deltasOf(block, request)) yield event({ type: 'content_block_delta', index, delta });
     yield event({ type: 'content_block_stop', index });
   }
   const ended = { stop_reason, stop_sequence, stop_details };
@@ -175,10 +175,10 @@ function openBlock(block: JsonObject): JsonObject {
   }
 }
 
-function deltasOf(block: JsonObject): JsonObject[] {
+function deltasOf(block: JsonObject, request: ModelRequest): JsonObject[] {
   switch (block['type']) {
     case 'text':
-      return splitWords(textAt(block, 'text') ?? '').map((text) => ({ type: 'text_delta', text }));
+      return splitWords(textAt(block, 'text') ?? '', request).map((text) => ({ type: 'text_delta', text }));
     case 'thinking':
       return [
         ...splitWords(textAt(block, 'thinking') ?? '').map((thinking) => ({ type: 'thinking_delta', thinking })),

@@ -1,0 +1,119 @@
+import { usageError } from '../errors.ts';
+import { closest } from '../closest.ts';
+import { faultRows, findFault } from '../gateway/faults/table.ts';
+import type { Draft, MadePicture, TextTask } from '../gateway/models/task.ts';
+import { countTokens } from '../gateway/models/task.ts';
+import { Problem } from '../gateway/problem.ts';
+import type { Script as ModelScript, Scripted } from '../gateway/types.ts';
+import { imageFacts } from '../images/image-type.ts';
+import type { JsonValue } from '../json.ts';
+import type { Answer, PromptAnswer, Script } from './testing-types.ts';
+
+/** An answer, checked and made for the gateway. */
+interface Rule {
+  prompt: string | RegExp | undefined;
+  turns: readonly Scripted[];
+  /** How many requests it answered. */
+  count: number;
+}
+
+/**
+ * Makes the answers of a test. Throws GatewayError usage for an answer that says nothing, or a fault that is not one. What it
+ * returns throws Problem 404 if no answer matches.
+ */
+export async function createScript({ answers, faults = [] }: Script): Promise<ModelScript> {
+  const rules = answers && (await Promise.all(listOf(answers).map(ruleOf)));
+  const waiting = faults.map((name) => faultOf(name));
+  const answer = (task: TextTask): Scripted | undefined => {
+    const fault = waiting.shift();
+    const text = promptOf(task);
+    const rule = rules?.find(({ prompt }) => matches(text, prompt));
+    const turn = rule?.turns[Math.min(rule.count, rule.turns.length - 1)];
+    if (fault) return { ...turn, fault };
+    if (rule) rule.count++;
+    if (rules !== undefined && turn === undefined)
+      throw new Problem(404, `no answer of the test matches the prompt '${text.slice(0, 200)}'`);
+    return turn;
+  };
+  return { anyModel: rules !== undefined, answer: ({ task }) => answer(task) };
+}
+
+/** The last text of the user: after a tool's result that of an earlier turn. */
+export function promptOf({ prompt, earlier }: Pick<TextTask, 'prompt' | 'earlier'>): string {
+  return [...earlier, prompt].findLast((text) => text !== '') ?? '';
+}
+
+function listOf(answers: NonNullable<Script['answers']>): readonly PromptAnswer[] {
+  if (isList(answers)) return answers;
+  return Object.entries(answers).map(([prompt, answer]) => ({ prompt, ...answerOf(answer) }));
+}
+
+function isList(answers: NonNullable<Script['answers']>): answers is readonly PromptAnswer[] {
+  return Array.isArray(answers);
+}
+
+function answerOf(answer: Answer | string): Answer {
+  return typeof answer === 'string' ? { text: answer } : answer;
+}
+
+function matches(text: string, wanted: string | RegExp | undefined): boolean {
+  if (wanted === undefined) return true;
+  return typeof wanted === 'string' ? text.includes(wanted) : text.search(wanted) >= 0;
+}
+
+async function ruleOf({ prompt, turns, ...answer }: PromptAnswer): Promise<Rule> {
+  const all = turns === undefined ? [answer] : turns.map(answerOf);
+  const name = prompt === undefined ? 'an answer' : `the answer to '${String(prompt)}'`;
+  if (all.length === 0) throw usageError(`${name} has no turns`, "for example: turns: ['first', 'second']");
+  return { prompt, turns: await Promise.all(all.map((turn) => scriptedOf(turn, name))), count: 0 };
+}
+
+async function scriptedOf({ text, image, tool, stream, fault }: Answer, name: string): Promise<Scripted> {
+  if (fault !== undefined) return { fault: faultOf(fault) };
+  if (image === true) return { draws: true };
+  const pieces = stream?.filter((piece) => typeof piece === 'string');
+  const said = text ?? pieces?.join('');
+  if (said === undefined && image === undefined && tool === undefined)
+    throw usageError(`${name} says nothing`, 'give it one of text, image, tool, stream, fault or turns');
+  const picture = image && (await pictureOf(image, name));
+  const draft: Draft = {
+    thinking: undefined,
+    parts: [...(said ? [{ text: said }] : []), ...(picture ? [{ picture }] : [])],
+    call: tool && { name: tool.name, input: (tool.input ?? {}) as JsonValue },
+    ended: tool ? 'call' : 'end',
+    stopSequence: undefined,
+    usage: { thinking: 0, answer: countTokens(said ?? '') },
+  };
+  return { draft, ...(stream && { pieces: pieces ?? [], pauses: pausesOf(stream) }) };
+}
+
+/** The wait before each delta, ms. */
+function pausesOf(stream: readonly (string | number)[]): number[] {
+  const pauses: number[] = [];
+  let pause = 0;
+  for (const piece of stream) {
+    if (typeof piece === 'number') pause += piece;
+    else {
+      pauses.push(pause);
+      pause = 0;
+    }
+  }
+  return pauses;
+}
+
+async function pictureOf(bytes: Uint8Array, name: string): Promise<MadePicture> {
+  const { mimeType, width, height } = await imageFacts(bytes);
+  if (mimeType === undefined || width === undefined || height === undefined)
+    throw usageError(`the image of ${name} is not a picture`, 'give the bytes of a PNG, JPEG or WebP file, or true');
+  return { mimeType, data: Buffer.from(bytes).toString('base64'), size: { width, height } };
+}
+
+function faultOf(name: string): NonNullable<Scripted['fault']> {
+  const fault = findFault(name);
+  if (fault) return fault;
+  const names = faultRows.map((row) => row.name);
+  throw usageError(
+    `'${name}' is not a fault`,
+    `did you mean ${closest(name, names) ?? names[0]}? All are in: gateway-cli help faults`,
+  );
+}

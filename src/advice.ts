@@ -36,7 +36,7 @@ const renewal = 'those who run the host must renew the certificate';
 const spent = "the quota or credit is spent: look at the account's plan";
 
 /** The hint for each reason: one text for all, or two if the command line and the library name the setting differently. */
-const advice = table({
+const advice = {
   // The address and the model.
   address: {
     cli: 'check --base-url and --model; --raw prints the reply as it came',
@@ -252,12 +252,7 @@ const advice = table({
   'batch-prompt': `the prompt of all rows: --template prompt.md, or --defaults '{"prompt":"… {{column}} …"}'`,
   'stray-file': ({ value }) => `send it: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
   'stray-files': ({ value }) => `send them: ${value}; a prompt that only names a file goes in quotes: -p "…"`,
-});
-
-/** Gives every row the same type, and its name to `Reason`. */
-function table<Name extends string>(rows: Record<Name, Words | Columns>): Record<Name, Words | Columns> {
-  return rows;
-}
+} satisfies Record<string, Words | Columns>;
 
 /** The reason of a failure, which decides its hint. */
 export type Reason = keyof typeof advice;
@@ -269,13 +264,13 @@ export function hintOf({ class: name, details }: Pick<GatewayError, 'class' | 'd
 
 /** The words of the command line for a reason. @internal */
 export function hintFor(reason: Reason, facts: Facts): string {
-  const row = advice[reason];
+  const row: Words | Columns = advice[reason];
   return textOf(isColumns(row) ? row.cli : row, facts);
 }
 
 /** The words of the library for a reason. `isSame`: they are also those of the command line. @internal */
 export function libraryHint(reason: Reason, facts: Facts): { hint: string | undefined; isSame: boolean } {
-  const row = advice[reason];
+  const row: Words | Columns = advice[reason];
   if (!isColumns(row)) return { hint: textOf(row, facts), isSame: true };
   return { hint: row.library && textOf(row.library, facts), isSame: false };
 }

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { GatewayError, type ErrorClass } from './errors.ts';
 import { type Ending, runProgram } from './cli/run.ts';
-import { createProcessIo } from './terminal/process-io.ts';
-import { endProcess } from './terminal/end.ts';
+import { createProcessIo, endProcess } from './terminal/process-io.ts';
 
 const classes = { SIGINT: 'interrupted', SIGTERM: 'terminated', SIGHUP: 'hangup' } as const satisfies Partial<
   Record<NodeJS.Signals, ErrorClass>

@@ -177,3 +177,13 @@ export function otherModel(requested: string, answered: string | undefined): str
 function withoutPath(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1).toLowerCase();
 }
+
+/** How a service differs from others of its format, and the name under which a session remembers it. */
+export function quirksOf(name: ServiceName, format: FormatName, baseUrl: string | undefined): Quirks {
+  const { quirks, baseUrl: home } = services[name];
+  if (baseUrl === undefined || (home !== undefined && new URL(baseUrl).origin === new URL(home).origin))
+    return { ...quirks, service: `${name}/${format}` };
+  // Another server that speaks a vendor's format knows its older fields.
+  const { imagesOperation, includeUsage } = quirks;
+  return { imagesOperation, includeUsage, service: `${new URL(baseUrl).host}/${format}` };
+}

@@ -26,8 +26,7 @@ const beneath = [
  * all, and so is what `open` names.
  */
 const allowed: Record<string, readonly string[]> = {
-  'main.ts': ['program.ts', 'prebuilt-text.ts'],
-  'prebuilt-text.ts': [],
+  'main.ts': ['program.ts'],
   'program.ts': ['cli/run.ts', 'terminal'],
   'index.ts': ['client'],
   testing: ['gateway', 'recordings', 'images'],

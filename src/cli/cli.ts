@@ -5,7 +5,6 @@ import { addFlags } from './flags/flag.ts';
 import { rootFlags } from './flags/shared.ts';
 import { formatHelp, type Note, setExamples, setNotes } from './help/help.ts';
 import { topics } from './help/topics.ts';
-import { hintingAtReply } from './run/reply-hint.ts';
 import { version } from '../version.ts';
 import { throwFound, wordsOf } from './run/argv.ts';
 
@@ -95,7 +94,7 @@ async function addTree(parent: Command, entries: Tree, at: { words: readonly str
       await addTree(command, entry.commands, { words: rest, hooks: at.hooks });
     }
     if (!entry.load) continue;
-    const action = hintingAtReply((await entry.load(openSilent))(command));
+    const action = (await entry.load(openSilent))(command);
     addFlags(command, 'Everywhere', rootFlags);
     command.action(() => at.hooks.act(action, command));
   }

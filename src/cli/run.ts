@@ -5,6 +5,7 @@ import { tree } from './command-tree.ts';
 import type { Context, Report, RootOptions } from './context.ts';
 import { emptyReport, fieldLine, missingField, resultDocument } from './output/document.ts';
 import { formatHelp } from './help/help.ts';
+import { withReplyHint } from './run/reply-hint.ts';
 import { createStdin } from './input/prompt.ts';
 import { createUi, noSecrets } from './output/log.ts';
 import { type ErrorClass, failureOfThrown, type GatewayError, isBug, outcomes } from '../errors.ts';
@@ -99,8 +100,10 @@ async function parseAndAct(
         report: run.report,
       };
       return withCleanups(async (atEnd) => {
-        const thrown = await catchError(() => action({ ...context, atEnd }, command.args, command.opts()));
-        await endWriting(thrown, { ...context, atEnd });
+        const flags = command.opts();
+        const thrown = await catchError(() => action({ ...context, atEnd }, command.args, flags));
+        const hinted = thrown && { value: withReplyHint(thrown.value, context, flags['raw'] === true) };
+        await endWriting(hinted, { ...context, atEnd });
       });
     },
   };

@@ -11,7 +11,7 @@ const bin = join(import.meta.dirname, '../../bin/gateway-cli.js');
 
 let ended = '';
 beforeAll(async () => {
-  ended = await bundle('src/terminal/end.ts');
+  ended = await bundle('src/terminal/process-io.ts');
 });
 
 /** A process that does that work, and ends with it under way. */

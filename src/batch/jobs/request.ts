@@ -8,7 +8,7 @@ import { readReason } from '../../files/file-reason.ts';
 import type { JsonValue } from '../../json.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import { byDefault } from '../../settings/sources.ts';
-import { type BuiltRequest, buildRequest } from '../../cli/request/build-request.ts';
+import { buildRequest, type BuiltRequest } from '../../cli/request/build-request.ts';
 import type { TextPlaces } from '../../cli/input/prompt.ts';
 import type { Body } from '../../body.ts';
 import type { Context } from '../../cli/context.ts';

@@ -1,9 +1,9 @@
 import type { ToolCommand } from '../../chat/tool-run.ts';
 import { usageError } from '../../errors.ts';
+import { isObject, type JsonObject } from '../../json.ts';
 import { splitShellLine } from '../../shell-word.ts';
-import { type FlagTable, notAFlag, imageSize, pairOrJson, ratio, safety, whole } from './flag.ts';
-import { settingFlags } from './setting-flags.ts';
-import { maxCost } from './shared.ts';
+import { type FlagTable, parseJson, quote, notAFlag, imageSize, pairOrJson, ratio, safety, whole } from './flag.ts';
+import { maxCost, settingFlags } from './shared.ts';
 
 /** Values for completion. Only the form is checked: a service can take other values. */
 const aspects = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
@@ -222,4 +222,16 @@ function splitCommand(command: string): string[] {
   const { words, quote } = splitShellLine(command);
   if (quote === '') return words;
   throw usageError(`a ${quote} is not closed in ${JSON.stringify(command)}`, `add the closing ${quote}`);
+}
+
+/** `auto`, `any`, `none`, `tool:<name>` or the JSON object itself. Throws GatewayError usage. */
+export function parseToolChoice(word: string): string | JsonObject {
+  if (['auto', 'any', 'none'].includes(word)) return word;
+  if (word.startsWith('tool:') && word.length > 'tool:'.length) return word;
+  const value = word.startsWith('{') ? parseJson('--tool-choice', word) : undefined;
+  if (isObject(value)) return value;
+  throw usageError(
+    `--tool-choice takes auto, any, none, tool:<name> or JSON, not ${quote(word)}`,
+    'for example: --tool-choice tool:get_weather',
+  );
 }

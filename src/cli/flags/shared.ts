@@ -1,10 +1,55 @@
-import { type FlagTable, notAFlag, age, amount, decimal, duration, notEmpty, oneOf, variable, whole } from './flag.ts';
-import { parseFieldPath } from './set.ts';
-import { settingFlags } from './setting-flags.ts';
-import { parseSetting } from './set.ts';
-import { resolve } from 'node:path';
-import { usageError } from '../../errors.ts';
-import { shellWord } from '../../shell-word.ts';
+import {
+  age,
+  amount,
+  decimal,
+  duration,
+  type FlagTable,
+  notAFlag,
+  notEmpty,
+  oneOf,
+  passwordless,
+  variable,
+  whole,
+} from './flag.ts';
+import { parseFieldPath, parseSetting } from './set.ts';
+import { attributeOf, flagOf } from '../../settings/sources.ts';
+import { type Row, type SettingName, settingNames, settings } from '../../settings/table.ts';
+import type { Attribute } from '../../settings/types.ts';
+
+/** Readers of flags by the kind of their setting. Other kinds are read when the settings are resolved. */
+const parsers = {
+  choice: ({ values = [] }: Row) => ({ parse: oneOf(values), values }),
+  count: () => ({ parse: whole(1) }),
+  prices: () => ({ parse: notAFlag }),
+  proxy: () => ({ parse: passwordless }),
+  text: () => ({ parse: notAFlag }),
+} satisfies { [kind in Row['kind']]?: (row: Row) => object };
+
+type Rows = typeof settings;
+
+/** The flag of a row of the settings table. */
+type FlagOf<R> = R extends { flag: infer F extends string; kind: infer K }
+  ? { flags: F; text: string } & Pick<R, keyof R & ('advanced' | 'repeat')> &
+      (K extends keyof typeof parsers ? ReturnType<(typeof parsers)[K]> : object)
+  : never;
+
+type SettingFlags<G> = {
+  [N in SettingName as Rows[N] extends { group: G; flag: infer F } ? Attribute<F> : never]: FlagOf<Rows[N]>;
+};
+
+/** The flags of one group of settings, by the names of their values in commander. */
+export function settingFlags<G extends Row['group']>(group: G): SettingFlags<G> {
+  const rows = settingNames.filter((name) => (settings[name] as Row).group === group);
+  const flags = rows.map((name) => {
+    const { flag: flags = '', help: text = '', advanced, repeat, kind, ...row }: Row = settings[name];
+    const read = kind in parsers ? parsers[kind as keyof typeof parsers]({ kind, ...row }) : {};
+    return [
+      attributeOf(flagOf(name)),
+      { flags, text, ...(advanced && { advanced }), ...(repeat && { repeat }), ...read },
+    ];
+  });
+  return Object.fromEntries(flags) as SettingFlags<G>;
+}
 
 // Help has the order of the tables; flags of further settings come last.
 const { stdin, profile, ...furtherRoot } = settingFlags('root');
@@ -225,24 +270,6 @@ export function isCache({ record, replay }: RecordingFlags): boolean {
   return record !== undefined && replay !== undefined;
 }
 
-/** Throws GatewayError usage for flags that cannot be combined. */
-export function checkRecordingFlags(flags: RecordingFlags): void {
-  const { record, replay, maxAge } = flags;
-  if (record !== undefined && replay !== undefined && resolve(record) !== resolve(replay)) {
-    const folder = shellWord(replay);
-    throw usageError(
-      '--record and --replay name two folders; together they are a cache, which is one',
-      `for a cache: --record ${folder} --replay ${folder}`,
-    );
-  }
-  if (maxAge !== undefined && !isCache(flags)) {
-    throw usageError(
-      '--max-age needs a cache: --record and --replay with the same folder',
-      'for example: --record recordings --replay recordings --max-age 7d',
-    );
-  }
-}
-
 /** Flags that print to stdout. */
 export interface StdoutFlags {
   dryRun?: true;
@@ -252,41 +279,4 @@ export interface StdoutFlags {
   field?: readonly string[];
   code?: true;
   output?: string | undefined;
-}
-
-/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
-export function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
-  const owners = [
-    flags.dryRun && '--dry-run',
-    flags.curl && '--curl',
-    flags.raw && '--raw',
-    flags.jsonl && '--jsonl',
-    flags.field && '--field',
-    flags.code && (flags.output ?? '-') === '-' && '--code',
-    flags.output === '-' && !flags.code && '-o -',
-    json && !flags.dryRun && '--json',
-  ].filter((owner) => typeof owner === 'string');
-  if (owners.length > 1)
-    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
-}
-
-/** Flags that do nothing with `--raw`. */
-interface RawFlags {
-  raw?: boolean | undefined;
-  count?: number | undefined;
-  output?: string | undefined;
-  sidecar?: boolean | undefined;
-  preview?: boolean | undefined;
-  strict?: boolean | undefined;
-}
-
-/** Throws GatewayError usage for a flag that `--raw` would ignore. */
-export function checkRaw(flags: RawFlags): void {
-  if (!flags.raw) return;
-  if ((flags.count ?? 1) > 1)
-    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
-  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
-  if (idle === undefined) return;
-  const flag = idle === 'output' ? '-o' : `--${idle}`;
-  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }

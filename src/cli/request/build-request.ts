@@ -2,14 +2,15 @@ import { lastSystem, openCallResults, type SessionMessage } from '../../chat/mes
 import { type Post, postOf } from '../../client/post.ts';
 import { usageError } from '../../errors.ts';
 import type { Ask, Media } from '../../formats/ask.ts';
-import { type Format, formatFacts, loadFormat, type Quirks } from '../../formats/format.ts';
+import { type Format, formatFacts, formatNames, loadFormat, type Quirks } from '../../formats/format.ts';
 import type { Turn } from '../../formats/turns.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json.ts';
-import { services, type Use } from '../../services.ts';
+import { type JsonObject, type JsonValue } from '../../json.ts';
+import { quirksOf, type Use } from '../../services.ts';
 import type { Settings } from '../../settings/types.ts';
 import type { Body } from '../../body.ts';
 import type { Context } from '../context.ts';
-import { parseJson, quote } from '../flags/flag.ts';
+import { quote } from '../flags/flag.ts';
+import { parseToolChoice } from '../flags/format.ts';
 import { applySettings, type Setting } from '../flags/set.ts';
 import type { Attached } from '../input/attachments.ts';
 import { type Blanks, fillLeaves, fillText, readBlanks, type VarFlags, warnOfUnused } from '../input/blanks.ts';
@@ -17,7 +18,6 @@ import { type FileOrJson, readJsonFlag, readListFlag, readObjectFlag, readTextFl
 import { type PromptFlags, readPrompt, type TextPlaces } from '../input/prompt.ts';
 import type { SchemaCheck } from '../input/schema.ts';
 import type { FetchUrl } from '../input/url-input.ts';
-import { refuseLackingFlags } from './lacking-flags.ts';
 
 /** Flags that shape a request, as they were typed; each command has some of them. */
 export interface RequestFlags extends VarFlags, PromptFlags {
@@ -55,7 +55,7 @@ export interface RequestFlags extends VarFlags, PromptFlags {
 }
 
 /** What a request is built with beside its words and flags. */
-export interface Building {
+interface Building {
   context: Context;
   /** `image gen` */
   command: string;
@@ -112,7 +112,12 @@ export async function buildRequest(
     blanks,
   });
   await warnOfUnused(flags, blanks, context);
-  const quirks = quirksOf(settings);
+  const {
+    service,
+    format: { value: formatName },
+    baseUrl,
+  } = settings;
+  const quirks = quirksOf(service.value, formatName, baseUrl?.value);
   const ask: Ask = {
     ...fieldsOf(flags),
     ...files,
@@ -124,31 +129,18 @@ export async function buildRequest(
     maxTokens: maxTokensOf(flags, files.body, settings),
     prompt,
     media,
-    results: openCallResults(earlier?.at(-1)),
+    results: earlier && openCallResults(earlier.at(-1)),
     tier: settings.lane?.value === 'flex' ? 'flex' : undefined,
   };
   const encoded = postOf(ask, format, quirks);
-  const post = { ...encoded, body: applySettings(encoded.body, flags.set ?? [], formatFacts[format.name].reserved) };
+  const { reserved } = formatFacts[format.name];
+  const post = flags.set ? { ...encoded, body: applySettings(encoded.body, flags.set, reserved) } : encoded;
   if (ask.stream) requireOneCandidate(format.limits(post.body).candidates);
   return { ask, post, format, quirks, model: ask.model, prompt, check, inputs };
 }
 
 function isPicture(use: Use): boolean {
   return use === 'image' || use === 'edit';
-}
-
-/** How the service of the settings differs from others of its format, and the name under which a session remembers it. */
-function quirksOf({ service, format, baseUrl }: Building['settings']): Quirks {
-  const { quirks, baseUrl: home } = services[service.value];
-  const isElsewhere =
-    baseUrl !== undefined && (home === undefined || new URL(baseUrl.value).origin !== new URL(home).origin);
-  const host = isElsewhere ? new URL(baseUrl.value).host : service.value;
-  return { ...(isElsewhere ? otherQuirks(quirks) : quirks), service: `${host}/${format.value}` };
-}
-
-/** Another server that speaks a vendor's format knows its older fields. */
-function otherQuirks({ imagesOperation, includeUsage }: Omit<Quirks, 'service'>): Omit<Quirks, 'service'> {
-  return { imagesOperation, includeUsage };
 }
 
 function maxTokensOf(
@@ -182,7 +174,7 @@ function fieldsOf(flags: RequestFlags): Partial<Ask> {
 }
 
 /** What files are read with. */
-export interface FileReading {
+interface FileReading {
   context: Context;
   blanks: Blanks | undefined;
 }
@@ -257,18 +249,6 @@ function givenTwice(flag: string): Error {
   return usageError(`${flag} and the session both hold earlier turns`, 'keep one of them');
 }
 
-/** `auto`, `any`, `none`, `tool:<name>` or the JSON object itself. Throws GatewayError usage. */
-function parseToolChoice(word: string): string | JsonObject {
-  if (['auto', 'any', 'none'].includes(word)) return word;
-  if (word.startsWith('tool:') && word.length > 'tool:'.length) return word;
-  const value = word.startsWith('{') ? parseJson('--tool-choice', word) : undefined;
-  if (isObject(value)) return value;
-  throw usageError(
-    `--tool-choice takes auto, any, none, tool:<name> or JSON, not ${quote(word)}`,
-    'for example: --tool-choice tool:get_weather',
-  );
-}
-
 /** Throws GatewayError usage: the text of several would be mixed. */
 function requireOneCandidate(count: number): void {
   if (count <= 1) return;
@@ -276,4 +256,42 @@ function requireOneCandidate(count: number): void {
     `--stream prints one candidate, and ${count} are asked for`,
     'leave one of them out: --stream or --candidates',
   );
+}
+
+/** The flag of each field that a format can lack. */
+const flagsOfFields: { [field in keyof Ask & keyof RequestFlags]?: string } = {
+  candidates: '--candidates',
+  seed: '--seed',
+  topK: '--top-k',
+  responseMime: '--response-mime',
+  aspect: '--aspect',
+  size: '--size',
+  safety: '--safety',
+  toolConfig: '--tool-config',
+  cachedContent: '--cached-content',
+  metadata: '--metadata',
+};
+
+/** Throws GatewayError usage for a flag that the format has no place for, before anything is read or sent. */
+function refuseLackingFlags(flags: RequestFlags, { settings }: Building): void {
+  const format = settings.format.value;
+  const { lacks, title, turnsField } = formatFacts[format];
+  if (settings.lane?.value === 'flex' && lacks.includes('tier'))
+    throw lacking(`--lane flex (${settings.lane.from})`, title, `use --lane live; ${havingOf('tier')}`);
+  if (flags.contents !== undefined && turnsField !== 'contents') throw lacking('--contents', title, 'use --messages');
+  for (const field of lacks) {
+    const flag = flagsOfFields[field as keyof typeof flagsOfFields];
+    if (flag === undefined || flags[field as keyof RequestFlags] === undefined) continue;
+    throw lacking(flag, title, `leave it out; ${havingOf(field)}`);
+  }
+}
+
+/** `the content format and the completions format have it` */
+function havingOf(field: keyof Ask): string {
+  const having = formatNames.filter((name) => !formatFacts[name].lacks.includes(field));
+  return `${having.map((name) => formatFacts[name].title).join(' and ')} ${having.length > 1 ? 'have' : 'has'} it`;
+}
+
+function lacking(flag: string, title: string, hint: string): Error {
+  return usageError(`${flag}: ${title} does not have this field`, hint);
 }

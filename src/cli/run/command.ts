@@ -1,7 +1,7 @@
+import { usageError } from '../../errors.ts';
 import { type Deadline, deadlineOnce } from '../../client/deadline.ts';
 import type { Answer, Result } from '../../client/result.ts';
 import type { Post } from '../../client/post.ts';
-import { usageError } from '../../errors.ts';
 import type { Settings, Use } from '../../settings/types.ts';
 import type { Context } from '../context.ts';
 import {
@@ -11,7 +11,7 @@ import {
   planImages,
   warnOfNoImage,
 } from '../output/image-output.ts';
-import { checkRaw, checkStdoutOwner, type StdoutFlags } from '../flags/shared.ts';
+import type { StdoutFlags } from '../flags/shared.ts';
 import { endLine, imagesOfText, isPrintedAtEnd, prepareCodeOutput } from '../output/print.ts';
 import type { BuiltRequest } from '../request/build-request.ts';
 import { type Connection, openConnection, readTarget } from './connection.ts';
@@ -226,4 +226,41 @@ async function noteToolCalls({ toolCalls: [first, ...rest] }: Result, context: C
   const names = [first, ...rest].map((call) => call.name).join(', ');
   const run = context.report.command === 'chat' ? `, --tool-exec ${shellWord(`${first.name}=<command>`)} runs it` : '';
   await context.ui.note(`the model calls ${names}; --json shows the input${run}`);
+}
+
+/** Throws GatewayError usage if two flags print to stdout, other than `--dry-run --json`. */
+function checkStdoutOwner(flags: StdoutFlags, json: boolean): void {
+  const owners = [
+    flags.dryRun && '--dry-run',
+    flags.curl && '--curl',
+    flags.raw && '--raw',
+    flags.jsonl && '--jsonl',
+    flags.field && '--field',
+    flags.code && (flags.output ?? '-') === '-' && '--code',
+    flags.output === '-' && !flags.code && '-o -',
+    json && !flags.dryRun && '--json',
+  ].filter((owner) => typeof owner === 'string');
+  if (owners.length > 1)
+    throw usageError(`${owners.join(' and ')} both write to stdout`, `keep one of them: ${owners[0]}`);
+}
+
+/** Flags that do nothing with `--raw`. */
+interface RawFlags {
+  raw?: boolean | undefined;
+  count?: number | undefined;
+  output?: string | undefined;
+  sidecar?: boolean | undefined;
+  preview?: boolean | undefined;
+  strict?: boolean | undefined;
+}
+
+/** Throws GatewayError usage for a flag that `--raw` would ignore. */
+function checkRaw(flags: RawFlags): void {
+  if (!flags.raw) return;
+  if ((flags.count ?? 1) > 1)
+    throw usageError('--raw prints one reply, and -n asks for several', 'leave one of them out');
+  const idle = (['output', 'sidecar', 'preview', 'strict'] as const).find((name) => flags[name] !== undefined);
+  if (idle === undefined) return;
+  const flag = idle === 'output' ? '-o' : `--${idle}`;
+  throw usageError(`--raw writes no files, so ${flag} has nothing to do`, `leave one of them out: --raw or ${flag}`);
 }

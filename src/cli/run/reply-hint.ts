@@ -1,20 +1,14 @@
 import { hintFor, hintOf, type Reason } from '../../advice.ts';
 import { type ErrorClass, GatewayError } from '../../errors.ts';
-import type { Action, Context } from '../context.ts';
+import type { Context } from '../context.ts';
 
-/** Runs an action; after a request, a failure that has no hint gets that of its class. */
-export function hintingAtReply(action: Action): Action {
-  return async (context, words, flags) => {
-    try {
-      await action(context, words, flags);
-    } catch (error) {
-      if (!(error instanceof GatewayError) || context.report.attempts === 0) throw error;
-      const known = hintOf(error);
-      if (known !== undefined) throw withCost(error, known);
-      const isKept = error.class === 'incomplete' && isAnythingKept({ context, isRaw: flags['raw'] === true });
-      throw error.with({ reason: isKept ? 'incomplete-kept' : reasons[error.class] });
-    }
-  };
+/** What an action threw; after a request, a failure that has no hint gets that of its class. */
+export function withReplyHint(thrown: unknown, context: Pick<Context, 'report' | 'root'>, isRaw: boolean): unknown {
+  if (!(thrown instanceof GatewayError) || context.report.attempts === 0) return thrown;
+  const known = hintOf(thrown);
+  if (known !== undefined) return withCost(thrown, known);
+  const isKept = thrown.class === 'incomplete' && (isRaw || isAnythingKept(context));
+  return thrown.with({ reason: isKept ? 'incomplete-kept' : reasons[thrown.class] });
 }
 
 const reasons: Partial<Record<ErrorClass, Reason>> = { 'bad-reply': 'bad-reply', incomplete: 'incomplete' };
@@ -27,9 +21,8 @@ function withCost(error: GatewayError, hint: string): GatewayError {
 }
 
 /** Whether a part of the reply was written or printed. The text of an image reply is only in the JSON document. */
-function isAnythingKept({ context, isRaw }: { context: Context; isRaw: boolean }): boolean {
-  const { report, root } = context;
-  if (isRaw || report.kept !== undefined || report.images.length > 0 || report.turns !== undefined) return true;
+function isAnythingKept({ report, root }: Pick<Context, 'report' | 'root'>): boolean {
+  if (report.kept !== undefined || report.images.length > 0 || report.turns !== undefined) return true;
   const { candidates = [], text = '', toolCalls = [] } = report.result ?? {};
   if (root.json && toolCalls.length > 0) return true;
   const isText = text !== '' || candidates.some((candidate) => candidate.text !== '');

@@ -1,4 +1,7 @@
+import { type FlagValues, parseJson } from '../flags/flag.ts';
+import { resolve } from 'node:path';
 import { type GatewayError, usageError } from '../../errors.ts';
+import { shellWord } from '../../shell-word.ts';
 import { configPath, readConfig } from '../../settings/config-file.ts';
 import { readHeaderFlags } from '../../settings/headers.ts';
 import { resolveSettings, surveySettings } from '../../settings/resolve.ts';
@@ -6,8 +9,13 @@ import type { Prices, Settings, SettingsFlags, SettingsInput, Use } from '../../
 import { services } from '../../services.ts';
 import { isLoopback } from '../../transport/request.ts';
 import type { Context } from '../context.ts';
-import { type FlagValues, parseJson } from '../flags/flag.ts';
-import { checkRecordingFlags, replayedFolder, type connectionFlags, type priceFlags } from '../flags/shared.ts';
+import {
+  type connectionFlags,
+  isCache,
+  type priceFlags,
+  type RecordingFlags,
+  replayedFolder,
+} from '../flags/shared.ts';
 import { readUserFile } from '../input/input-files.ts';
 import type { TextPlaces } from '../input/prompt.ts';
 
@@ -90,4 +98,22 @@ async function logChoices({ service, model, proxy, baseUrl }: Settings, { ui }: 
   if (service.origin.kind === 'host') await ui.detail(`service ${service.value}, by ${service.from}`);
   if (proxy && baseUrl && isLoopback(new URL(baseUrl.value)))
     await ui.detail(`the gateway is on this machine: the proxy of ${proxy.from} is not used`);
+}
+
+/** Throws GatewayError usage for flags that cannot be combined. */
+export function checkRecordingFlags(flags: RecordingFlags): void {
+  const { record, replay, maxAge } = flags;
+  if (record !== undefined && replay !== undefined && resolve(record) !== resolve(replay)) {
+    const folder = shellWord(replay);
+    throw usageError(
+      '--record and --replay name two folders; together they are a cache, which is one',
+      `for a cache: --record ${folder} --replay ${folder}`,
+    );
+  }
+  if (maxAge !== undefined && !isCache(flags)) {
+    throw usageError(
+      '--max-age needs a cache: --record and --replay with the same folder',
+      'for example: --record recordings --replay recordings --max-age 7d',
+    );
+  }
 }

@@ -13,7 +13,7 @@ import { foreignReply } from '../bad-reply.ts';
 import type { Decoder, Progress, ReplyEvent, ServerEvent, TextRun, Usage } from '../events.ts';
 import type { ReplyHead } from '../format.ts';
 import { parseReply } from '../parse-reply.ts';
-import { createCallJoiner, type CallPiece } from './streamed-call.ts';
+import { type CallJoiner, type CallPiece, createCallJoiner } from './streamed-call.ts';
 
 const replyKeys = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId'];
 
@@ -28,7 +28,8 @@ const done = '[DONE]';
  * content, an array of pieces, a `response` wrapper.
  */
 export function createContentDecoder(head: ReplyHead): Decoder {
-  const calls = createCallJoiner();
+  let calls: CallJoiner | undefined;
+  const joiner = (): CallJoiner => (calls ??= createCallJoiner());
   const reasons = new Map<number, boolean>();
   let first: unknown;
   let isRead = false;
@@ -40,7 +41,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     const tier = head.headers[tierHeader];
     const said: ReplyEvent[] = !isRead && tier !== undefined ? [{ type: 'tier', tier }] : [];
     isRead ||= pieces.length > 0;
-    const events = [...said, ...pieces.flatMap((piece) => eventsOf(piece, calls))];
+    const events = [...said, ...pieces.flatMap((piece) => eventsOf(piece, joiner))];
     for (const event of events) {
       if (event.type === 'candidate')
         reasons.set(event.candidate ?? 0, reasons.get(event.candidate ?? 0) || !!event.reason);
@@ -59,7 +60,7 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     whole(json) {
       const events = read(Array.isArray(json) ? json : [json]);
       if (!isRead) throw foreignReply(json, 'content');
-      events.push(...calls.end());
+      events.push(...(calls?.end() ?? []));
       // An array is a stream without `alt=sse`: it lacks its last piece where no reason came.
       if (Array.isArray(json) && progress() === 'open') events.push({ type: 'broken', error: withoutReason() });
       return events;
@@ -77,7 +78,8 @@ export function createContentDecoder(head: ReplyHead): Decoder {
     },
     end() {
       if (!isRead && first !== undefined) throw foreignReply(first, 'content');
-      return progress() === 'open' ? calls.end() : [...calls.end(), { type: 'end' }];
+      const open = calls?.end() ?? [];
+      return progress() === 'open' ? open : [...open, { type: 'end' }];
     },
     get progress() {
       return progress();
@@ -103,7 +105,7 @@ function isReply(json: JsonObject): boolean {
   return replyKeys.some((key) => field(json, key) !== undefined);
 }
 
-function eventsOf(json: JsonObject, calls: ReturnType<typeof createCallJoiner>): ReplyEvent[] {
+function eventsOf(json: JsonObject, calls: () => CallJoiner): ReplyEvent[] {
   const metadata = objectField(json, 'usageMetadata');
   const feedback = objectField(json, 'promptFeedback');
   const tier = metadata && textField(metadata, 'serviceTier');
@@ -117,7 +119,7 @@ function eventsOf(json: JsonObject, calls: ReturnType<typeof createCallJoiner>):
   ];
 }
 
-function candidateEvents(raw: JsonObject, position: number, calls: ReturnType<typeof createCallJoiner>): ReplyEvent[] {
+function candidateEvents(raw: JsonObject, position: number, calls: () => CallJoiner): ReplyEvent[] {
   const content = objectField(raw, 'content') ?? {};
   const candidate = numberField(raw, 'index') ?? position;
   return [
@@ -135,14 +137,14 @@ function candidateEvents(raw: JsonObject, position: number, calls: ReturnType<ty
 }
 
 /** What one part of a candidate holds. A part should hold one thing; where it holds text beside another, both come out. */
-function partEvents(raw: JsonValue, candidate: number, calls: ReturnType<typeof createCallJoiner>): ReplyEvent[] {
+function partEvents(raw: JsonValue, candidate: number, calls: () => CallJoiner): ReplyEvent[] {
   if (!isObject(raw)) return [];
   const isThought = field(raw, 'thought') === true;
   const text = textField(raw, 'text');
   const signature = textField(raw, 'thoughtSignature');
   const piece = callPiece(raw);
   const events: ReplyEvent[] = text === undefined ? [] : [{ type: isThought ? 'thinking' : 'text', text, candidate }];
-  if (piece) return [...events, ...calls.add({ ...piece, signature }, candidate)];
+  if (piece) return [...events, ...calls().add({ ...piece, signature }, candidate)];
   const other = blobEvent(raw, candidate, isThought) ?? codeEvent(raw, candidate);
   // No later turn has what else there is, so its signature is not kept.
   if (other) events.push(other);

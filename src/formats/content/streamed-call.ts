@@ -17,7 +17,7 @@ export interface CallPiece {
 type Call = Extract<ReplyEvent, { type: 'call' }>;
 
 /** Puts calls together from their pieces. */
-interface CallJoiner {
+export interface CallJoiner {
   /** The calls that are over with this piece. */
   add(piece: CallPiece, candidate: number): Call[];
   /** The call that is still open when the reply is over. */

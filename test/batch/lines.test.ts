@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readLines } from '../../../src/batch/lines.ts';
-import { scratchFolder } from '../../helpers/scratch.ts';
+import { readLines } from '../../src/batch/lines.ts';
+import { scratchFolder } from '../helpers/scratch.ts';
 
 const folder = scratchFolder;
 
